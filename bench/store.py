@@ -28,14 +28,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
-from clew.store.decoded import Decoded
-from clew.store.lookup import Lookup
-from clew.store.outcome import outcome
+from clew.store.commits import wait_for_commit
+from clew.store.memory import RecordingCache
 from clew.store.sqlite.connection import connect
-from clew.store.sqlite.find import Found
+from clew.store.sqlite.lookups import RecordingFinder
 from clew.store.sqlite.rows import marks_of
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange, Turn, Usage
+from clew.store.values import Exchange, Lookup, TokenUsage, TurnRecord
 from clew.thinking.keys import block_key
 from core import Cases, measure, show
 
@@ -65,7 +64,7 @@ class Turns:
         self._numbers = itertools.count()
         self.last: Recording | None = None
 
-    def __next__(self) -> Turn:
+    def __next__(self) -> TurnRecord:
         id = f"{self._name}-{next(self._numbers)}"
         recording = self.last = self._recording(id)
         exchange = Exchange(
@@ -78,9 +77,11 @@ class Turns:
             backend="claude",
             model=ORIGIN.model,
             changes=(Change("thinking", "messages.1.content.0", "left out", "made by glm"),),
-            usage=Usage(input=1000, output=200, cache_read=50_000),
+            usage=TokenUsage(input=1000, output=200, cache_read=50_000),
         )
-        return Turn(exchange=exchange, recording=recording, asked=(b'{"role":"user","content":"' + b"x" * 300 + b'"}',))
+        return TurnRecord(
+            exchange=exchange, recording=recording, asked=(b'{"role":"user","content":"' + b"x" * 300 + b'"}',)
+        )
 
     def _recording(self, id: str) -> Recording:
         signature = self._random.randbytes(400).hex()
@@ -104,14 +105,14 @@ def _all(blocks: Sequence[Block], name: str) -> tuple[str, ...]:
     return tuple(block[name] for block in blocks if name in block)
 
 
-def bare(path: Path) -> Callable[[Turn], object]:
+def bare(path: Path) -> Callable[[TurnRecord], object]:
     """The least that a durable turn costs: its bytes in one row, and the marks by which it is found."""
     path.touch(0o600)
     connection = connect(path)
     connection.execute("CREATE TABLE turns (id INTEGER PRIMARY KEY, bytes BLOB)")
     connection.execute("CREATE TABLE marks (hash BLOB PRIMARY KEY, turn INTEGER) WITHOUT ROWID")
 
-    def commit(turn: Turn) -> None:
+    def commit(turn: TurnRecord) -> None:
         assert turn.recording
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("INSERT INTO turns (bytes) VALUES (?)", (msgspec.msgpack.encode(turn),))
@@ -130,7 +131,7 @@ def writing(folder: Path, store: SqliteStore, loop: asyncio.AbstractEventLoop, r
     commit = bare(folder / "bare.sqlite")
 
     async def one() -> None:
-        assert await outcome(store.record(next(awaited)), 10) is None
+        assert await wait_for_commit(store.record(next(awaited)), 10) is None
 
     def hundred() -> None:
         for write in [store.record(next(bulk)) for _ in range(100)]:
@@ -170,7 +171,7 @@ def looking_up(folder: Path, blocks: int) -> Iterator[tuple[str, Callable[[], ob
     for count in (10, blocks):
         store, chance = SqliteStore(folder / f"{count}" / "store.sqlite"), random.Random(3)
         keys = _filled(store, count)
-        found, cold = store.recordings("local"), Found(store._readers, Decoded(0), "local")
+        found, cold = store.recordings("local"), RecordingFinder(store._readers, RecordingCache(0), "local")
         yield f"{count:,} blocks, not there", partial(found.by_key, b"")
         yield f"{count:,} blocks, read lately", partial(found.by_key, keys[0])
         yield f"{count:,} blocks, any", lambda cold=cold, keys=keys, chance=chance: cold.by_key(chance.choice(keys))

@@ -36,7 +36,7 @@ from clew.simulator.conversation import texts_of_users  # noqa: E402
 from clew.simulator.openai_chat import model as chat_model  # noqa: E402
 from clew.simulator.script import parse  # noqa: E402
 from clew.store.sqlite.store import SqliteStore  # noqa: E402
-from clew.store.values import Exchange, Try, Turn, Usage  # noqa: E402
+from clew.store.values import Exchange, TokenUsage, Try, TurnRecord  # noqa: E402
 from clew.testing.simulator import Simulator  # noqa: E402
 
 WIDTHS = {"wide": {"width": 1200, "height": 780}, "phone": {"width": 390, "height": 780}}
@@ -163,9 +163,9 @@ def lived(demo: Demo) -> None:
             store.record(_lived(f"past-{number}", backend, makers[backend], at, dice)).result(5)
 
 
-def _lived(id: str, backend: str, model: str, at: float, dice: random.Random) -> Turn:
+def _lived(id: str, backend: str, model: str, at: float, dice: random.Random) -> TurnRecord:
     prompt, share = dice.randint(2_000, 60_000), dice.uniform(0.4, 0.95)
-    usage = Usage(input=int(prompt * (1 - share)), output=dice.randint(200, 4000), cache_read=int(prompt * share))
+    usage = TokenUsage(input=int(prompt * (1 - share)), output=dice.randint(200, 4000), cache_read=int(prompt * share))
     first, thread = dice.lognormvariate(0, 0.4), f"past-{id[-2:]}"
     exchange = Exchange(
         id=id,
@@ -184,11 +184,11 @@ def _lived(id: str, backend: str, model: str, at: float, dice: random.Random) ->
         tries=(Try(backend=backend, status=200, seconds=first),),
     )
     if dice.random() > 0.7:
-        return Turn(exchange=exchange, title=dice.choice(QUESTIONS))
+        return TurnRecord(exchange=exchange, title=dice.choice(QUESTIONS))
     said = [thinking("That is quickly said.", f"signature of r-{id}"), text("Done. Here is what I changed, and why.")]
     blocks = tuple(map(msgspec.json.encode, said))
     answer = recorded(f"r-{id}", thread=thread, origin=Origin(backend, backend, model), blocks=blocks)
-    return Turn(exchange=exchange, recording=answer, title=dice.choice(QUESTIONS))
+    return TurnRecord(exchange=exchange, recording=answer, title=dice.choice(QUESTIONS))
 
 
 def pages(demo: Demo, thread: str) -> dict[str, str]:

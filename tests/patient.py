@@ -10,8 +10,8 @@ import sys
 __all__ = ["PATIENT"]
 
 _CODE = """
-import sys, clew.store.outcome
-sys.modules["clew.store.outcome"].LIMIT = 30.0
+import sys, clew.store.commits
+sys.modules["clew.store.commits"].COMMIT_LIMIT = 30.0
 from clew.cli import main
 main(prog_name="clew")
 """

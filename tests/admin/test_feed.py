@@ -12,7 +12,7 @@ from clew.engine.hub import Hub, Subscription
 from clew.errors import StoreError
 from clew.settings.home import Home
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange, Turn
+from clew.store.values import Exchange, TurnRecord
 from tests.admin.booth import present
 
 
@@ -68,8 +68,8 @@ def test_a_store_that_cannot_be_read_is_asked_again(tmp_path: Path, monkeypatch:
         feed = Feed(Hub(), store, lambda: ["local"], present(Home(tmp_path)))
         await feed.begin()
         record(store, 1)
-        stutters = Mock(side_effect=[StoreError("a disk that stutters", file="clew.db"), store.changed()])
-        monkeypatch.setattr(store, "changed", stutters)
+        stutters = Mock(side_effect=[StoreError("a disk that stutters", file="clew.db"), store.data_version()])
+        monkeypatch.setattr(store, "data_version", stutters)
         async with feed.hub.subscribe() as events:
             following = asyncio.ensure_future(feed.run())
             told = await _next(events)
@@ -101,4 +101,4 @@ def record(store: SqliteStore, number: int) -> None:
         outcome="whole",
         status=200,
     )
-    store.record(Turn(exchange=exchange, recording=None)).result(120)
+    store.record(TurnRecord(exchange=exchange, recording=None)).result(120)

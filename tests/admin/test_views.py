@@ -7,7 +7,7 @@ from msgspec import structs
 
 from clew.model.change import Change
 from clew.settings.running import Running, register
-from clew.store.values import Bodies, Exchange, Turn
+from clew.store.values import Bodies, Exchange, TurnRecord
 from tests.admin.booth import Booth
 from tests.build import GLM
 from tests.store.turns import NOON, conversation, recorded, turn
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 ONE_THING = "name a backend or `reset`, and at most one of thread, gateway, family, agents"
 
 
-def record(booth: Booth, *turns: Turn) -> None:
+def record(booth: Booth, *turns: TurnRecord) -> None:
     assert booth.store is not None
     for each in turns:
         booth.store.record(each).result()

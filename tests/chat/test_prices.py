@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of, total_cost
-from clew.store.values import Usage
+from clew.store.values import TokenUsage
 from tests.manifest import proves
 
 SONNET = "claude-sonnet-4-5"
@@ -47,9 +47,9 @@ def entries(short: int, long: int) -> dict[str, Any]:
         (told(server_tool_use={"web_search_requests": 2}), "0.038", False),
         ({"output_tokens": 1000}, "0.015", True),
         ({"input_tokens": 1000, "output_tokens": None}, "0.003", True),
-        (Usage(input=1000, output=1000), "0.018", False),
-        (Usage(input=1000, output=1000, cache_read=10_000), "0.021", False),
-        (Usage(input=1000, output=1000, estimated=True), "0.018", True),
+        (TokenUsage(input=1000, output=1000), "0.018", False),
+        (TokenUsage(input=1000, output=1000, cache_read=10_000), "0.021", False),
+        (TokenUsage(input=1000, output=1000, estimated=True), "0.018", True),
         (SdkUsage(input_tokens=1000, output_tokens=1000), "0.018", False),
     ],
 )
@@ -131,9 +131,9 @@ counts = st.integers(0, 10**7)
 @given(counts, counts, counts, counts)
 def test_more_tokens_never_cost_less(fresh: int, read: int, written: int, output: int) -> None:
     """And no count can break it."""
-    less = cost_of("claude-sonnet-5", Usage(input=fresh, cache_read=read, cache_written=written, output=output))
+    less = cost_of("claude-sonnet-5", TokenUsage(input=fresh, cache_read=read, cache_written=written, output=output))
     more = cost_of(
-        "claude-sonnet-5", Usage(input=fresh + 1, cache_read=read + 1, cache_written=written + 1, output=output + 1)
+        "claude-sonnet-5", TokenUsage(input=fresh + 1, cache_read=read + 1, cache_written=written + 1, output=output + 1)
     )
     assert less is not None
     assert more is not None

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from clew.cli import main
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Turn
+from clew.store.values import TurnRecord
 from tests.build import text, thinking, tool_use
 from tests.store.turns import GLM, OPUS, recorded, turn
 
@@ -55,7 +55,7 @@ class Home:
         with SqliteStore(self.file) as store:
             yield store
 
-    def keep(self, *turns: Turn) -> None:
+    def keep(self, *turns: TurnRecord) -> None:
         with self.store() as store:
             for each in turns:
                 assert store.record(each).result(120)
@@ -124,7 +124,7 @@ def answer(id: str, blocks: Sequence[dict[str, Any]], **more: Any):
     return recorded(id, blocks=tuple(json.dumps(block).encode() for block in blocks), thread=THREAD, **more)
 
 
-def talk(at: float) -> list[Turn]:
+def talk(at: float) -> list[TurnRecord]:
     """Two answers of Claude and one of GLM, and a question that was refused."""
     first = recorded("r0", thread=THREAD)
     second = recorded("r1", before=(first,), thread=THREAD, words="Evil \x1b[31mred\x07\nand more")

@@ -15,7 +15,7 @@ import pytest
 from clew.chat.formats import FORMATS
 from clew.cli import importing
 from clew.cli.output import progress_bar
-from clew.store.values import Retention
+from clew.store.reports import Retention
 from clew.thinking.keys import block_key
 from clew.thinking.seal import Seal
 from clew.thinking.secret import read_secret_text
@@ -165,7 +165,7 @@ def test_old_answers_are_kept_from_the_day_of_their_import(home: Home, tmp_path:
     (tmp_path / "talk.jsonl").write_bytes(given)
     home.lines("import", str(tmp_path / "talk.jsonl"))
     with home.store() as store:
-        assert store.retain(Retention(usage_age=None), now=yesterday()).result(120) == 0
+        assert store.apply_retention(Retention(usage_age=None), now=yesterday()).result(120) == 0
         [thread] = store.threads("local")
         assert (thread.created < yesterday(), thread.turns) == (True, 2)
 

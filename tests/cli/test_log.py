@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clew.model.change import Change
-from clew.store.values import Try, Usage
+from clew.store.values import TokenUsage, Try
 from tests.cli.homes import GLM, THREAD, Home, day, talk, turn, yesterday
 from tests.database import connected
 from tests.store.turns import recorded
@@ -31,7 +31,7 @@ def test_a_request_shows_its_way_its_thinking_with_reasons_its_tokens_and_its_tr
         Try(backend="claude", seconds=1.0, why="refused the connection"),
         Try(backend="glm", status=200, seconds=2.04),
     )
-    usage = Usage(input=1234, output=56, cache_read=70_000, cache_written=8)
+    usage = TokenUsage(input=1234, output=56, cache_read=70_000, cache_written=8)
     more = {"changes": changes, "tries": tries, "usage": usage, "kept": 2, "stop_reason": "tool_use", "agent": "a7"}
     home.keep(turn(recorded("g", origin=GLM, thread=THREAD, agent="a7"), at=yesterday(), **more))
     assert home.lines("log") == [
@@ -93,7 +93,9 @@ def test_a_key_that_a_backend_repeated_is_not_shown(home: Home) -> None:
 
 
 def test_what_was_cut_has_counts_that_are_about_right(home: Home) -> None:
-    cut = turn(recorded("r", whole=False), at=yesterday(), outcome="cut", usage=Usage(input=5, estimated=True), changes=())
+    cut = turn(
+        recorded("r", whole=False), at=yesterday(), outcome="cut", usage=TokenUsage(input=5, estimated=True), changes=()
+    )
     home.keep(cut)
     assert [home.lines("log")[0].split("  ")[3], home.lines("log")[1]] == [
         "stopped",

@@ -10,7 +10,7 @@ import pytest
 from clew.settings.home import Home
 from clew.settings.running import Running, register, unregister
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange, Turn
+from clew.store.values import Exchange, TurnRecord
 from tests.cli.invoking import Clew
 
 FILE = """\
@@ -127,7 +127,7 @@ def kept_thread(home: Path) -> str:
         id="x1", principal="local", thread="t1", started=now, ended=now, asked_model="m", backend="glm", model="m"
     )
     with SqliteStore(home / "clew.db") as store:
-        store.record(Turn(exchange=exchange, asked=(b'{"role":"user","content":"Hi"}',), title="Hi")).result(10)
+        store.record(TurnRecord(exchange=exchange, asked=(b'{"role":"user","content":"Hi"}',), title="Hi")).result(10)
     return "t1"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clew.model.change import Change
-from clew.store.values import Usage
+from clew.store.values import TokenUsage
 from tests.cli.homes import CLEW, Home, turn, yesterday
 from tests.store.make_old import OLD
 
@@ -28,7 +28,7 @@ def said(home: Home, given: str) -> str:
 
 def talked(home: Home) -> None:
     changes = (Change("thinking", "messages.1.content.0", "restored", "the client lost it"),)
-    usage = Usage(input=100, cache_read=900, output=5)
+    usage = TokenUsage(input=100, cache_read=900, output=5)
     fields = {"asked_model": "claude-opus-5-5", "backend": "glm", "model": "glm-5.3", "session": "s1"}
     home.keep(turn(at=yesterday(), exchange="x1", thread="t1", changes=changes, usage=usage, kept=2, **fields))
 

@@ -19,7 +19,7 @@ from clew.http.outlet import Outlet
 from clew.http.wire_responder import WireResponder
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
-from clew.store.values import Exchange, Turn
+from clew.store.values import Exchange, TurnRecord
 from clew.upstream.pool import Asking, Pool, PoolSettings
 from tests.engine.kept_by_hand import KeptByHand
 
@@ -36,7 +36,7 @@ class Seen(NamedTuple):
     got: bytes
     told: tuple[Exchange, ...]
     error: str
-    kept: tuple[Turn, ...] = ()
+    kept: tuple[TurnRecord, ...] = ()
 
 
 class Plug:

@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias
 
 from clew.errors import StoreError
 from clew.model.recording import Shelf
-from clew.store.lookup import LookedUp, Lookup
-from clew.store.values import Turn
+from clew.store.values import Lookup, LookupResult, TurnRecord
 
 __all__ = ["KeptByHand", "Mood"]
 
@@ -22,13 +21,13 @@ class KeptByHand:
 
     def __init__(self, mood: Mood = "willing") -> None:
         self.mood = mood
-        self.turns: list[Turn] = []
+        self.turns: list[TurnRecord] = []
         self.came = asyncio.Event()
         self.touched: list[tuple[bytes, ...]] = []
         self._shelf = Shelf()
         self._threads: dict[tuple[str, str], str] = {}
 
-    def record(self, turn: Turn) -> Future[bool]:
+    def record(self, turn: TurnRecord) -> Future[bool]:
         done: Future[bool] = Future()
         self.turns.append(turn)
         self.came.set()
@@ -41,18 +40,18 @@ class KeptByHand:
             done.set_result(True)
         return done
 
-    def record_open(self, turn: Turn) -> Future[bool]:
+    def record_open(self, turn: TurnRecord) -> Future[bool]:
         return Future()
 
-    def recall(self, wanted: Lookup) -> LookedUp | None:
+    def recall(self, wanted: Lookup) -> LookupResult | None:
         return self.gather(wanted)
 
-    def gather(self, wanted: Lookup, check: Callable[[], None] = lambda: None) -> LookedUp:
+    def gather(self, wanted: Lookup, check: Callable[[], None] = lambda: None) -> LookupResult:
         """All that there is: a request takes what it points at."""
         recordings = self._shelf.all
         thread = self._threads.get((wanted.session, wanted.agent), "")
         pins = {name: "" for name in (thread, wanted.thread, *(each.thread for each in recordings)) if name}
-        return LookedUp(recordings=tuple(recordings), thread=thread, pins=pins)
+        return LookupResult(recordings=tuple(recordings), thread=thread, pins=pins)
 
     def touch(
         self, principal: str, *, keys: Iterable[bytes] = (), recordings: Iterable[str] = (), at: float, lazily: bool = False

@@ -17,8 +17,8 @@ import pytest
 
 from clew.engine import preparing
 from clew.model.recording import Shelf
-from clew.store.lookup import Lookup
 from clew.store.sqlite.readers import Readers
+from clew.store.values import Lookup
 from clew.testing import Simulator
 from tests.engine.gate import Gate, claude, other
 from tests.engine.talk import OTHER_MODEL, Talk

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from clew.store.exchange_text import thinking_of
+from clew.store.text import thinking_counts
 from clew.testing import Simulator
 from tests.build import assistant, text
 from tests.engine.gate import Gate
@@ -49,7 +49,7 @@ def test_thinking_that_goes_with_a_loop_that_is_switched_off_counts_as_left_out(
 
     assert thoughts_in(last_asked(a)) == []
     assert answer.headers["x-clew-thinking"] == "kept=0, restored=0, left-out=1, handed-over=0, healed=0"
-    assert thinking_of(exchange) == {"kept": 0, "restored": 0, "left out": 1, "handed over": 0, "healed": 0}
+    assert thinking_counts(exchange) == {"kept": 0, "restored": 0, "left out": 1, "handed over": 0, "healed": 0}
     assert refusals(a) == []
 
 

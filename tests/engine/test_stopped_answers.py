@@ -8,7 +8,7 @@ from clew.chat.display.summary import summary_of
 from clew.chat.turns import Spot, turn_of
 from clew.cli.threads import exchange_lines
 from clew.engine.heard_tokens import heard_tokens
-from clew.store.endings import failure_of
+from clew.store.text import failure_of
 from clew.store.values import Exchange
 from clew.testing import Simulator
 from clew.web.exchange_row import row_of

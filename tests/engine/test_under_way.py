@@ -56,5 +56,5 @@ def test_it_becomes_whole(tmp_path: Path) -> None:
             first = until(gate, lambda exchange: exchange.outcome == "open")
             whole = until(gate, lambda exchange: exchange.outcome == "whole")
         assert gate.store is not None
-        assert (whole.id, len(gate.store.exchanges("local")), gate.store.spent("local")[0].calls) == (first.id, 1, 1)
+        assert (whole.id, len(gate.store.exchanges("local")), gate.store.usage_totals("local")[0].calls) == (first.id, 1, 1)
         assert gate.store.verify() == ()

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from clew.store import keep_house
-from clew.store.sqlite.clock import SCOPE
+from clew.store import run_housekeeping
+from clew.store.reports import DAY, Retention
+from clew.store.sqlite.retention import CLOCK_SCOPE
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import DAY, Bodies, Retention
+from clew.store.values import Bodies
 from clew.testing import Simulator
 from tests.cli.test_doctor import Patient
 from tests.database import connected
@@ -46,7 +47,7 @@ class House:
             return moments[min(looks, len(moments)) - 1]
 
         async def run() -> None:
-            keeping = keep_house(self.store, lambda: WEEK, clock=clock, every=0, doubted=self.warned.append)
+            keeping = run_housekeeping(self.store, lambda: WEEK, clock=clock, every=0, doubted=self.warned.append)
             task = asyncio.create_task(keeping)
             await asyncio.wait_for(done.wait(), 60)
             task.cancel()
@@ -127,7 +128,7 @@ def test_it_is_logged_once(house: House) -> None:
 def test_too_much_still_goes(house: House) -> None:
     """The limit in bytes has nothing to do with the clock."""
     house.store.check_clock(NOON + 100 * DAY).result(60)
-    while house.store.retain(Retention(age=None, bytes=0, usage_age=None), now=NOON + 100 * DAY).result(60):
+    while house.store.apply_retention(Retention(age=None, bytes=0, usage_age=None), now=NOON + 100 * DAY).result(60):
         pass
     assert house.counts()["recordings"] == 0
 
@@ -159,7 +160,7 @@ def test_a_gateway_that_starts_a_hundred_days_ahead_keeps_every_recording(simula
             store.record(turn(recorded(f"r{number}", thread=f"t{number}"), at=time.time())).result(60)
     with ahead:
         with SqliteStore(ahead.home / "clew.db") as store:
-            until(lambda: store.settings(SCOPE), seconds=60)
+            until(lambda: store.settings(CLOCK_SCOPE), seconds=60)
             assert len(store.threads("local", limit=100)) == 40
         environment = {**ahead.environment, "HOME": str(ahead.home)}
         asked = [sys.executable, "-c", FAR, "doctor"]

@@ -13,9 +13,9 @@ import pytest
 
 from clew.engine.choices import ACTIVE
 from clew.errors import StoreError
-from clew.store.exchange_text import head_of
-from clew.store.lookup import LookedUp
 from clew.store.sqlite.store import SqliteStore
+from clew.store.text import exchange_line
+from clew.store.values import LookupResult
 from clew.testing import Simulator
 from tests.build import assistant, user
 from tests.counts import SOAK
@@ -117,7 +117,7 @@ def test_a_request_without_a_known_backend_is_kept_and_told_of(
     gate = gating(claude(a))
     assert gate.store is not None
 
-    unread = LookedUp(failure=StoreError("damaged"), thread_failure=StoreError("damaged"))
+    unread = LookupResult(failure=StoreError("damaged"), thread_failure=StoreError("damaged"))
     monkeypatch.setattr(gate.store, "recall", lambda wanted: None)
     monkeypatch.setattr(gate.store, "gather", lambda wanted, check: unread)
     body = question(messages=[user("Why?"), assistant("So."), user("Secret?")])
@@ -125,5 +125,5 @@ def test_a_request_without_a_known_backend_is_kept_and_told_of(
     [exchange] = kept(gate)
     assert (exchange.outcome, exchange.status, exchange.backend, asked(a)) == ("failed", 503, "", [0])
     assert IN_DOUBT in exchange.tries[0].why
-    assert "→ no backend" in head_of(exchange)
+    assert "→ no backend" in exchange_line(exchange)
     assert gate.store.search("local", "Secret") == []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clew.model.change import MOST_CHANGES, count_of
-from clew.store.exchange_text import details_of
+from clew.store.text import exchange_details
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.build import assistant, tool_use, user
@@ -287,4 +287,4 @@ def test_of_very_many_changes_a_bounded_number_is_kept_and_all_are_counted(gatin
     assert gate.ask(question(messages=messages)).status == 200
     [exchange] = kept(gate)
     assert (len(exchange.changes), count_of(exchange.changes)) == (MOST_CHANGES + 1, calls)
-    assert f"and {calls - 3} more: the call has no result (R26)" in "\n".join(details_of(exchange))
+    assert f"and {calls - 3} more: the call has no result (R26)" in "\n".join(exchange_details(exchange))

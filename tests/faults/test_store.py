@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from clew.backends.row import Backend
-from clew.store.outcome import LIMIT
+from clew.store.commits import COMMIT_LIMIT
 from clew.store.sqlite.store import SqliteStore
-from clew.store.sqlite.writer import Limits
+from clew.store.sqlite.writer import WriterLimits
 from clew.testing import Simulator
 from tests.clock import Clock
 from tests.database import connected
@@ -129,7 +129,7 @@ def test_a_disk_that_fails_makes_the_store_read_only_and_answers_go_on(
 @proves("fault:S3")
 def test_a_log_that_somebody_holds_is_bounded_and_answers_go_on(opening: Opening, a: Simulator) -> None:
     """S3: then nothing more is kept, until whoever holds it lets go."""
-    gate = opening(claude(a), limits=Limits(checkpoint_pages=20, wal_bytes=400_000))
+    gate = opening(claude(a), limits=WriterLimits(checkpoint_pages=20, wal_bytes=400_000))
     gate.ask(question("before"))
     reader = connected(gate.home / "clew.db")
     reader.execute("BEGIN")
@@ -152,7 +152,7 @@ def test_a_log_that_somebody_holds_is_bounded_and_answers_go_on(opening: Opening
 def test_a_locked_store_holds_nobody_up_for_long_and_loses_nothing(clock: Clock, opening: Opening, a: Simulator) -> None:
     """S4: other routes do not wait at all, answers not long, and what waited is written when the lock is gone."""
     gate = opening(claude(a))
-    gate.engine.parts.commit_seconds = LIMIT
+    gate.engine.parts.commit_seconds = COMMIT_LIMIT
     gate.ask(question("before"))
     with locked(gate.home / "clew.db"):
         for n in range(3):
@@ -160,7 +160,7 @@ def test_a_locked_store_holds_nobody_up_for_long_and_loses_nothing(clock: Clock,
             until(lambda n=n: waiting(gate) == n + 1)
             assert is_alive(gate), "nobody else waits: the clock stands"
             assert not answer.done()
-            clock.pass_time(LIMIT)
+            clock.pass_time(COMMIT_LIMIT)
             assert story(answer.result()) == "whole"
     until(lambda: len(gate.store.exchanges("local", limit=100)) == 4)
     assert [each.outcome for each in kept(gate, 4)] == ["whole"] * 4
@@ -219,7 +219,7 @@ def test_a_client_that_leaves_while_its_turn_waits_for_the_store_takes_nothing_a
 def test_a_lock_that_outlasts_all_patience_costs_recordings_and_no_answer(opening: Opening, a: Simulator) -> None:
     """S4: each turn is reported as unrecorded, and those after the lock are recorded again. (Patience is 5 s, here less.)"""
     gate = opening(claude(a), busy=0.2)
-    gate.engine.parts.commit_seconds = LIMIT
+    gate.engine.parts.commit_seconds = COMMIT_LIMIT
     told: list[Any] = []
     publish = gate.hub.publish
     gate.hub.publish = lambda kind, value: (told.append((kind, value)), publish(kind, value))[1]

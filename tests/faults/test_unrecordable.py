@@ -13,7 +13,7 @@ from clew import Conversation
 from clew.backends.row import Backend, Secret
 from clew.settings.values import Retry
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Turn
+from clew.store.values import TurnRecord
 from clew.testing import Simulator
 from tests.build import Json
 from tests.engine.chatting import DONE, SSE, chat_row, telling
@@ -116,7 +116,7 @@ def test_a_count_that_is_none_costs_neither_the_answer_nor_its_recording(
         counts = exchange.usage
         assert counts is None or all(0 <= each < 2**53 for each in (counts.input, counts.output, counts.cache_read))
     assert gate.store is not None
-    assert all(0 <= each.usage.input < 2**62 for each in gate.store.spent("local")), "and it can be added up"
+    assert all(0 <= each.usage.input < 2**62 for each in gate.store.usage_totals("local")), "and it can be added up"
     assert gate.store.verify() == ()
 
 
@@ -201,7 +201,7 @@ def test_half_a_character_anywhere_in_a_stream_costs_no_answer(gating: Gating, k
 class Poisonous(SqliteStore):
     """Its writer fails for a turn whose question says so, with what is no error of the store."""
 
-    def _record(self, turn: Turn, *, lazily: bool, brought_back: bool = False) -> Future[bool]:
+    def _record(self, turn: TurnRecord, *, lazily: bool, brought_back: bool = False) -> Future[bool]:
         if any(b"poison" in asked for asked in turn.asked):
             return self._writer.submit(_overflow)
         return super()._record(turn, lazily=lazily, brought_back=brought_back)

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from clew.model.change import Change
-from clew.store.values import Bodies, Try, Turn
+from clew.store.values import Bodies, Try, TurnRecord
 from tests.build import Json, text, thinking, tool_result, tool_use, user
 from tests.store.turns import GLM, NOON, OPUS, recorded, turn
 
@@ -17,7 +17,7 @@ REMINDER = "<system-reminder>Be brief.</system-reminder>"
 
 def _answered(
     i: int, after: int | None = None, *, asked: Any = "Well?", blocks: list[Json] | None = None, **more: Any
-) -> Turn:
+) -> TurnRecord:
     """Answer `i`, which followed the answer `after`."""
     said = blocks or [thinking(f"Thought {i}.", f"signature of r{i}"), text(f"Answer {i}.")]
     answer = recorded(
@@ -32,25 +32,25 @@ def _answered(
     )
 
 
-def _turns(n: int, **more: Any) -> list[Turn]:
+def _turns(n: int, **more: Any) -> list[TurnRecord]:
     return [_answered(i, i - 1 if i else None, **more) for i in range(n)]
 
 
-def _after_the_first(n: int) -> list[Turn]:
+def _after_the_first(n: int) -> list[TurnRecord]:
     return [_answered(0), *(_answered(i, 0) for i in range(1, n))]
 
 
-def _by_turns(n: int) -> list[Turn]:
+def _by_turns(n: int) -> list[TurnRecord]:
     return [_answered(i, i - 1 if i else None, origin=(OPUS, GLM)[i % 2]) for i in range(n)]
 
 
-def _calls(n: int) -> list[Turn]:
+def _calls(n: int) -> list[TurnRecord]:
     calls = [tool_use(f"toolu_{i}", path="a") for i in range(n)]
     results = [tool_result(f"toolu_{i}", "b") for i in range(n)]
     return [_answered(0, blocks=calls), _answered(1, 0, asked=results)]
 
 
-def _failed(n: int) -> list[Turn]:
+def _failed(n: int) -> list[TurnRecord]:
     """One question that was asked n times, in vain."""
     tries = [
         turn(
@@ -61,7 +61,7 @@ def _failed(n: int) -> list[Turn]:
     return [_answered(0), *tries]
 
 
-def _unanswered_results(n: int) -> list[Turn]:
+def _unanswered_results(n: int) -> list[TurnRecord]:
     called, answered = _calls(n)
     assert answered.recording is not None
     failed = structs.replace(answered.exchange, outcome="failed", status=502)
@@ -71,13 +71,13 @@ def _unanswered_results(n: int) -> list[Turn]:
     ]
 
 
-def _one(n: int, **more: Callable[[int], Any]) -> list[Turn]:
+def _one(n: int, **more: Callable[[int], Any]) -> list[TurnRecord]:
     """One exchange with n of something."""
     whole = _answered(0)
     return [structs.replace(whole, exchange=structs.replace(whole.exchange, **{name: of(n) for name, of in more.items()}))]
 
 
-def _streamed(n: int) -> list[Turn]:
+def _streamed(n: int) -> list[TurnRecord]:
     event = b'event: content_block_start\ndata: {"type":"content_block_start","content_block":{"type":"text"}}\n\n'
     asked = json.dumps({"messages": [user("Well?")] * n}).encode()
     bodies = Bodies(asked=asked, sent=asked, answered=event * n, times=tuple((i * 10, i / 1000) for i in range(n)))
@@ -85,13 +85,13 @@ def _streamed(n: int) -> list[Turn]:
     return [structs.replace(whole, exchange=structs.replace(whole.exchange, streamed=True), bodies=bodies)]
 
 
-def _agents(n: int) -> Iterator[Turn]:
+def _agents(n: int) -> Iterator[TurnRecord]:
     yield _answered(0, session="s")
     for i in range(1, n):
         yield _answered(i, session="s", agent=f"agent{i}", thread=f"t{i}")
 
 
-HISTORIES: dict[str, Callable[[int], list[Turn]]] = {
+HISTORIES: dict[str, Callable[[int], list[TurnRecord]]] = {
     "turns": _turns,
     "turns of two makers": _by_turns,
     "rounds of tools": lambda n: [

@@ -34,7 +34,7 @@ from clew.model.recording import Shelf
 from clew.settings.home import Home
 from clew.settings.values import LogSettings
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Passage, Thread, Turn
+from clew.store.values import Passage, Thread, TurnRecord
 from clew.thinking.seal import Sealer
 from clew.web import backends, chat_page, exchange_page, now, thread_page, threads, usage
 from tests.admin.booth import present
@@ -56,7 +56,7 @@ class Kept(Struct, frozen=True):
     """A home with a store that has these turns."""
 
     root: Path
-    turns: Sequence[Turn]
+    turns: Sequence[TurnRecord]
 
     @property
     def thread(self) -> Thread:
@@ -73,7 +73,7 @@ class Kept(Struct, frozen=True):
         )
 
 
-def _keep(turns: Sequence[Turn], root: Path) -> None:
+def _keep(turns: Sequence[TurnRecord], root: Path) -> None:
     with SqliteStore(Home(root).make().root / "clew.db") as store:
         for each in turns:
             store.record(each).result(120)
@@ -92,7 +92,7 @@ def _read(kept: Kept) -> None:
         for each in store.threads("local", limit=1000):
             store.thread("local", each.id)
         store.tree("local", "t")
-        store.beside("local", "t")
+        store.sibling_threads("local", "t")
         found = {each.id: each for each in store.exchanges("local", thread="t", limit=1000)}
         tree = Tree(Spot(passage, found.get(passage.exchange)) for passage in store.passages("local", "t"))
         tree.line(tree.newest)
@@ -111,7 +111,7 @@ def _spots(kept: Kept) -> list[Spot]:
     return [Spot(_passage(each), each.exchange) for each in kept.turns]
 
 
-def _passage(turn: Turn) -> Passage:
+def _passage(turn: TurnRecord) -> Passage:
     return Passage(exchange=turn.exchange.id, at=turn.exchange.started, asked=turn.asked, recording=turn.recording)
 
 
@@ -127,7 +127,7 @@ def _searched(kept: Kept) -> None:
     with SqliteStore(kept.root / "clew.db") as store:
         store.search("local", "well", limit=1000)
         store.statistics("local", backend="claude", now=NOON)
-        store.spent("local")
+        store.usage_totals("local")
         store.days("local", since=0.0)
 
 

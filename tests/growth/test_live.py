@@ -18,7 +18,7 @@ from clew.admin.metrics import Metrics
 from clew.engine.hub import Hub
 from clew.settings.home import Home
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange, Try, Turn
+from clew.store.values import Exchange, Try, TurnRecord
 from tests.admin.booth import present
 from tests.growth.histories import HISTORIES
 from tests.growth.work import check_growth
@@ -157,7 +157,7 @@ def test_live_events_cost_work_in_proportion(kind: str, tmp_path: Path) -> None:
     check_growth(_exchanges, send, N)
 
 
-def _keep(root: Path, turns: list[Turn]) -> Path:
+def _keep(root: Path, turns: list[TurnRecord]) -> Path:
     with SqliteStore(Home(root).make().root / "clew.db") as store:
         for each in turns:
             store.record(each).result(120)

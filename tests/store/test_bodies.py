@@ -12,10 +12,11 @@ import msgspec
 import pytest
 
 from clew.errors import RecordCorrupt
-from clew.store.sqlite.bodies import press, unpress
-from clew.store.sqlite.pressing import LEAST
+from clew.store.reports import DAY, Retention
+from clew.store.sqlite.bodies import pack_bodies, unpack_bodies
+from clew.store.sqlite.compression import LEAST
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import DAY, Bodies, Heads, Retention
+from clew.store.values import Bodies, Heads
 from tests.store.turns import NOON, recorded, turn
 from tests.waiting import until
 
@@ -36,17 +37,17 @@ def keep(path: Path, keep: int | None, count: int = 3, *, principal: str = "loca
 def test_what_is_kept_comes_back_as_it_was() -> None:
     """A request that went out as it came is kept once."""
     same = Bodies(asked=b"a" * 4000, sent=b"a" * 4000, answered=b"\x00\xff")
-    assert [unpress(press(each)) for each in (WHOLE, same, Bodies())] == [WHOLE, same, Bodies()]
+    assert [unpack_bodies(pack_bodies(each)) for each in (WHOLE, same, Bodies())] == [WHOLE, same, Bodies()]
     random = bytes(range(256)) * 40
-    assert len(press(Bodies(asked=random, sent=random))) < len(press(Bodies(asked=random, sent=random[1:])))
+    assert len(pack_bodies(Bodies(asked=random, sent=random))) < len(pack_bodies(Bodies(asked=random, sent=random[1:])))
 
 
 def test_what_was_kept_before_there_were_heads_is_read_too() -> None:
     """Rows of an older clew are arrays of three."""
     old = zlib.compress(msgspec.msgpack.encode((b"a", None, b"b")))
-    assert unpress(old) == Bodies(asked=b"a", sent=b"a", answered=b"b")
+    assert unpack_bodies(old) == Bodies(asked=b"a", sent=b"a", answered=b"b")
     new = Bodies(asked=b"a", sent=b"b", heads=Heads(asked=(("a", "b"),), target="POST /", status=200), times=((7, 0.25),))
-    assert unpress(press(new)) == new
+    assert unpack_bodies(pack_bodies(new)) == new
 
 
 @pytest.mark.parametrize(("setting", "kept"), [(0, []), (1, [2]), (2, [1, 2]), (3, [0, 1, 2]), (None, [0, 1, 2])])
@@ -56,7 +57,7 @@ def test_as_many_are_kept_as_the_setting_says(setting: int | None, kept: list[in
 
 def test_what_is_not_to_be_kept_is_not_compressed_either(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pressed: list[Bodies] = []
-    monkeypatch.setattr("clew.store.sqlite.bodies.press", lambda bodies, by: pressed.append(bodies))
+    monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", lambda bodies, by: pressed.append(bodies))
     assert (keep(path, 0), pressed) == ([None] * 3, [])
 
 
@@ -73,7 +74,7 @@ def test_without_content_no_bodies_are_kept(path: Path) -> None:
 
 def test_bodies_that_are_damaged_are_said_to_be() -> None:
     with pytest.raises(RecordCorrupt, match="the bodies of an exchange cannot be read"):
-        unpress(press(WHOLE)[:-9])
+        unpack_bodies(pack_bodies(WHOLE)[:-9])
 
 
 def test_bodies_go_with_their_exchange_and_by_age(path: Path) -> None:
@@ -86,7 +87,7 @@ def test_bodies_go_with_their_exchange_and_by_age(path: Path) -> None:
         store.forget("local", "forgotten", at=NOON).result(120)
         assert store.bodies("local", "x-forgotten") is None
         assert store.bodies("local", "x-old") == WHOLE
-        store.retain(Retention(age=7 * DAY, bytes=None), now=NOON + 10 * DAY).result(120)
+        store.apply_retention(Retention(age=7 * DAY, bytes=None), now=NOON + 10 * DAY).result(120)
         assert [store.bodies("local", f"x-{name}") for name in ("old", "new")] == [None, WHOLE]
 
 
@@ -96,7 +97,7 @@ def test_bodies_that_are_old_go_though_their_exchange_is_still_used(path: Path) 
         store.record(turn(recorded("r"), bodies=WHOLE)).result(120)
     with SqliteStore(path, keep=None) as store:
         store.touch("local", recordings=["r"], at=NOON + 9 * DAY).result(120)
-        assert store.retain(Retention(age=7 * DAY, bytes=None), now=NOON + 10 * DAY).result(120) == 1
+        assert store.apply_retention(Retention(age=7 * DAY, bytes=None), now=NOON + 10 * DAY).result(120) == 1
         assert (store.bodies("local", "x-r"), store.exchange("local", "x-r") is not None) == (None, True)
 
 
@@ -107,7 +108,7 @@ def test_when_room_is_short_bodies_go_before_any_recording(path: Path) -> None:
             store.record(turn(recorded(f"r{number}"), at=NOON + number, bodies=Bodies(asked=each))).result(120)
     with SqliteStore(path, keep=None) as store:
         size = path.stat().st_size
-        assert store.retain(Retention(age=None, bytes=size - 1), now=NOON).result(120) == 1
+        assert store.apply_retention(Retention(age=None, bytes=size - 1), now=NOON).result(120) == 1
         assert [number for number in range(6) if store.bodies("local", f"x-r{number}")] == [1, 2, 3, 4, 5]
         assert [store.recordings("local").by_id(f"r{number}") is not None for number in range(6)] == [True] * 6
 
@@ -119,9 +120,9 @@ def test_a_turn_does_not_wait_for_the_bodies_of_the_one_before(path: Path, monke
     def slow(bodies: Bodies, by: Callable[[str, bytes], bytes]) -> bytes:
         pressing.set()
         go_on.wait(120)
-        return press(bodies, by)
+        return pack_bodies(bodies, by)
 
-    monkeypatch.setattr("clew.store.sqlite.bodies.press", slow)
+    monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", slow)
     with SqliteStore(path) as store:
         assert store.record(turn(recorded("first"), bodies=WHOLE)).result(120) is True
         assert pressing.wait(120)
@@ -133,7 +134,7 @@ def test_a_turn_does_not_wait_for_the_bodies_of_the_one_before(path: Path, monke
 
 
 def test_bodies_too_many_to_wait_are_not_kept_and_counted(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store._keeper, "_most", 5000)
+    monkeypatch.setattr(store._bodies, "_most", 5000)
     large = Bodies(asked=b"a" * 5001)
     assert store.record(turn(recorded("r"), bodies=large)).result(120) is True
     assert (store.health().skipped, store.bodies("local", "x-r")) == (1, None)
@@ -144,9 +145,9 @@ def test_bodies_too_many_to_wait_are_not_kept_and_counted(store: SqliteStore, mo
 def test_what_waited_gives_its_room_back(store: SqliteStore) -> None:
     for _ in range(2):  # the second is not new, and brings nothing
         store.record(turn(recorded("r"), bodies=WHOLE)).result(120)
-    store._keeper.close()
+    store._bodies.close()
     store._writer.close()
-    assert store._keeper._waiting == 0
+    assert store._bodies._waiting == 0
 
 
 def test_the_bodies_of_an_exchange_that_is_gone_are_not_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,9 +156,9 @@ def test_the_bodies_of_an_exchange_that_is_gone_are_not_kept(path: Path, monkeyp
 
     def slow(bodies: Bodies, by: Callable[[str, bytes], bytes]) -> bytes:
         forgotten.wait(120)
-        return press(bodies, by)
+        return pack_bodies(bodies, by)
 
-    monkeypatch.setattr("clew.store.sqlite.bodies.press", slow)
+    monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", slow)
     with SqliteStore(path) as store:
         store.record(turn(recorded("r"), bodies=WHOLE)).result(120)
         store.forget("local", "t", at=NOON).result(120)
@@ -174,16 +175,16 @@ def test_bodies_that_cannot_be_compressed_are_reported_and_the_next_are_kept(
     def failing(bodies: Bodies, by: Callable[[str, bytes], bytes]) -> bytes:
         if bodies.asked == b"no":
             raise MemoryError("no room")
-        return press(bodies, by)
+        return pack_bodies(bodies, by)
 
-    monkeypatch.setattr("clew.store.sqlite.bodies.press", failing)
+    monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", failing)
     with SqliteStore(path) as store:
         for name, asked in (("first", b"no"), ("second", b"yes")):
             store.record(turn(recorded(name), bodies=Bodies(asked=asked))).result(120)
         until(lambda: store.bodies("local", "x-second") is not None)
         store.record(turn(recorded("third"), bodies=Bodies(asked=b"yes"))).result(120)
         until(lambda: store.bodies("local", "x-third") is not None)
-        until(lambda: store._keeper._waiting == 0)
+        until(lambda: store._bodies._waiting == 0)
         assert (store.bodies("local", "x-first"), store.health().skipped) == (None, 1)
     said = "the bodies of exchange x-first cannot be compressed, and are not kept"
     assert [each.getMessage() for each in caplog.records] == [said]
@@ -199,14 +200,14 @@ def test_bodies_that_cannot_be_written_are_counted(path: Path, monkeypatch: pyte
     with SqliteStore(path) as store:
         for name in ("first", "second"):
             store.record(turn(recorded(name), bodies=WHOLE)).result(120)
-        store._keeper.close()
-        until(lambda: store._keeper._waiting == 0)
+        store._bodies.close()
+        until(lambda: store._bodies._waiting == 0)
         assert (store.health().skipped, store.health().state) == (2, "degraded")
 
 
 def is_decoded(store: SqliteStore, name: str) -> bool:
     """Once it is read from the file: for a moment after it was written it is still at hand as it came."""
-    return store.recordings("local").by_id(name) is not None and ("local", name) in store._lookups.decoded._kept
+    return store.recordings("local").by_id(name) is not None and ("local", name) in store._lookups.cache._kept
 
 
 def test_nothing_of_a_deleted_thread_stays_in_memory(path: Path) -> None:
@@ -217,9 +218,9 @@ def test_nothing_of_a_deleted_thread_stays_in_memory(path: Path) -> None:
             store.record(turn(recorded(name, thread=thread), bodies=large)).result(120)
             until(lambda name=name: is_decoded(store, name))
         store.forget("local", "t", at=NOON + 1).result(120)
-        store._keeper.close()
-        assert list(store._keeper._presser._places) == [("local", "u", "messages", "asked")]
-        assert list(store._lookups.decoded._kept) == [("local", "second")]
+        store._bodies.close()
+        assert list(store._bodies._compressor._positions) == [("local", "u", "messages", "asked")]
+        assert list(store._lookups.cache._kept) == [("local", "second")]
 
 
 def test_nor_does_anything_where_somebody_else_may_have_deleted_it(path: Path) -> None:
@@ -227,9 +228,13 @@ def test_nor_does_anything_where_somebody_else_may_have_deleted_it(path: Path) -
     with SqliteStore(path) as store:
         store.record(turn(recorded("first"), bodies=large)).result(120)
         assert store.recordings("local").by_id("first")
-        store.let_go()
-        store._keeper.close()
-        assert (dict(store._keeper._presser._places), dict(store._lookups.decoded._kept), store._lookups.decoded._bytes) == (
+        store.clear_memory()
+        store._bodies.close()
+        assert (
+            dict(store._bodies._compressor._positions),
+            dict(store._lookups.cache._kept),
+            store._lookups.cache._bytes,
+        ) == (
             {},
             {},
             0,

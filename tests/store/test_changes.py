@@ -8,7 +8,7 @@ import pytest
 
 from clew.errors import RecordCorrupt
 from clew.model.change import Change
-from clew.store.sqlite.changes import LEAST, changes_of, column_of
+from clew.store.sqlite.rows import LEAST_COMPRESSED, pack_changes, unpack_changes
 from clew.store.sqlite.store import SqliteStore
 from tests.database import connected
 from tests.store.turns import recorded, turn
@@ -67,15 +67,15 @@ def test_an_older_row_is_read_however_long_it_is(store: SqliteStore, path: Path)
     many = MANY["one of each answer"]
     store.record(turn(recorded("r"), changes=many)).result(120)
     as_json = json.dumps([{name: getattr(change, name) for name in change.__struct_fields__} for change in many]).encode()
-    assert len(as_json) > LEAST
+    assert len(as_json) > LEAST_COMPRESSED
     with closing(connected(path)) as file:
         file.execute("UPDATE exchanges SET changes = ?", (as_json,))
     assert [each.changes for each in store.exchanges("local")] == [many]
 
 
 @pytest.mark.parametrize(
-    "kept", [b"", b"[{", b'[{"step":1}]', b"x\x01 not compressed", column_of(MANY["of some answers"])[:-9]]
+    "kept", [b"", b"[{", b'[{"step":1}]', b"x\x01 not compressed", pack_changes(MANY["of some answers"])[:-9]]
 )
 def test_what_cannot_be_read_is_said_to_be(kept: bytes) -> None:
     with pytest.raises(RecordCorrupt, match="the changes of an exchange cannot be read"):
-        changes_of(kept)
+        unpack_changes(kept)

@@ -15,9 +15,9 @@ import pytest
 
 from clew.errors import RecordCorrupt, StoreError
 from clew.store.sqlite.connection import connect
-from clew.store.sqlite.foreign import store_error
+from clew.store.sqlite.database import store_error
 from clew.store.sqlite.store import SqliteStore
-from clew.store.sqlite.writer import Limits
+from clew.store.sqlite.writer import WriterLimits
 from tests.manifest import proves
 from tests.store.turns import recorded, turn
 from tests.waiting import until
@@ -100,7 +100,7 @@ def test_a_disk_that_fails_to_sync_makes_the_store_read_only(path: Path, disk: F
 @proves("fault:S2")
 def test_what_waited_while_the_disk_failed_is_not_written_either(path: Path, disk: FaultyDisk) -> None:
     """S2: though the disk says by then that all is well again."""
-    with SqliteStore(path, vfs=disk.name, limits=Limits(batch=1, checkpoint_pages=1)) as store:
+    with SqliteStore(path, vfs=disk.name, limits=WriterLimits(batch=1, checkpoint_pages=1)) as store:
         store.record(turn(recorded("first"))).result(120)
         begun = threading.Event()
         held = store._writer.submit(lambda connection: begun.wait(5))
@@ -121,7 +121,7 @@ def test_what_waited_while_the_disk_failed_is_not_written_either(path: Path, dis
 @proves("fault:S1")
 def test_a_disk_that_is_full_when_the_log_is_emptied_loses_nothing(path: Path, disk: FaultyDisk) -> None:
     """S1: the turn is in the log, which is where it is found, and the next checkpoint takes it over."""
-    with SqliteStore(path, vfs=disk.name, limits=Limits(checkpoint_pages=1)) as store:
+    with SqliteStore(path, vfs=disk.name, limits=WriterLimits(checkpoint_pages=1)) as store:
         disk.full_for = path.name
         assert store.record(turn(recorded("first"))).result(120) is True
         until(lambda: store.health().state != "ok")

@@ -12,8 +12,8 @@ import apsw
 import pytest
 
 from clew.model.recording import Recording
-from clew.store.decoded import Decoded
-from clew.store.sqlite import find
+from clew.store.memory import RecordingCache
+from clew.store.sqlite import lookups
 from clew.store.sqlite.store import SqliteStore
 from tests.counts import examples
 from tests.manifest import proves
@@ -31,12 +31,12 @@ def plan(store: SqliteStore, statement: str, bindings: object) -> list[str]:
 @proves("req:S1-47")
 def test_finding_takes_no_walk_through_all_marks(store: SqliteStore) -> None:
     """S1-47 in SQLite's own words: every step is a search by its whole key, in a table of ten as of a hundred thousand."""
-    assert plan(store, find._MARKED, ("", "", "")) == [
+    assert plan(store, lookups._MARKED, ("", "", "")) == [
         "SEARCH recordings USING INTEGER PRIMARY KEY (rowid=?)",
         "LIST SUBQUERY 1",
         MARKS,
     ]
-    assert plan(store, find._IS_THERE, ("", "")) == [
+    assert plan(store, lookups._EXISTS, ("", "")) == [
         "SEARCH recordings USING COVERING INDEX sqlite_autoindex_recordings_1 (principal=? AND id=?)"
     ]
 
@@ -71,7 +71,7 @@ def test_a_look_up_touches_hardly_more_pages_in_a_large_store_than_in_a_small_on
     for count in (10, examples(3_000, soak=100_000)):
         with SqliteStore(tmp_path / f"home{count}" / "store.sqlite") as store:
             wanted = fill(store, count)[count // 2]
-            store._lookups.decoded = Decoded(0)
+            store._lookups.cache = RecordingCache(0)
             found = store.recordings("local")
             looks = (
                 partial(found.by_key, wanted.keys[0]),
@@ -132,7 +132,7 @@ def test_nobody_gets_what_another_principal_read(store: SqliteStore) -> None:
 
 def test_what_is_kept_decoded_is_bounded_and_the_longest_unused_goes_first() -> None:
     answers = [recorded(f"r{number}", words=f"{number} " + "word " * 200) for number in range(4)]
-    kept = Decoded(most=12_000)
+    kept = RecordingCache(most=12_000)
     for each in answers[:3]:
         kept.add(each)
     assert kept.get("local", "r0") is answers[0]
@@ -145,7 +145,7 @@ def test_what_is_kept_decoded_is_bounded_and_the_longest_unused_goes_first() -> 
 
 def test_of_a_thousand_answers_at_one_place_the_newest_are_looked_at(store: SqliteStore) -> None:
     """Whoever asks the same again and again must not wait for all of it."""
-    same = [recorded(f"r{number}", words="Hello.", digest=b"") for number in range(find.ALIKE + 20)]
+    same = [recorded(f"r{number}", words="Hello.", digest=b"") for number in range(lookups.MOST_MARKED + 20)]
     for write in [store.record(turn(each)) for each in same]:
         write.result(120)
     assert list(store.recordings("local").by_place(same[0].place)) == same[20:]
@@ -153,7 +153,7 @@ def test_of_a_thousand_answers_at_one_place_the_newest_are_looked_at(store: Sqli
 
 def test_a_gathering_takes_what_is_nearest_and_ends(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Links may lead back over years; a request needs what it points at, and some more."""
-    monkeypatch.setattr(find, "LINKED", 5)
+    monkeypatch.setattr(lookups, "MOST_LINKED", 5)
     answers = conversation(12, digest=b"")
     for write in [store.record(turn(each)) for each in answers]:
         write.result(120)

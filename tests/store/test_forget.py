@@ -10,9 +10,11 @@ import msgspec
 import pytest
 
 from clew.errors import StoreError
-from clew.store.sqlite.forget import _COUNTS, _EMPTY_THREAD, _NOBODYS, _OLD_BODIES, _UNANSWERED, _UNUSED, BATCH, LEFT
+from clew.store.reports import DAY, Retention
+from clew.store.sqlite.deletions import BATCH
+from clew.store.sqlite.retention import _COUNTS, _EMPTY_THREAD, _OLD_BODIES, _ORPHANED_CALLS, _UNANSWERED, _UNUSED, TEXTLESS
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import DAY, Bodies, Retention
+from clew.store.values import Bodies
 from tests.database import connected
 from tests.manifest import proves
 from tests.store.tables import rows
@@ -53,10 +55,10 @@ def test_a_thread_that_was_forgotten_can_be_recorded_again(store: SqliteStore) -
     """As an import does, on purpose. What it cost is counted once."""
     kept = turn(recorded("r"))
     assert store.record(kept).result(120)
-    before = store.spent("local")
+    before = store.usage_totals("local")
     assert store.forget("local", "t", at=NOON).result(120)
     assert store.record(kept, brought_back=True).result(120)
-    assert (store.spent("local"), store.verify()) == (before, ())
+    assert (store.usage_totals("local"), store.verify()) == (before, ())
 
 
 @proves("fault:X16")
@@ -141,7 +143,7 @@ def everything_in(path: Path) -> bytes:
 def tidied(store: SqliteStore, retention: Retention, now: float) -> int:
     """Until nothing goes."""
     gone = 0
-    while bite := store.retain(retention, now=now).result(120):
+    while bite := store.apply_retention(retention, now=now).result(120):
         gone += bite
     return gone
 
@@ -152,7 +154,7 @@ def test_age_counts_from_the_last_use(store: SqliteStore) -> None:
     store.record(turn(second))
     store.touch("local", recordings=["second"], keys=[b"u" * 32], at=NOON + 5 * DAY).result(120)
     week = Retention(age=7 * DAY, bytes=None, usage_age=None)
-    assert store.retain(week, now=NOON + 6 * DAY).result(120) == 0
+    assert store.apply_retention(week, now=NOON + 6 * DAY).result(120) == 0
     assert tidied(store, week, NOON + 8 * DAY) == 1
     assert [store.recordings("local").by_id(each) for each in ("first", "second")] == [None, second]
     assert [each.id for each in store.threads("local")] == ["u"]
@@ -164,7 +166,7 @@ def test_age_counts_from_the_last_use(store: SqliteStore) -> None:
 def test_usage_has_an_age_of_its_own(store: SqliteStore) -> None:
     store.record(turn(recorded("r"))).result(120)
     kept = msgspec.structs.replace(EVERYTHING, usage_age=DAY)
-    assert store.retain(kept, now=NOON + 2 * DAY).result(120) == 1
+    assert store.apply_retention(kept, now=NOON + 2 * DAY).result(120) == 1
     assert rows(store) == NOTHING | {"recordings": 1, "marks": 3, "threads": 1, "turns": 1, "exchanges": 1}
 
 
@@ -195,7 +197,7 @@ def test_size_below_everything_takes_everything(store: SqliteStore) -> None:
 
 def test_no_limit_takes_nothing(store: SqliteStore) -> None:
     store.record(turn(recorded("r"))).result(120)
-    assert store.retain(EVERYTHING, now=NOON * 2).result(120) == 0
+    assert store.apply_retention(EVERYTHING, now=NOON * 2).result(120) == 0
     assert store.recordings("local").by_id("r") is not None
 
 
@@ -236,10 +238,10 @@ def test_a_bite_ends_when_its_time_is_over(store: SqliteStore) -> None:
     for number in range(BATCH):
         long = " ".join(f"{number}w{each}" for each in range(4000))
         store.record(turn(recorded(f"r{number}", words=long), at=NOON + number)).result(120)
-    while store.catch_up().result(120):
+    while store.index_turns().result(120):
         pass
     bites: list[int] = []
-    while bite := store.retain(Retention(age=DAY, bytes=None), now=NOON + 2 * DAY).result(120):
+    while bite := store.apply_retention(Retention(age=DAY, bytes=None), now=NOON + 2 * DAY).result(120):
         bites.append(bite)
     assert (sum(bites), max(bites) < BATCH // 2) == (BATCH, True)
     assert (store.threads("local"), store.verify()) == ([], ())
@@ -247,7 +249,7 @@ def test_a_bite_ends_when_its_time_is_over(store: SqliteStore) -> None:
 
 def test_nothing_that_a_bite_does_goes_through_all_threads_or_bodies(store: SqliteStore) -> None:
     """There may be tens of thousands, and turns wait meanwhile."""
-    statements = (_EMPTY_THREAD, _NOBODYS, _OLD_BODIES, _UNANSWERED, _COUNTS, _UNUSED)
+    statements = (_EMPTY_THREAD, _ORPHANED_CALLS, _OLD_BODIES, _UNANSWERED, _COUNTS, _UNUSED)
     with store._readers.use() as connection:
         steps = [
             str(row[3])
@@ -276,7 +278,7 @@ def test_a_thread_goes_with_its_last_turn_answered_or_not(store: SqliteStore, re
 
 def test_what_has_no_words_goes_in_larger_bites_and_is_counted_until_it_is_gone(store: SqliteStore) -> None:
     """Whoever calls until nothing goes leaves none, however many came since the last round."""
-    store.touch("local", keys=[number.to_bytes(32) for number in range(LEFT + 1)], at=NOON).result(120)
-    bites = [store.retain(Retention(age=DAY, bytes=None), now=NOON + 2 * DAY).result(120) for _ in range(3)]
-    assert bites == [LEFT, 1, 0]
+    store.touch("local", keys=[number.to_bytes(32) for number in range(TEXTLESS + 1)], at=NOON).result(120)
+    bites = [store.apply_retention(Retention(age=DAY, bytes=None), now=NOON + 2 * DAY).result(120) for _ in range(3)]
+    assert bites == [TEXTLESS, 1, 0]
     assert rows(store)["strangers"] == 0

@@ -5,9 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clew.store.sqlite.forgotten import LONGEST
+from clew.store.reports import Retention
+from clew.store.sqlite.deletions import LONGEST
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Bodies, Retention, Turn
+from clew.store.values import Bodies, TurnRecord
 from tests.database import connected
 from tests.manifest import proves
 from tests.store.tables import rows
@@ -18,7 +19,7 @@ WORDS = (b"erased", b"question", b"A title", b"secret", b"Thought", b"made by gl
 EVERYTHING = Retention(age=None, bytes=None, usage_age=None)
 
 
-def answer(id: str = "r", *, outcome: str = "whole", began: float = NOON, **more: str) -> Turn:
+def answer(id: str = "r", *, outcome: str = "whole", began: float = NOON, **more: str) -> TurnRecord:
     """With words wherever a turn can have some."""
     made = recorded(id, words="to be erased", whole=outcome == "whole", **more)
     bodies = Bodies(asked=b"a sermon", sent=b"the sermon", answered=b"no sermon")
@@ -49,7 +50,7 @@ def test_an_answer_that_ends_later_is_kept_without_a_word(
         kept = msgspec.structs.replace(ended.exchange, kind="forgotten", thread="", changes=())
         assert (store.exchanges("local"), store.threads("local")) == ([kept], [])
         assert (store.search("local", "erased"), store.recordings("local").by_id("r")) == ([], None)
-        assert [each.calls for each in store.spent("local")] == [1]
+        assert [each.calls for each in store.usage_totals("local")] == [1]
     store.close()
     assert words_in(path) == []
     with SqliteStore(path) as again:
@@ -102,8 +103,8 @@ def test_agents_that_are_just_told_of_it_are_meant_where_that_is_said(store: Sql
     store.record(answer("main", thread="main", session="s")).result(120)
     refused = turn(at=NOON, exchange="x", session="s", agent="a1", thread="scout")
     store.record(refused).result(120)
-    assert [each.id for each in store.beside("local", "main")] == ["scout"]
-    assert store.beside("local", "scout") == []
+    assert [each.id for each in store.sibling_threads("local", "main")] == ["scout"]
+    assert store.sibling_threads("local", "scout") == []
     assert store.forget("local", "main", at=NOON + 1, agents=True).result(120)
     assert store.record(answer("late", thread="late", session="s", agent="a2")).result(120) is False
     assert store.record(answer("other", thread="other", session="s2", agent="a2")).result(120)
@@ -197,4 +198,4 @@ def test_the_beside_of_a_thread_is_whole(store: SqliteStore) -> None:
     """As `threads` lists them."""
     for each in (answer("m", thread="m", session="s"), answer("n", thread="n", session="s", agent="a", began=NOON + 1)):
         store.record(each).result(120)
-    assert store.beside("local", "m") == store.threads("local", limit=1)
+    assert store.sibling_threads("local", "m") == store.threads("local", limit=1)

@@ -4,10 +4,10 @@ import asyncio
 from itertools import count
 from pathlib import Path
 
-from clew.store import keep_house, tidy
-from clew.store.sqlite.forget import BATCH
+from clew.store import run_housekeeping, tidy
+from clew.store.reports import DAY, Retention
+from clew.store.sqlite.deletions import BATCH
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import DAY, Retention
 from tests.store.turns import NOON, recorded, turn
 
 FIVE_DAYS = Retention(age=5 * DAY, bytes=None)
@@ -52,7 +52,7 @@ def test_the_house_is_kept_by_the_settings_of_the_moment(store: SqliteStore) -> 
         return now or FIVE_DAYS
 
     async def keep() -> None:
-        task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON + 6 * DAY, every=0.01))
+        task = asyncio.create_task(run_housekeeping(store, retention, clock=lambda: NOON + 6 * DAY, every=0.01))
         await asyncio.wait_for(asked.wait(), 120)
         task.cancel()
 
@@ -74,7 +74,7 @@ def test_a_store_that_cannot_be_written_is_tried_again(path: Path) -> None:
         return FIVE_DAYS
 
     async def keep() -> bool:
-        task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON, every=0))
+        task = asyncio.create_task(run_housekeeping(store, retention, clock=lambda: NOON, every=0))
         await asyncio.wait_for(enough.wait(), 120)
         ended = task.done()
         task.cancel()
@@ -100,7 +100,7 @@ def test_where_turns_come_without_end_retention_still_gets_its_turn(store: Sqlit
             await asyncio.wrap_future(store.record(turn(recorded(f"r{number}"))))
 
     async def keep() -> None:
-        keeping = keep_house(store, retention, clock=lambda: NOON, every=0.01, most=0.05)
+        keeping = run_housekeeping(store, retention, clock=lambda: NOON, every=0.01, most=0.05)
         tasks = [asyncio.create_task(talk()), asyncio.create_task(keeping)]
         await asyncio.wait_for(enough.wait(), 120)
         for task in tasks:
@@ -121,7 +121,7 @@ def test_a_round_that_did_not_get_done_is_followed_by_the_next_at_once(store: Sq
         return FIVE_DAYS
 
     async def keep() -> None:
-        task = asyncio.create_task(keep_house(store, retention, clock=lambda: NOON + 6 * DAY, every=3600, most=0))
+        task = asyncio.create_task(run_housekeeping(store, retention, clock=lambda: NOON + 6 * DAY, every=3600, most=0))
         await asyncio.wait_for(empty.wait(), 120)
         task.cancel()
 

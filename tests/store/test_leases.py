@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Turn
+from clew.store.values import TurnRecord
 from tests.manifest import proves
 from tests.store.turns import recorded, turn
 
@@ -24,7 +24,7 @@ sys.stdin.read()
 """
 
 
-def under_way(id: str) -> Turn:
+def under_way(id: str) -> TurnRecord:
     return turn(recorded(id, whole=False), exchange=id, outcome="open")
 
 

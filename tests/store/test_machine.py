@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 
 from clew.model.recording import Recording, Shelf
+from clew.store.reports import Retention
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Bodies, Retention, Turn
+from clew.store.values import Bodies, TurnRecord
 from clew.thinking.strands import strand_keys
 from tests.counts import examples
 from tests.manifest import proves
@@ -154,7 +155,7 @@ class StoreMachine(RuleBasedStateMachine):
         said = f"{words} {_canary(principal, thread)}."
         return recorded(answer.id, before=answer.before, principal=principal, thread=thread, words=said, **more)
 
-    def _turn_of(self, answer: Coming, made: Recording, outcome: str) -> Turn:
+    def _turn_of(self, answer: Coming, made: Recording, outcome: str) -> TurnRecord:
         return self._turn(made, exchange=answer.id, outcome=outcome, started=answer.began)
 
     def _was_deleted(self, answer: Coming) -> bool:
@@ -172,14 +173,14 @@ class StoreMachine(RuleBasedStateMachine):
         self._note(made, f"x-{made.id}")
         return (*before, made)
 
-    def _turn(self, made: Recording, **more: Any) -> Turn:
+    def _turn(self, made: Recording, **more: Any) -> TurnRecord:
         canary = _canary(made.principal, made.thread)
         asked = json.dumps({"role": "user", "content": f"Tell me {canary}."}).encode()
         plain = turn(made, at=NOON + self.count, **({"started": NOON + self.count} | more))
         bodies = Bodies(asked=asked, sent=asked + b"!", answered=canary.encode())
         return msgspec.structs.replace(plain, asked=(asked,), title=f"About {canary}", bodies=bodies)
 
-    def _keep(self, turn: Turn) -> None:
+    def _keep(self, turn: TurnRecord) -> None:
         assert self.store.record(turn).result(120) is True
 
     def _note(self, made: Recording, exchange: str) -> None:
@@ -249,7 +250,7 @@ class StoreMachine(RuleBasedStateMachine):
         """Retention: what was made before some moment goes."""
         age = data.draw(st.integers(0, self.count))
         gone = [each for each in self.turns if each.at < NOON + self.count - age]
-        while self.store.retain(Retention(age=age, bytes=None, usage_age=None), now=NOON + self.count).result(120):
+        while self.store.apply_retention(Retention(age=age, bytes=None, usage_age=None), now=NOON + self.count).result(120):
             pass
         self.store.touch("local", at=NOON).result(120)  # after this the log is empty: nobody reads
         self._forget(gone)

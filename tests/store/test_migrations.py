@@ -10,10 +10,11 @@ import apsw
 import pytest
 
 from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
+from clew.store.reports import Statistics, StoreFault
+from clew.store.sqlite.connection import APPLICATION
 from clew.store.sqlite.migrations import MIGRATIONS
-from clew.store.sqlite.schema import APPLICATION
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Fault, Passage, Statistics
+from clew.store.values import Passage
 from tests.database import connected
 from tests.manifest import proves
 from tests.store.make_old import OLD, content
@@ -68,7 +69,7 @@ def test_a_changed_byte_in_an_old_file_is_found(version: int, path: Path) -> Non
         connection = connected(path)
         connection.execute("UPDATE recordings SET account = account || 'x' WHERE id = 'g'")
         connection.close()
-        assert store.verify() == (Fault("g", "its bytes are not those that were recorded"),)
+        assert store.verify() == (StoreFault("g", "its bytes are not those that were recorded"),)
 
 
 def test_what_a_round_of_retention_left_behind_goes(path: Path) -> None:
@@ -114,7 +115,7 @@ def test_a_step_that_fails_leaves_the_old_schema(path: Path, monkeypatch: pytest
 
     SqliteStore(path).close()
     with monkeypatch.context() as patch:
-        patch.setattr("clew.store.sqlite.schema.MIGRATIONS", (*MIGRATIONS, m999_fails))
+        patch.setattr("clew.store.sqlite.store.MIGRATIONS", (*MIGRATIONS, m999_fails))
         with pytest.raises(StoreError, match="half already exists"):
             SqliteStore(path)
     with SqliteStore(path) as store, store._readers.use() as connection:

@@ -50,13 +50,13 @@ def test_several_processes_write_one_file_at_once(path: Path) -> None:
 def test_what_another_process_writes_is_seen_at_the_next_look(path: Path) -> None:
     """A gateway follows `clew use`, and `clew log -f` a gateway, by asking now and then whether anything changed."""
     with SqliteStore(path) as store:
-        before = store.changed()
+        before = store.data_version()
         worker = start(path, "w", 1)
         assert worker.communicate(timeout=30)[0].split() == ["w-0"]
-        assert store.changed() != before
+        assert store.data_version() != before
         assert [each.id for each in store.exchanges("local")] == ["x-w-0"]
-        after = store.changed()
-        assert store.changed() == after
+        after = store.data_version()
+        assert store.data_version() == after
 
 
 @proves("fault:P3")

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.store.sqlite.search import wanted
+from clew.store.sqlite.search import STEP_CHARACTERS, search_terms
 from clew.store.sqlite.store import SqliteStore
-from clew.store.sqlite.words import BITE_CHARACTERS
 from tests.counts import examples
 from tests.database import connected
 from tests.store.contract.test_search import found, keep, said
@@ -43,8 +42,8 @@ def test_an_old_store_is_indexed_when_it_is_searched(version: int, path: Path) -
 
 
 def test_a_bite_is_bounded_in_turns_and_in_words(store: SqliteStore) -> None:
-    keep(store, *(said(f"r{number}", "x" * (BITE_CHARACTERS // 2), "Yes.") for number in range(5)))
-    assert [store.catch_up().result(120) for _ in range(4)] == [2, 2, 1, 0]
+    keep(store, *(said(f"r{number}", "x" * (STEP_CHARACTERS // 2), "Yes.") for number in range(5)))
+    assert [store.index_turns().result(120) for _ in range(4)] == [2, 2, 1, 0]
 
 
 def test_a_store_that_cannot_be_written_is_searched_as_it_is(store: SqliteStore, path: Path) -> None:
@@ -61,7 +60,7 @@ def test_a_store_that_cannot_be_written_is_searched_as_it_is(store: SqliteStore,
 @pytest.mark.parametrize("typed", ["", "  ", '"', '""', "*", "!?", "-", "(", "^", ":", "'", "\x00", "\ud800", "_"])
 def test_what_holds_no_word_finds_nothing(store: SqliteStore, typed: str) -> None:
     keep(store, said("r", "near and not or", "Yes.", title="AND"))
-    assert (wanted(typed), store.search("local", typed)) == ((), [])
+    assert (search_terms(typed), store.search("local", typed)) == ((), [])
 
 
 @settings(max_examples=examples(40, soak=2000), deadline=None)

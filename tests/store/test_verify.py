@@ -7,9 +7,9 @@ from msgspec import structs
 
 from clew.errors import RecordCorrupt
 from clew.model.recording import Strand
+from clew.store.reports import StoreFault
 from clew.store.sqlite.rows import pack
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Fault
 from tests.database import connected
 from tests.store.turns import GLM, conversation, recorded, turn
 
@@ -33,17 +33,17 @@ def tamper(path: Path, statement: str, *bindings: object) -> None:
 
 def test_a_changed_byte_is_found(filled: SqliteStore, path: Path) -> None:
     tamper(path, "UPDATE recordings SET blocks = ? WHERE id = 'g'", pack([b'{"type":"text","text":"other"}']))
-    assert filled.verify() == (Fault("g", "its bytes are not those that were recorded"),)
+    assert filled.verify() == (StoreFault("g", "its bytes are not those that were recorded"),)
 
 
 def test_a_lost_mark_is_found(filled: SqliteStore, path: Path) -> None:
     tamper(path, "DELETE FROM marks WHERE kind = 'key' AND hash = ?", OTHER)
-    assert filled.verify() == (Fault("g", "its marks are not those that its content makes"),)
+    assert filled.verify() == (StoreFault("g", "its marks are not those that its content makes"),)
 
 
 def test_a_mark_that_leads_nowhere_is_found(filled: SqliteStore, path: Path) -> None:
     tamper(path, "INSERT INTO marks (principal, kind, hash, recording) VALUES ('local', 'tool', x'00ff', 99)")
-    assert filled.verify() == (Fault("", "the tool mark 00FF of 'local' leads to no recording"),)
+    assert filled.verify() == (StoreFault("", "the tool mark 00FF of 'local' leads to no recording"),)
 
 
 def test_keys_and_digests_are_recomputed(store: SqliteStore) -> None:
@@ -51,8 +51,8 @@ def test_keys_and_digests_are_recomputed(store: SqliteStore) -> None:
     store.record(turn(recorded("key", keys=(OTHER,), digest=b""))).result(120)
     store.record(turn(recorded("digest", digest=b"d" * 32))).result(120)
     assert store.verify() == (
-        Fault("key", "its keys are not those of its blocks"),
-        Fault("digest", "its digest is not that of its strand"),
+        StoreFault("key", "its keys are not those of its blocks"),
+        StoreFault("digest", "its digest is not that of its strand"),
     )
 
 
@@ -66,7 +66,7 @@ def test_a_strand_whose_beginning_is_forgotten_is_no_fault(store: SqliteStore) -
 
 def test_a_row_that_cannot_be_read_is_found_and_refused(filled: SqliteStore, path: Path) -> None:
     tamper(path, "UPDATE recordings SET keys = x'00' WHERE id = 'g'")
-    assert filled.verify() == (Fault("g", "recording 'g' cannot be read: 1 bytes are not a row of keys"),)
+    assert filled.verify() == (StoreFault("g", "recording 'g' cannot be read: 1 bytes are not a row of keys"),)
     with SqliteStore(path) as other, pytest.raises(RecordCorrupt, match="recording 'g' is not as it was written"):
         other.recordings("local").by_id("g")  # who wrote it has it in memory, as it was
 
@@ -97,25 +97,27 @@ def test_a_broken_page_is_found(filled: SqliteStore, path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "fault"),
     [
-        ("DELETE FROM exchanges WHERE recording = 'r2'", Fault("r2", "no exchange leads to this recording")),
-        ("UPDATE exchanges SET recording = 'none' WHERE id = 'x-r2'", Fault("x-r2", "its recording is not there")),
-        ("DELETE FROM threads WHERE id = 'u'", Fault("x-u", "its thread is not there")),
+        ("DELETE FROM exchanges WHERE recording = 'r2'", StoreFault("r2", "no exchange leads to this recording")),
+        ("UPDATE exchanges SET recording = 'none' WHERE id = 'x-r2'", StoreFault("x-r2", "its recording is not there")),
+        ("DELETE FROM threads WHERE id = 'u'", StoreFault("x-u", "its thread is not there")),
         (
             "INSERT INTO bodies VALUES (9, 'local', 'none', 0.0, x'00')",
-            Fault("none", "these bodies belong to no exchange"),
+            StoreFault("none", "these bodies belong to no exchange"),
         ),
         (
             "INSERT INTO words (rowid, asked, answered) VALUES (99, 'a', 'b')",
-            Fault("", "the index of words has a turn that is not there"),
+            StoreFault("", "the index of words has a turn that is not there"),
         ),
-        ("DELETE FROM words WHERE rowid = 1", Fault("x-r0", "it is not in the index of words")),
+        ("DELETE FROM words WHERE rowid = 1", StoreFault("x-r0", "it is not in the index of words")),
         (
             "UPDATE words SET asked = 'other' WHERE rowid = 1",
-            Fault("x-r0", "its words in the index are not those that were said"),
+            StoreFault("x-r0", "its words in the index are not those that were said"),
         ),
     ],
 )
-def test_what_belongs_together_must_be_there_together(store: SqliteStore, path: Path, statement: str, fault: Fault) -> None:
+def test_what_belongs_together_must_be_there_together(
+    store: SqliteStore, path: Path, statement: str, fault: StoreFault
+) -> None:
     for each in (*conversation(3), recorded("u", thread="u")):
         store.record(turn(each)).result(120)
     assert len(store.search("local", "secret")) == 4
@@ -127,7 +129,10 @@ def test_what_belongs_together_must_be_there_together(store: SqliteStore, path: 
 def test_a_strand_that_leads_in_a_circle_is_found(store: SqliteStore) -> None:
     for id, after in (("a", "b"), ("b", "a"), ("c", "c")):
         store.record(turn(recorded(id, strand=Strand(after=after), digest=b""))).result(120)
-    assert store.verify() == (Fault("a", "its strand leads in a circle"), Fault("c", "its strand leads in a circle"))
+    assert store.verify() == (
+        StoreFault("a", "its strand leads in a circle"),
+        StoreFault("c", "its strand leads in a circle"),
+    )
 
 
 def test_what_another_process_did_to_the_index_of_words_is_no_damage(store: SqliteStore, path: Path) -> None:
@@ -137,7 +142,7 @@ def test_what_another_process_did_to_the_index_of_words_is_no_damage(store: Sqli
         begun = structs.replace(whole, exchange=structs.replace(whole.exchange, outcome="open"))
         with SqliteStore(path) as other:
             assert store.record(begun).result(120)
-            assert other.catch_up().result(120) == 1
+            assert other.index_turns().result(120) == 1
             assert other.record(whole).result(120)
-            assert other.catch_up().result(120) == 1
+            assert other.index_turns().result(120) == 1
         assert store.verify() == ()

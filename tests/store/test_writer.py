@@ -12,10 +12,10 @@ import apsw
 import pytest
 
 from clew.errors import StoreError
-from clew.store.outcome import LIMIT, outcome
+from clew.store.commits import COMMIT_LIMIT, wait_for_commit
 from clew.store.sqlite.database import Database
 from clew.store.sqlite.store import SqliteStore
-from clew.store.sqlite.writer import Limits
+from clew.store.sqlite.writer import WriterLimits
 from tests.manifest import proves
 from tests.store.tables import rows
 from tests.store.turns import conversation, recorded, turn
@@ -41,7 +41,7 @@ class Lock:
 @pytest.fixture
 def small(path: Path) -> Iterator[SqliteStore]:
     """A store whose queue takes three writes."""
-    with SqliteStore(path, limits=Limits(waiting=3)) as store:
+    with SqliteStore(path, limits=WriterLimits(waiting=3)) as store:
         yield store
 
 
@@ -55,7 +55,7 @@ def test_an_acknowledged_turn_is_there_for_every_reader(store: SqliteStore, path
 
 def test_an_event_loop_waits_for_the_commit(store: SqliteStore) -> None:
     async def record() -> object:
-        return await outcome(store.record(turn(recorded("r"))), limit=10)
+        return await wait_for_commit(store.record(turn(recorded("r"))), limit=10)
 
     assert asyncio.run(record()) is None
     assert store.recordings("local").by_id("r") is not None
@@ -67,7 +67,7 @@ def test_a_failure_that_is_not_the_stores_is_a_reason_like_any_other() -> None:
     write.set_exception(AssertionError("ours"))
 
     async def wait() -> object:
-        return await outcome(write)
+        return await wait_for_commit(write)
 
     problem = asyncio.run(wait())
     assert isinstance(problem, StoreError)
@@ -77,7 +77,7 @@ def test_a_failure_that_is_not_the_stores_is_a_reason_like_any_other() -> None:
 def test_a_write_that_ends_after_its_loop_disturbs_nobody(store: SqliteStore, path: Path) -> None:
     async def record() -> tuple[object, Future[bool]]:
         write = store.record(turn(recorded("r")))
-        return await outcome(write, limit=0.01), write
+        return await wait_for_commit(write, limit=0.01), write
 
     with Lock(path):
         error, write = asyncio.run(record())
@@ -101,7 +101,7 @@ def test_a_store_that_is_locked_holds_an_answer_back_for_a_quarter_of_a_second_a
 
         ticking = asyncio.create_task(tick())
         write = store.record(turn(recorded("r")))
-        error = await outcome(write)
+        error = await wait_for_commit(write)
         ticking.cancel()
         return error, ticks, write
 
@@ -111,7 +111,7 @@ def test_a_store_that_is_locked_holds_an_answer_back_for_a_quarter_of_a_second_a
         taken = time.monotonic() - started
     assert isinstance(error, StoreError)
     assert str(error) == "the store did not commit within 250 ms"
-    assert LIMIT <= taken < LIMIT + 4
+    assert COMMIT_LIMIT <= taken < COMMIT_LIMIT + 4
     assert ticks > 1
     assert write.result(120) is True
 
@@ -119,7 +119,7 @@ def test_a_store_that_is_locked_holds_an_answer_back_for_a_quarter_of_a_second_a
 def test_a_client_that_leaves_does_not_cancel_the_write(store: SqliteStore, path: Path) -> None:
     async def leave() -> Future[bool]:
         write = store.record(turn(recorded("r")))
-        task = asyncio.create_task(outcome(write))
+        task = asyncio.create_task(wait_for_commit(write))
         await go_round()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -134,7 +134,7 @@ def test_a_client_that_leaves_does_not_cancel_the_write(store: SqliteStore, path
 def test_a_failure_after_the_limit_is_nobodys_surprise(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def record(store: SqliteStore) -> object:
         write = store.record(turn(recorded("r")))
-        error = await outcome(write, limit=0.01)
+        error = await wait_for_commit(write, limit=0.01)
         await asyncio.to_thread(write.exception, 5)
         return error
 
@@ -190,7 +190,7 @@ def test_what_can_wait_is_done_when_nothing_else_is_to_be_done_and_takes_nobodys
 
 
 def test_a_queue_of_too_many_bytes_refuses_at_once(path: Path) -> None:
-    with SqliteStore(path, limits=Limits(waiting_bytes=1000)) as store:
+    with SqliteStore(path, limits=WriterLimits(waiting_bytes=1000)) as store:
         with pytest.raises(StoreError, match="is too slow"):
             store.record(turn(recorded("r", words="long" * 300))).result(120)
         with pytest.raises(StoreError, match="is too slow"):
@@ -264,7 +264,7 @@ def test_many_threads_read_while_one_writes(store: SqliteStore) -> None:
 @proves("fault:S3")
 def test_the_log_is_checkpointed_and_bounded_even_while_a_reader_holds_it(path: Path) -> None:
     """S3: the log grows while another process keeps a snapshot, up to a bound; then writes are refused, until it lets go."""
-    with SqliteStore(path, limits=Limits(checkpoint_pages=20, wal_bytes=400_000)) as store:
+    with SqliteStore(path, limits=WriterLimits(checkpoint_pages=20, wal_bytes=400_000)) as store:
         for number in range(40):
             store.record(turn(recorded(f"before{number}"))).result(5)
         assert store.health().wal_bytes < 400_000

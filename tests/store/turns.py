@@ -12,8 +12,7 @@ from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Shelf, Strand
 from clew.store import Store
-from clew.store.lookup import Lookup
-from clew.store.values import Bodies, Exchange, Turn, Usage
+from clew.store.values import Bodies, Exchange, Lookup, TokenUsage, TurnRecord
 from clew.thinking.keys import block_key, digest_of
 from tests.build import GLM, OPUS, text, thinking, tool_use
 
@@ -57,7 +56,7 @@ def recorded(
 
 def turn(
     recording: Recording | None = None, *, at: float = NOON, exchange: str = "", bodies: Bodies | None = None, **more: Any
-) -> Turn:
+) -> TurnRecord:
     """The turn that made this recording; without one, a turn that was refused."""
     fields: dict[str, Any] = {
         "id": exchange or f"x-{recording.id if recording else at}",
@@ -74,10 +73,10 @@ def turn(
         "outcome": "whole" if recording else "refused",
         "status": 200 if recording else 400,
         "changes": (Change("thinking", "messages.1.content.0", "left out", "made by glm"),),
-        "usage": Usage(input=10, output=20, cache_read=30, cache_written=40) if recording else None,
+        "usage": TokenUsage(input=10, output=20, cache_read=30, cache_written=40) if recording else None,
     }
     asked = (b'{"role":"user","content":"secret question"}',)
-    return Turn(exchange=Exchange(**(fields | more)), recording=recording, asked=asked, title="A title", bodies=bodies)
+    return TurnRecord(exchange=Exchange(**(fields | more)), recording=recording, asked=asked, title="A title", bodies=bodies)
 
 
 def conversation(length: int, prefix: str = "r", **more: Any) -> list[Recording]:

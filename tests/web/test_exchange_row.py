@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clew.model.change import Change
-from clew.store.values import Exchange, Outcome, Try, Usage
+from clew.store.values import Exchange, Outcome, TokenUsage, Try
 from clew.web.exchange_row import Chip, cache_share, chips_of, row_of
 
 WHY = "made by glm"
@@ -73,8 +73,8 @@ def test_an_answer_that_its_backend_broke_off_is_cut_off() -> None:
 
 
 def test_the_share_of_the_cache_is_of_the_whole_prompt() -> None:
-    assert cache_share(Usage(input=10, cache_read=70, cache_written=20)) == 0.7
-    assert cache_share(Usage(output=5)) is None
+    assert cache_share(TokenUsage(input=10, cache_read=70, cache_written=20)) == 0.7
+    assert cache_share(TokenUsage(output=5)) is None
     assert cache_share(None) is None
 
 

@@ -9,7 +9,7 @@ from msgspec import structs
 from clew.model.change import Change
 from clew.settings.processes import Applied, ProcessReport, write_report
 from clew.settings.running import Running, register
-from clew.store.values import Try, Usage
+from clew.store.values import TokenUsage, Try
 from tests.admin.booth import Booth
 from tests.store.turns import recorded, turn
 
@@ -91,7 +91,7 @@ def test_a_request_is_a_row_and_nothing_in_it_is_believed(booth: Booth) -> None:
 def test_of_an_answer_that_was_cut_the_tokens_out_are_the_estimate(booth: Booth) -> None:
     """The prompt was counted before it began; and what is said of a backend is not said twice."""
     assert booth.store is not None
-    usage = Usage(input=9, output=3, estimated=True)
+    usage = TokenUsage(input=9, output=3, estimated=True)
     tries = (Try(backend="claude", status=401, why="refused (401)"),)
     booth.store.record(turn(recorded("r", whole=False), outcome="cut", usage=usage, tries=tries)).result()
     rows = text(booth, "/now/rows")

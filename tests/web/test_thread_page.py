@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from clew.chat.formats import FORMATS
-from clew.store.values import Try, Turn
+from clew.store.values import Try, TurnRecord
 from clew.web.viewing import PAGE
 from tests.admin.booth import Booth
 from tests.build import redacted, text, thinking, tool_result, tool_use
@@ -15,7 +15,7 @@ from tests.store.turns import GLM, NOON, recorded, turn
 from tests.web.test_threads import keep
 
 
-def said(id: str, *blocks: object, asked: object = "Well?", after: str = "", at: float = NOON, **more: object) -> Turn:
+def said(id: str, *blocks: object, asked: object = "Well?", after: str = "", at: float = NOON, **more: object) -> TurnRecord:
     answer = recorded(id, followed=after or None, blocks=tuple(json.dumps(block).encode() for block in blocks), **more)
     message = json.dumps({"role": "user", "content": asked}).encode()
     return structs.replace(turn(answer, at=at), asked=(message,))

@@ -10,7 +10,8 @@ import pytest
 
 from clew.backends.row import Backend
 from clew.chat.prices import Cost
-from clew.store.values import DayAnswers, Days, DaySpent, Usage
+from clew.store.reports import DayAnswers, Days, DayUsage
+from clew.store.values import TokenUsage
 from clew.web.usage import COLUMNS, _csv
 from clew.web.used import by_backend_and_model, dates, percentile
 from tests.admin.booth import Booth
@@ -20,8 +21,8 @@ CLAUDE = Backend(name="claude", url="https://api.anthropic.com", realm="anthropi
 SONNET = "claude-sonnet-4-5"
 
 
-def spent(model: str = SONNET, backend: str = "claude", calls: int = 2, **usage: int) -> DaySpent:
-    return DaySpent(day="2026-11-16", backend=backend, model=model, calls=calls, usage=Usage(**usage))
+def spent(model: str = SONNET, backend: str = "claude", calls: int = 2, **usage: int) -> DayUsage:
+    return DayUsage(day="2026-11-16", backend=backend, model=model, calls=calls, usage=TokenUsage(**usage))
 
 
 def answers(model: str = SONNET, day: str = "2026-11-16", **more: object) -> DayAnswers:

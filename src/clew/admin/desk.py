@@ -28,7 +28,7 @@ from clew.gateway.workers import WorkerReport, merge_health
 from clew.settings.gateway_key import LOCAL, named_keys
 from clew.settings.home import Home
 from clew.store import Store
-from clew.store.values import Health
+from clew.store.reports import Health
 
 __all__ = ["Desk", "Present", "principals_of", "secrets_of"]
 

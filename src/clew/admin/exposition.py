@@ -16,7 +16,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 from clew.admin.sums import Sums, Times
-from clew.store.values import Health
+from clew.store.reports import Health
 
 __all__ = ["Exposition"]
 

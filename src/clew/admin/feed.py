@@ -69,7 +69,7 @@ class Feed:
 
     def _look(self, store: Store) -> None:
         try:
-            self._seen = store.changed()
+            self._seen = store.data_version()
             for principal in self._principals():
                 newest = store.exchanges(principal, limit=PAGE)
                 self._last[principal] = next((each.id for each in newest if each.outcome != "open"), None)
@@ -95,7 +95,7 @@ class Feed:
 
     async def _follow(self, store: Store) -> None:
         try:
-            changed = await asyncio.to_thread(store.changed)
+            changed = await asyncio.to_thread(store.data_version)
             if changed != self._seen:
                 await self._catch_up(store)
                 self._seen = changed

@@ -11,7 +11,8 @@ from collections.abc import Collection
 from typing import Final
 
 from clew.admin.sums import Sums
-from clew.store.values import Exchange, Health
+from clew.store.reports import Health
+from clew.store.values import Exchange
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
 

@@ -13,7 +13,7 @@ from clew.backends.row import Backend
 from clew.settings.gateway_key import LOCAL
 from clew.settings.processes import RunningGateway, running_gateways
 from clew.settings.values import Disabled, Rule
-from clew.store.values import Health, Statistics
+from clew.store.reports import Health, Statistics
 
 __all__ = ["BackendRow", "Status", "status_of"]
 

@@ -117,7 +117,7 @@ async def use(desk: Desk, request: Request) -> Response:
 def _followed(wish: Use, desk: Desk) -> Followed:
     """Waits for seconds, so it belongs into a thread."""
     if wish.thread:
-        return pin_followed(desk.home, wish.backend, desk.kept.refresh())
+        return pin_followed(desk.home, wish.backend, desk.kept.refresh_pins())
     of_part = None if wish.setting == ACTIVE else wish.backend
     return choice_followed(desk.home, desk.kept.settings, gateway=wish.gateway, of_part=of_part)
 

@@ -13,7 +13,7 @@ from clew.chat.plain import Given, object_from
 from clew.chat.thoughts import extract_thinking_blocks
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.tokens import tokens_of
-from clew.store.values import Usage
+from clew.store.values import TokenUsage
 
 __all__ = ["Estimate", "anthropic_usage", "cache_efficiency", "thinking_tokens"]
 
@@ -73,7 +73,7 @@ def cache_efficiency(usage: Given | None) -> float | None:
     return 100 * read / whole if whole else None
 
 
-def anthropic_usage(usage: Usage) -> JsonObject:
+def anthropic_usage(usage: TokenUsage) -> JsonObject:
     """The counts of the store under the names that Anthropic's API has for them.
 
     >>> anthropic_usage(Usage(input=3, output=40, thinking=25))["output_tokens_details"]

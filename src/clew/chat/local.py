@@ -32,9 +32,8 @@ from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.model.recording import Recording
 from clew.store import Store
-from clew.store.begun import Beginning
-from clew.store.outcome import outcome
-from clew.store.values import Exchange, Passage, Thread, Turn
+from clew.store.commits import wait_for_commit
+from clew.store.values import CallClaim, Exchange, Passage, Thread, TurnRecord
 from clew.thinking.recognise import Context
 
 __all__ = ["COMMIT_SECONDS", "LocalDesk", "keeping"]
@@ -122,7 +121,7 @@ class LocalDesk(Floor):
 
     async def rename(self, title: str) -> bool:
         renamed = self.store.rename(self.thread.principal, self.thread.id, title)
-        if problem := await outcome(renamed, COMMIT_SECONDS):
+        if problem := await wait_for_commit(renamed, COMMIT_SECONDS):
             raise problem
         if renamed.result():
             self.thread = structs.replace(self.thread, title=title)
@@ -130,28 +129,28 @@ class LocalDesk(Floor):
 
     async def take_calls(self, claim: Claim) -> bool:
         wish = self._beginning(claim, self.tree.followers(claim.turn))
-        return await _kept(self.store.begin(wish, at=time.time(), here=True))
+        return await _kept(self.store.claim_calls(wish, at=time.time(), here=True))
 
     async def leave_calls(self, claim: Claim) -> None:
-        await _kept(self.store.leave(self._beginning(claim), at=time.time()))
+        await _kept(self.store.abandon_calls(self._beginning(claim), at=time.time()))
 
     async def end_calls(self, claim: Claim) -> None:
-        await _kept(self.store.end(self._beginning(claim)))
+        await _kept(self.store.finish_calls(self._beginning(claim)))
 
     async def calls_begun(self) -> Taken:
-        turn, run, process = await asyncio.to_thread(self.store.begun, self.thread.principal, self.thread.id)
+        turn, run, process = await asyncio.to_thread(self.store.call_owner, self.thread.principal, self.thread.id)
         return Taken(turn, run, bool(process))
 
     async def note_begun(self, claim: Claim, followers: int | None) -> None:
         """What somebody says who runs calls elsewhere, and of whom nobody here knows how long they are there."""
         wish = self._beginning(claim, followers)
         if claim.turn:
-            await _kept(self.store.begin(wish, at=time.time(), here=False))
+            await _kept(self.store.claim_calls(wish, at=time.time(), here=False))
         else:
-            await _kept(self.store.end(wish))
+            await _kept(self.store.finish_calls(wish))
 
-    def _beginning(self, claim: Claim, followers: int | None = 0) -> Beginning:
-        return Beginning(self.thread.principal, self.thread.id, claim.turn, claim.run, claim.was, followers)
+    def _beginning(self, claim: Claim, followers: int | None = 0) -> CallClaim:
+        return CallClaim(self.thread.principal, self.thread.id, claim.turn, claim.run, claim.was, followers)
 
     async def ask(self, question: Question, begun: Begun) -> LocalHearing:
         hearing = LocalHearing(self)
@@ -204,10 +203,10 @@ class LocalDesk(Floor):
         recording = unanswered(entry, own.principal, _NOBODY)
         title = _title(entry.asked)  # the thread's own may be that of one that was deleted since
         self.thread = structs.replace(own, title=own.title or title)
-        turn = Turn(exchange=exchange, recording=recording, asked=entry.asked, title=title)
+        turn = TurnRecord(exchange=exchange, recording=recording, asked=entry.asked, title=title)
         self._put(entry.asked, exchange, recording)
         begun(entry.id)
-        if problem := await outcome(self.store.record(turn), COMMIT_SECONDS):
+        if problem := await wait_for_commit(self.store.record(turn), COMMIT_SECONDS):
             raise problem
 
     def _call(self, entry: Entry, body: bytes, betas: tuple[str, ...]) -> Call:
@@ -225,7 +224,7 @@ class LocalDesk(Floor):
         elif spot.outcome != "whole":
             await asyncio.wrap_future(self._record(spot.passage, spot.exchange))
         elif self._is_hurried:
-            await outcome(self._record(spot.passage, spot.exchange), COMMIT_SECONDS)
+            await wait_for_commit(self._record(spot.passage, spot.exchange), COMMIT_SECONDS)
 
     @property
     def _is_hurried(self) -> bool:
@@ -235,7 +234,9 @@ class LocalDesk(Floor):
     def _record(self, passage: Passage, exchange: Exchange) -> Future[bool]:
         """Keep it. The same again changes nothing, and comes after what waits."""
         asked = passage.asked
-        return self.store.record(Turn(exchange=exchange, recording=passage.recording, asked=asked, title=_title(asked)))
+        return self.store.record(
+            TurnRecord(exchange=exchange, recording=passage.recording, asked=asked, title=_title(asked))
+        )
 
     async def _fail(self, passage: Passage, exchange: Exchange) -> None:
         is_new = True

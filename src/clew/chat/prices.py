@@ -24,7 +24,7 @@ from clew.backends.row import Backend
 from clew.chat.plain import Dumped, object_from
 from clew.model.facts import canonical_model
 from clew.model.json import JsonValue
-from clew.store.values import Usage
+from clew.store.values import TokenUsage
 
 if TYPE_CHECKING:
     from genai_prices.types import Provider
@@ -57,7 +57,7 @@ class Cost(Struct, frozen=True):
 
 def cost_of(
     model: str,
-    usage: Usage | Mapping[str, object] | Dumped | None,
+    usage: TokenUsage | Mapping[str, object] | Dumped | None,
     *,
     backend: Backend | str | None = None,
     complete: bool = True,
@@ -176,8 +176,8 @@ class _Counts(Struct, frozen=True, kw_only=True):
         return self.fresh is not None and self.output is not None and not self.estimated
 
 
-def _counts(usage: Usage | Mapping[str, object] | Dumped | None) -> _Counts:
-    if isinstance(usage, Usage):
+def _counts(usage: TokenUsage | Mapping[str, object] | Dumped | None) -> _Counts:
+    if isinstance(usage, TokenUsage):
         kept = {"fresh": usage.input, "output": usage.output, "read": usage.cache_read, "written": usage.cache_written}
         return _Counts(**kept, estimated=usage.estimated)
     told = object_from(usage) or {}

@@ -15,8 +15,8 @@ from clew.model.broken_calls import arguments_in
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
-from clew.store.endings import unfinished_word
-from clew.store.values import Exchange, Outcome, Passage, Usage
+from clew.store.text import unfinished_word
+from clew.store.values import Exchange, Outcome, Passage, TokenUsage
 
 __all__ = ["Spot", "Turn", "is_summary", "message_of", "shown", "turn_of"]
 
@@ -68,7 +68,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     outcome: Outcome
     backend: str = ""
     model: str = ""
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     changes: tuple[Change, ...] = ()
     """What was altered on the way to the backend, and why."""
     attempts: int = 1

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from clew.cli.output import Page, TextLine, TextTable, printable
 from clew.cli.threads import Shows, message_lines
-from clew.store.endings import CUT_OFF
-from clew.store.exchange_text import at_time
+from clew.store.text import CUT_OFF, format_time
 
 if TYPE_CHECKING:
     from clew.chat.display import AnswerSummary
@@ -40,7 +39,7 @@ _NOTHING = TextLine("Nothing was said yet.", "quiet")
 
 
 def _turn(number: int, turn: Turn, thinking: bool) -> Iterator[TextLine]:
-    yield TextLine(f"turn {number}, {at_time(turn.at)}", "head")
+    yield TextLine(f"turn {number}, {format_time(turn.at)}", "head")
     for message in turn.asked:
         yield from message_lines(message.get("content"), Shows(thinking))
     if turn.answer is None:
@@ -65,7 +64,7 @@ def branches_page(branches: Sequence[Turn], line: Sequence[Turn]) -> Page:
 
 def _branch(number: int, turn: Turn, here: str) -> tuple[str, ...]:
     answered = f"{turn.backend}, {turn.model}" if turn.answer else f"nobody ({turn.outcome})"
-    return ("*" if turn.id == here else "", str(number), at_time(turn.at), words_of(turn), printable(answered))
+    return ("*" if turn.id == here else "", str(number), format_time(turn.at), words_of(turn), printable(answered))
 
 
 def words_of(turn: Turn) -> str:

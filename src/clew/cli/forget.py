@@ -11,7 +11,7 @@ import click
 from clew.cli.command import Failed, principal_option, report_errors
 from clew.cli.installation import find_installation, find_thread, store_for_reading
 from clew.cli.output import TextLine, plural, print_result, printable
-from clew.store.exchange_text import at_time
+from clew.store.text import format_time
 from clew.store.values import Thread
 
 __all__ = ["forget"]
@@ -45,7 +45,7 @@ def forget(thread: str, agents: bool, yes: bool, principal: str, json_: bool) ->
     with report_errors(), store_for_reading(find_installation()) as store:
         found = find_thread(store, principal, thread)
         assert store is not None, "a thread was found in it"
-        threads = [found, *(store.beside(principal, found.id) if agents else ())]
+        threads = [found, *(store.sibling_threads(principal, found.id) if agents else ())]
         if not yes:
             _confirm(threads)
         now = time.time()
@@ -57,7 +57,7 @@ def _confirm(threads: Sequence[Thread]) -> None:
     """Ask whether to delete these threads. Ends the command if they are to stay."""
     for each in threads:
         agent = f", agent {each.agent}" if each.agent else ""
-        about = f"{plural(each.turns, 'turn')}, last used {at_time(each.used)}{agent}"
+        about = f"{plural(each.turns, 'turn')}, last used {format_time(each.used)}{agent}"
         click.echo(printable(f"{each.id}: {about}: {each.title}"), err=True)
     if not _has_person():
         raise Failed("nothing was deleted, because nobody can be asked: add --yes")

@@ -82,14 +82,14 @@ class ExchangeQuery(Struct, frozen=True, kw_only=True):
 
 def _follow(store: Store, query: ExchangeQuery, count: int, json_: bool) -> NoReturn:
     """Print the last exchanges and then each new one, until Ctrl-C."""
-    known = store.changed()
+    known = store.data_version()
     before = query.last(store, max(count, 1))
     if not before and not json_:
         click.echo("Nothing yet. Waiting; Ctrl-C ends it.", err=True)
     _print(before[len(before) - count :] if count < len(before) else before, json_)
     seen = before[-1] if before else None
     while True:
-        if (now := store.changed()) == known:
+        if (now := store.data_version()) == known:
             time.sleep(EVERY)
             continue
         known = now

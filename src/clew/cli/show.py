@@ -27,8 +27,7 @@ from clew.model.json import JsonObject
 from clew.settings.load import load
 from clew.settings.secret import load_keyring
 from clew.store import Store
-from clew.store.endings import ending_word, failure_of, unfinished_word
-from clew.store.exchange_text import at_time
+from clew.store.text import ending_word, failure_of, format_time, unfinished_word
 from clew.store.values import Branch, Passage, Thread
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def _show(installation: Installation, store: Store, thread: Thread, as_: str | N
     passages = store.passages(thread.principal, thread.id)
     pin = f", stays with {thread.pin}" if thread.pin else ""
     agent = f", agent {thread.agent}" if thread.agent else ""
-    used = f"{plural(thread.turns, 'turn')}, {at_time(thread.created)} to {at_time(thread.used)}"
+    used = f"{plural(thread.turns, 'turn')}, {format_time(thread.created)} to {format_time(thread.used)}"
     head = [TextLine(printable(f"thread {thread.id}: {used}{agent}{pin}")), TextLine("")]
     if as_ is not None:
         projected = projected_for(installation, store, passages, as_, thread.principal)
@@ -129,7 +128,7 @@ def _thread_lines(store: Store, thread: Thread, passages: Sequence[Passage], sho
         for raw in passage.asked:
             message = msgspec.json.decode(raw, type=JsonObject)
             role = str(message.get("role"))
-            yield TextLine(f"{printable(role)}, {at_time(passage.at)}{branch}", "head")
+            yield TextLine(f"{printable(role)}, {format_time(passage.at)}{branch}", "head")
             yield from message_lines(message.get("content"), shows, role)
         yield from _answer_lines(store, thread, passage, shows)
 

@@ -38,9 +38,9 @@ from clew.settings.processes import ProcessReport, running_gateways
 from clew.settings.unset import Unset, unset_variables
 from clew.settings.values import Rule
 from clew.store import Store
-from clew.store.exchange_text import at_time
-from clew.store.size import size_in_words
-from clew.store.values import Exchange, Statistics
+from clew.store.reports import Statistics
+from clew.store.text import format_size, format_time
+from clew.store.values import Exchange
 
 __all__ = ["status"]
 
@@ -212,9 +212,9 @@ def _store_lines(kept: StoreStatus) -> Iterator[TextLine]:
     elif kept.state == "unusable":
         yield TextLine(kept.why, "bad")
     else:
-        yield TextLine(f"{kept.file}, {size_in_words(kept.bytes + kept.log_bytes)}, ok")
+        yield TextLine(f"{kept.file}, {format_size(kept.bytes + kept.log_bytes)}, ok")
     if kept.log_bytes > LONG_LOG:
-        yield TextLine(f"its log has {size_in_words(kept.log_bytes)}: a process reads without end, find and end it", "bad")
+        yield TextLine(f"its log has {format_size(kept.log_bytes)}: a process reads without end, find and end it", "bad")
 
 
 def _thinking_lines(counted: Statistics | None) -> Iterator[TextLine]:
@@ -230,7 +230,7 @@ def _gateway_lines(gateways: tuple[GatewayStatus, ...]) -> Iterator[TextLine | T
     if not gateways:
         yield from _labelled("gateways", iter([TextLine("none runs: `clew serve`, or `clew run -- claude`", "quiet")]))
         return
-    rows = [(each.name, str(each.pid), each.url, _backend_cell(each.active), at_time(each.started)) for each in gateways]
+    rows = [(each.name, str(each.pid), each.url, _backend_cell(each.active), format_time(each.started)) for each in gateways]
     yield TextLine("gateways")
     yield printable_table(("name", "pid", "for clients", "active", "since"), rows)
     for each in gateways:

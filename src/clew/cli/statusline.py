@@ -23,8 +23,8 @@ from clew.cli.command import principal_option
 from clew.cli.output import printable
 from clew.settings.home import CONFIG_VARIABLE, home_of
 from clew.settings.processes import running_gateways
-from clew.store.exchange_text import thinking_of
 from clew.store.kinds import USUAL_URL, is_url, location_of
+from clew.store.text import thinking_counts
 from clew.store.values import Exchange
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _parts(last: Exchange | None, following: str) -> Iterator[str]:
         yield f"clew → {following or 'no backend'}"
         return
     yield f"{last.asked_model} → {last.backend} {last.model}"
-    counts = {name: count for name, count in thinking_of(last).items() if count}
+    counts = {name: count for name, count in thinking_counts(last).items() if count}
     if counts:
         yield "thinking " + ", ".join(f"{count} {name}" for name, count in counts.items())
     usage = last.usage

@@ -16,8 +16,7 @@ from clew.cli.output import Page, TextLine, TextTable, printable, printable_tabl
 from clew.model.asides import aside_in
 from clew.model.change import Change
 from clew.model.json import JsonObject, JsonValue
-from clew.store.exchange_text import at_time, details_of, head_of
-from clew.store.texts import texts_asked
+from clew.store.text import exchange_details, exchange_line, format_time, texts_asked
 from clew.store.values import Branch, Exchange, Hit, Passage, Thread
 
 __all__ = [
@@ -53,8 +52,8 @@ class Shows(NamedTuple):
 
 def exchange_lines(exchange: Exchange) -> list[TextLine]:
     """The head, and below it the details. `--json` has each change; these lines group them."""
-    head = TextLine(head_of(exchange), "" if exchange.outcome == "whole" else "bad")
-    return [head, *(TextLine(f"    {text}", "quiet") for text in details_of(exchange))]
+    head = TextLine(exchange_line(exchange), "" if exchange.outcome == "whole" else "bad")
+    return [head, *(TextLine(f"    {text}", "quiet") for text in exchange_details(exchange))]
 
 
 def message_lines(content: JsonValue, shows: Shows, role: str = "") -> Iterator[TextLine]:
@@ -134,7 +133,9 @@ def threads_page(threads: Sequence[Thread]) -> Page:
     if not threads:
         return [TextLine(NOTHING, "quiet")]
     length = _id_length([thread.id for thread in threads])
-    rows = [(each.id[:length], at_time(each.used), str(each.turns), each.agent, each.pin, each.title) for each in threads]
+    rows = [
+        (each.id[:length], format_time(each.used), str(each.turns), each.agent, each.pin, each.title) for each in threads
+    ]
     return [
         _narrow_table(("thread", "last used", "turns", "agent", "stays with", "begins with"), rows),
         TextLine(""),
@@ -153,7 +154,7 @@ def hits_page(hits: Sequence[Hit]) -> Page:
     for hit in hits:
         start = max(0, hit.marks[0][0] - _WIDEST // 2) if hit.marks else 0
         found = ("…" if start else "") + hit.snippet[start:]
-        rows.append((hit.thread[:length], at_time(hit.at), hit.title, found))
+        rows.append((hit.thread[:length], format_time(hit.at), hit.title, found))
     return [_narrow_table(("thread", "when", "begins with", "found"), rows)]
 
 
@@ -188,7 +189,7 @@ def branch_lines(branches: Sequence[Branch], thread: str, passages: Sequence[Pas
         after = str(numbers[branch.after]) if branch.after in numbers else ""
         other = f"{branch.agent or 'fork'}, {branch.thread}" if branch.thread != thread else ""
         begins = first_words.get(branch.exchanges[0], "")
-        rows.append((str(number), after, str(len(branch.exchanges)), at_time(branch.ended), other, begins))
+        rows.append((str(number), after, str(len(branch.exchanges)), format_time(branch.ended), other, begins))
     yield _narrow_table(("branch", "after", "turns", "ended", "agent, thread", "begins with"), rows)
     if len(branches) > MOST_BRANCHES:
         yield TextLine(f"  … and {len(branches) - MOST_BRANCHES} more; `--json` has them all", "quiet")

@@ -146,7 +146,7 @@ def _switch(installation: Installation, name: str | None, scope: UseScope, princ
 def _pin_thread(installation: Installation, store: Store, thread: Thread, name: str) -> Switched:
     if not store.pin(thread.principal, thread.id, name).result(WRITE_SECONDS):
         raise Failed("the thread was deleted in this moment: `clew show` lists those that there are")
-    followed = pin_followed(installation.home, name, store.refresh())
+    followed = pin_followed(installation.home, name, store.refresh_pins())
     return Switched(active=name, before=thread.pin, source="clew use --thread", thread=thread.id, followed=followed)
 
 

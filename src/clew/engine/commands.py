@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from clew.model.recording import Recording
     from clew.model.request import Request
     from clew.pipeline.attempts import CoolDowns
-    from clew.store.values import Exchange, Turn
+    from clew.store.values import Exchange, TurnRecord
 
 __all__ = [
     "Ask",
@@ -208,7 +208,7 @@ class Commit(EngineCommand["StoreError | None"]):
 
     __slots__ = ("turn",)
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: TurnRecord) -> None:
         self.turn = turn
 
 
@@ -217,7 +217,7 @@ class Keep(EngineCommand[None]):
 
     __slots__ = ("turn",)
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: TurnRecord) -> None:
         self.turn = turn
 
 

@@ -36,7 +36,7 @@ from clew.settings.processes import FILE_WRITTEN, Applied
 from clew.settings.secret import VARIABLE, load_keyring
 from clew.settings.values import Rule, Settings
 from clew.store import Store
-from clew.store.values import Deletions
+from clew.store.reports import Deletions
 from clew.thinking.seal import Sealer
 
 __all__ = ["ACTIVE", "Current", "Reloaded", "Switched"]
@@ -248,7 +248,7 @@ class Current:
         if self._store is None:
             return False
         try:
-            now = self._store.changed()
+            now = self._store.data_version()
         except StoreError:
             return False
         seen, self._seen = self._seen, now
@@ -257,7 +257,7 @@ class Current:
     def _refresh(self) -> None:
         """What any process chose for a thread holds from now on."""
         try:
-            self._pins = self._store.refresh() if self._store is not None else ""
+            self._pins = self._store.refresh_pins() if self._store is not None else ""
         except StoreError as error:
             _log.warning("the backends that threads stay with cannot be read from the store: %s", error)
             self._seen = -1

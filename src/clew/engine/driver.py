@@ -30,7 +30,7 @@ from clew.engine.unasked import keep_unasked
 from clew.engine.waiting import WAITING, Alarm, Poll
 from clew.errors import SettingsInvalid
 from clew.http.responder import Responder
-from clew.store.outcome import problem_of, when_over
+from clew.store.commits import call_when_over, commit_problem
 
 __all__ = ["Driver"]
 
@@ -296,8 +296,8 @@ class Driver:
         self._stop_open_turns()
         seconds, alarm = self._parts.commit_seconds, Alarm.silent(self.news)
         write = self._parts.store.record(command.turn)
-        when_over(write, seconds, alarm.ring)
-        return self._wait_for(lambda: problem_of(write, seconds) if alarm.has_rung else WAITING)
+        call_when_over(write, seconds, alarm.ring)
+        return self._wait_for(lambda: commit_problem(write, seconds) if alarm.has_rung else WAITING)
 
     def _keep(self, command: commands.Keep) -> None:
         assert self._parts.store is not None

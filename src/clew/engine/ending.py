@@ -13,7 +13,7 @@ from clew.engine.story import Story
 from clew.engine.streamed import StreamedAnswer
 from clew.engine.turns import Heard
 from clew.errors import StoreError
-from clew.store.values import Outcome, Turn
+from clew.store.values import Outcome, TurnRecord
 
 __all__ = ["TurnEnding"]
 
@@ -23,7 +23,7 @@ class TurnEnding:
 
     heard: Heard | None = None
     """The answer, once all of it is here."""
-    _handed: Turn | None = None
+    _handed: TurnRecord | None = None
     """In the store's hands."""
     _unmade: StoreError | None = None
     """Why the turn is handed over without its answer."""
@@ -39,7 +39,7 @@ class TurnEnding:
     def _is_kept(self) -> bool:
         return self._parts.store is not None and self._story.asking.call.kind == "messages"
 
-    def turn(self, outcome: Outcome, heard: Heard | None) -> Turn:
+    def turn(self, outcome: Outcome, heard: Heard | None) -> TurnRecord:
         """What the store gets. Where the answer cannot be made ready for it (its history lies in a damaged page), that is
         the exchange alone: the client gets the answer all the same."""
         story, ended = self._story, self._parts.wall()
@@ -47,7 +47,7 @@ class TurnEnding:
             turn = story.turn(outcome, heard, ended)
         except Exception as error:
             self._unmade = StoreError(f"the answer cannot be recorded: {type(error).__name__}: {error}")
-            return Turn(exchange=story.exchange(outcome, heard, ended))
+            return TurnRecord(exchange=story.exchange(outcome, heard, ended))
         self._unmade = None
         return turn
 
@@ -75,7 +75,7 @@ class TurnEnding:
         if story.dialect.translates and story.asking.call.kind == "messages":
             await LearnTokens(story.way, len(story.sent), heard.answer.usage, story.going)
 
-    async def _report(self, turn: Turn, problem: StoreError | None) -> None:
+    async def _report(self, turn: TurnRecord, problem: StoreError | None) -> None:
         self._is_reported = True
         await ReportExchange(turn.exchange, turn.recording, self._unmade or problem, was_kept=True)
 
@@ -92,7 +92,7 @@ class TurnEnding:
             await Keep(turn)
         await ReportExchange(turn.exchange, turn.recording)
 
-    async def _turn_left(self, outcome: Outcome, stream: StreamedAnswer | None) -> Turn:
+    async def _turn_left(self, outcome: Outcome, stream: StreamedAnswer | None) -> TurnRecord:
         heard, size = self.heard, len(self._story.asking.call.body)
         if heard is not None:
             return await Compute(size, lambda: self.turn("whole", heard))

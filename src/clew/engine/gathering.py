@@ -21,7 +21,7 @@ from clew.model.blocks import Block
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request, blocks_of
 from clew.store import Store
-from clew.store.lookup import LookedUp, Lookup
+from clew.store.values import Lookup, LookupResult
 from clew.thinking.history import answers_of
 from clew.thinking.keys import key_of
 from clew.thinking.pointers import Pointers, places_wanted, pointers_of
@@ -110,12 +110,12 @@ def _wanted(call: Call, request: Request, new_thread: str) -> tuple[Pointers, Lo
     )
 
 
-def _joined(found: LookedUp, more: LookedUp) -> Shelf:
+def _joined(found: LookupResult, more: LookupResult) -> Shelf:
     """Both, in the order in which each was found; what is in both counts once."""
     return Shelf((*found.recordings, *more.recordings))
 
 
-def _both(found: LookedUp, more: LookedUp) -> LookedUp:
+def _both(found: LookupResult, more: LookupResult) -> LookupResult:
     return structs.replace(
         found,
         pins={**found.pins, **more.pins},
@@ -133,7 +133,7 @@ def _pin(call: Call, thread: str, pins: Mapping[str, str]) -> str | None:
 
 
 def _without_pin(
-    call: Call, request: Request, shelf: Shelf, newest: Recording | None, thread: str, found: LookedUp
+    call: Call, request: Request, shelf: Shelf, newest: Recording | None, thread: str, found: LookupResult
 ) -> Known:
     """Where something could not be read, and the pin with it: in doubt if there may be one."""
     may_go_on = call.entry or call.context.session or any(message.role == "assistant" for message in request.messages)

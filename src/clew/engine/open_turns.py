@@ -10,7 +10,7 @@ from clew.engine.aside import LARGE
 from clew.engine.exchange import Exchange
 from clew.engine.parts import Parts
 from clew.engine.streamed import StreamedAnswer
-from clew.store.outcome import when_over
+from clew.store.commits import call_when_over
 
 __all__ = ["FIRST_FLUSH", "OpenTurns", "ignore_result"]
 
@@ -72,7 +72,7 @@ class OpenTurns:
             turn = self._exchange.answering.ending.turn("open", stream.heard(whole=False))
             if self._waiting is not None:
                 self._waiting.cancel()  # it has less, and would come after this
-            when_over(parts.store.record(turn), parts.commit_seconds, then)
+            call_when_over(parts.store.record(turn), parts.commit_seconds, then)
 
     def stop(self) -> None:
         self.is_over = True

@@ -23,7 +23,7 @@ from clew.model.recording import Recording
 from clew.model.request import Message
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
-from clew.store.outcome import LIMIT
+from clew.store.commits import COMMIT_LIMIT
 from clew.store.values import Exchange
 from clew.upstream.pool import Pool
 
@@ -47,7 +47,7 @@ class Parts:
     jitter: Callable[[], float] = random.random
     cool_downs: CoolDowns = field(default_factory=CoolDowns)
     """What this process learnt about backends that should be left alone."""
-    commit_seconds: float = LIMIT
+    commit_seconds: float = COMMIT_LIMIT
     """How long an answer's end may wait for the store (law 8)."""
     histories: Histories = field(default_factory=Histories)
     seen: Seen = field(default_factory=Seen)

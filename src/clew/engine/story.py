@@ -29,7 +29,7 @@ from clew.pipeline.stream.answer import Answer
 from clew.pipeline.stream.dress import Dress, Wear
 from clew.pipeline.stream.traced import Tell
 from clew.store.kinds import OFF
-from clew.store.values import Bodies, Exchange, Outcome, Try, Turn, Usage
+from clew.store.values import Bodies, Exchange, Outcome, TokenUsage, Try, TurnRecord
 
 __all__ = ["Story"]
 
@@ -198,18 +198,18 @@ class Story:
             betas=call.betas,
         )
 
-    def turn(self, outcome: Outcome, heard: Heard | None, ended: float) -> Turn:
+    def turn(self, outcome: Outcome, heard: Heard | None, ended: float) -> TurnRecord:
         """All that is kept of it; its bodies when it is over. Looks things up, which may take a moment.
 
         Of a request for a title no word is kept: its thread may be another one than the conversation's, and whoever deletes
         that would leave them behind.
         """
         if self.asking.is_title:
-            return Turn(exchange=self.exchange(outcome, heard, ended))
+            return TurnRecord(exchange=self.exchange(outcome, heard, ended))
         keeps = self.asking.snapshot.settings.store
         recording = recording_for(self.id, self.asking, self.way, self.dialect.remembered(self.going), heard)
         request, entry = self.asking.request, self.asking.call.entry
-        return Turn(
+        return TurnRecord(
             exchange=self.exchange(outcome, heard, ended),
             recording=recording,
             asked=(entry.asked if entry else asked_raw(request)) if keeps.content else (),
@@ -229,7 +229,7 @@ def _plain(model: str, secret: str) -> Wear:
     return Wear(model=model, exchange="", origin=Origin(ANTHROPIC, "", "", ""), secret=secret)
 
 
-def _usage(answer: Answer, outcome: Outcome) -> Usage | None:
+def _usage(answer: Answer, outcome: Outcome) -> TokenUsage | None:
     """The vendor's counts. Of an answer that was cut it counted the beginning, and what was heard since counts too."""
     usage = usage_of(answer.usage, estimated=outcome != "whole")
     if usage is None or outcome != "cut":

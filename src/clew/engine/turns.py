@@ -21,7 +21,7 @@ from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import Request, blocks_of
 from clew.model.tokens import MOST_TOKENS
 from clew.pipeline.stream.answer import Answer
-from clew.store.values import Usage
+from clew.store.values import TokenUsage
 from clew.thinking.keys import QuestionContent, key_of, question_content
 from clew.thinking.record import recording_of
 from clew.wire.requests import messages_after_last_answer
@@ -148,14 +148,14 @@ def titled(asked: QuestionContent) -> str:
     return words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
 
 
-def usage_of(usage: JsonObject, *, estimated: bool) -> Usage | None:
+def usage_of(usage: JsonObject, *, estimated: bool) -> TokenUsage | None:
     """The vendor's counts; None where it gave none."""
     if not usage:
         return None
     counts = counts_of(usage)
     read, written = counts[2:]
     thought = _thought(usage.get("output_tokens_details"))
-    return Usage(
+    return TokenUsage(
         input=counts[0], output=counts[1], cache_read=read, cache_written=written, estimated=estimated, thinking=thought
     )
 

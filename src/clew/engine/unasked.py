@@ -7,7 +7,7 @@ from clew.engine.commands import Compute, Keep, ReportExchange
 from clew.engine.turns import asked_raw, title_of, unanswered
 from clew.errors import PinUnreadable, SettingsInvalid
 from clew.model.origin import Origin
-from clew.store.values import Bodies, Exchange, Try, Turn
+from clew.store.values import Bodies, Exchange, Try, TurnRecord
 
 __all__ = ["keep_unasked"]
 
@@ -20,13 +20,13 @@ async def keep_unasked(id: str, asking: Asking, failure: SettingsInvalid, at: fl
     await ReportExchange(turn.exchange, turn.recording)
 
 
-def _turn(id: str, asking: Asking, failure: SettingsInvalid, at: float) -> Turn:
+def _turn(id: str, asking: Asking, failure: SettingsInvalid, at: float) -> TurnRecord:
     """What the store gets of it."""
     call, keeps = asking.call, asking.snapshot.settings.store
     exchange, entry = _exchange(id, asking, failure, at), call.entry
     if asking.is_title or isinstance(failure, PinUnreadable):  # its words may belong to a thread that nobody can find now
-        return Turn(exchange=exchange)
-    return Turn(
+        return TurnRecord(exchange=exchange)
+    return TurnRecord(
         exchange=exchange,
         recording=unanswered(entry, call.principal, Origin("", failure.key, "", "")) if entry else None,
         asked=(entry.asked if entry else asked_raw(asking.request)) if keeps.content else (),

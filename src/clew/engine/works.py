@@ -31,9 +31,10 @@ from clew.settings.home import Home
 from clew.settings.load import Loaded
 from clew.settings.secret import load_keyring
 from clew.settings.values import Settings, StoreSettings
-from clew.store import Store, keep_house, open_store
-from clew.store.outcome import LIMIT
-from clew.store.values import Exchange, Retention
+from clew.store import Store, open_store, run_housekeeping
+from clew.store.commits import COMMIT_LIMIT
+from clew.store.reports import Retention
+from clew.store.values import Exchange
 from clew.upstream.pool import Pool, PoolSettings
 
 __all__ = ["Finished", "Works", "build_works"]
@@ -72,7 +73,7 @@ class Works:
         self._start(self.current.follow(wakeup))
         if self.store is not None:
             retention = partial(_retention_of, self.current)
-            self._start(keep_house(self.store, retention, clock=time.time, doubted=_log.warning))
+            self._start(run_housekeeping(self.store, retention, clock=time.time, doubted=_log.warning))
 
     async def close(self) -> None:
         """Let go of backends, then commit what waits."""
@@ -99,7 +100,7 @@ async def build_works(
     log_to: IO[str] | None = None,
     hidden: tuple[str, ...] = (),
     finished: Finished | None = None,
-    commit_seconds: float = LIMIT,
+    commit_seconds: float = COMMIT_LIMIT,
 ) -> Works:
     """Raises StoreError and SettingsInvalid where something cannot be used.
 
@@ -147,7 +148,7 @@ def _let_go(parts: Parts) -> None:
     """Of all that may belong to a thread that somebody deleted: which that was, only a hash says."""
     parts.histories.clear()
     if parts.store is not None:
-        parts.store.let_go()
+        parts.store.clear_memory()
 
 
 def _learnt(
@@ -164,7 +165,7 @@ def _learnt(
     if log is not None:
         log.follow(settings.log)
     if store is not None:
-        store.keep(content=settings.store.content, bodies=settings.store.kept_bodies)
+        store.configure(content=settings.store.content, bodies=settings.store.kept_bodies)
     if waiting := _waiting_for_a_start(started, settings):
         _log.warning("the next start is needed for: %s", ", ".join(waiting))
 

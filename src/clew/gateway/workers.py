@@ -30,7 +30,7 @@ from msgspec import Struct, structs
 from clew.gateway.ending import Ending
 from clew.gateway.plan import Plan
 from clew.settings.load import Taken
-from clew.store.values import Health
+from clew.store.reports import Health
 
 __all__ = ["WorkerReport", "Workers", "change_reporter", "merge_health", "read_report"]
 

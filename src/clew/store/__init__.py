@@ -1,7 +1,7 @@
 """What clew remembers: recordings and how to find them, threads, exchanges, usage, settings.
 
-`protocols` is what callers see, `kinds` opens a store, and `sqlite/` is one. The names are imported when first used: a
-command that only needs a quick look need not load all that writes.
+`protocols` is what callers see, `kinds` opens a store, and `sqlite/` is one kind. The names are imported when first used: a
+command that only reads a few values need not load the code that writes.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from clew.store.housekeeping import keep_house, tidy
+    from clew.store.housekeeping import run_housekeeping, tidy
     from clew.store.kinds import location_of, open_store
     from clew.store.location import StoreLocation
     from clew.store.protocols import Store
 
-__all__ = ["Store", "StoreLocation", "keep_house", "location_of", "open_store", "tidy"]
+__all__ = ["Store", "StoreLocation", "location_of", "open_store", "run_housekeeping", "tidy"]
 
 _MODULES: Final = {
     "Store": "protocols",
     "StoreLocation": "location",
-    "keep_house": "housekeeping",
     "location_of": "kinds",
     "open_store": "kinds",
+    "run_housekeeping": "housekeeping",
     "tidy": "housekeeping",
 }
 

@@ -1,8 +1,9 @@
 """The kinds of store, and the one place that knows them: `[store] url` in, a store out.
 
-A URL names its kind up to the first colon, and behind it what that kind calls an address. `off` is none. A kind is a module
-with the value `KIND`; it is imported when a store of it is asked for, so that a quick command does not load what writes.
-To add a kind is one folder and one line in `KINDS`; the contract suite (`tests/store/contract`) then runs over it too.
+A URL names its kind up to the first colon; behind it is what that kind calls an address. `off` is no store. A kind is a
+module with the value `KIND`. It is imported when a store of it is asked for, so that a quick command does not load the code
+that writes. To add a kind is one folder and one line in `KINDS`; the contract suite (`tests/store/contract`) then runs over
+it too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ KINDS: Final[Mapping[str, str]] = {"sqlite": "clew.store.sqlite"}
 USUAL_URL: Final = "sqlite"
 OFF: Final = "off"
 BODIES: Final = 50
-"""Of how many exchanges of each principal the bodies are kept where nobody says otherwise, the last ones."""
+"""Of how many exchanges of each principal the bodies are kept by default, the last ones."""
 
 URLS: Final = "sqlite, sqlite:PATH or off"
 URL_PATTERN: Final = rf"^({'|'.join(f'{name}|{name}:.+' for name in KINDS)}|{OFF})$"
@@ -41,7 +42,7 @@ def kind_named(name: str) -> StoreKind:
 
 
 def location_of(url: str, root: Path) -> StoreLocation | None:
-    """Where the store of this URL is, None for `off`. What is not absolute in it begins at `root`."""
+    """Where the store of this URL is, None for `off`. A relative path in it begins at `root`."""
     name, _, address = url.partition(":")
     return None if name == OFF else kind_named(name).locate(address, root)
 

@@ -12,15 +12,15 @@ from typing import Literal, Protocol, Self
 
 from msgspec import Struct
 
-from clew.store.doubt import Doubt
 from clew.store.protocols import Store
+from clew.store.reports import ClockDoubt
 from clew.store.values import Exchange
 
 __all__ = ["QuickLook", "StoreFinding", "StoreKind", "StoreLocation"]
 
 
 class StoreFinding(Struct, frozen=True):
-    """One thing that was looked at. `repair` says what to do where it is not ok, and `says` does not."""
+    """The result of one check. `repair` says what to do where it is not ok, and `says` does not."""
 
     state: Literal["ok", "warning", "broken"]
     says: str
@@ -28,15 +28,15 @@ class StoreFinding(Struct, frozen=True):
 
 
 class QuickLook(Protocol):
-    """One look at a store by a command that must be over before anybody waits for it. A context manager."""
+    """A read-only view of a store for a command that must be over in a moment. A context manager."""
 
     @property
     def is_current(self) -> bool:
-        """Whether it has the present schema. One that has not is not read: opening it properly brings it there."""
+        """Whether the store has the present schema. Other stores are not read: opening one properly migrates it."""
         ...
 
     def last(self, principal: str, session: str) -> Exchange | None:
-        """What happened to the last request of the main thread with this session."""
+        """The last exchange of the main thread with this session."""
         ...
 
     def pin_of(self, principal: str, thread: str) -> str: ...
@@ -55,7 +55,7 @@ class StoreLocation(Protocol):
         ...
 
     def exists(self) -> bool:
-        """Whether there is anything. Raises OSError where nobody may look."""
+        """Whether there is anything. Raises OSError where this user may not look."""
         ...
 
     def is_readable(self) -> bool:
@@ -63,7 +63,7 @@ class StoreLocation(Protocol):
         ...
 
     def files(self) -> tuple[Path, ...]:
-        """The files on this machine that hold its words, there or not: each must be its owner's alone."""
+        """The files on this machine that hold its text, there or not: only their owner may read them."""
         ...
 
     def open(self, *, content: bool, bodies: int | None) -> Store:
@@ -75,19 +75,19 @@ class StoreLocation(Protocol):
         ...
 
     def examine(self, now: float) -> Iterator[StoreFinding]:
-        """Whether it has a schema that this clew knows, is sound, and agrees with itself."""
+        """Whether it has a schema that this clew knows, is sound, and is consistent."""
         ...
 
     def has_answers(self) -> bool:
-        """Whether anything was ever recorded in it; of one that cannot be read, so it is supposed."""
+        """Whether anything was ever recorded in it. True also where it cannot be read."""
         ...
 
-    def clock_doubt(self, now: float) -> Doubt | None:
-        """Why the clock may be wrong, by what the store has seen of it. Raises StoreError."""
+    def clock_doubt(self, now: float) -> ClockDoubt | None:
+        """Why the clock may be wrong, by the times that the store has seen. Raises StoreError."""
         ...
 
     def last_exchanges(self, principals: Iterable[str], limit: int) -> list[Exchange]:
-        """The last of each of these principals; none from a store of another schema. Raises StoreError."""
+        """The last exchanges of each of these principals; none from a store of another schema. Raises StoreError."""
         ...
 
 
@@ -96,11 +96,11 @@ class StoreKind(Protocol):
 
     @property
     def program(self) -> str:
-        """In one sentence: what must be right about the program under it, as `clew doctor` lists it."""
+        """What must be right about the database program, in one sentence, as `clew doctor` lists it."""
         ...
 
     def examine_program(self) -> Iterator[StoreFinding]:
-        """Whether the program under it can be used."""
+        """Whether the database program can be used."""
         ...
 
     def locate(self, address: str, root: Path) -> StoreLocation:

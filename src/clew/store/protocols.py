@@ -1,8 +1,8 @@
 """The interfaces between clew and what it remembers: one for each concern, and `Store` for all of them together.
 
-Writes return at once with a future and are done by somebody else; the future's end is the commit (law 8), and `outcome`
+Writes return at once with a future, and another thread does the work. The future's end is the commit (law 8); `commits`
 waits for it as long as an answer may be held back. Reads are plain calls of some tens of microseconds per recording; an
-event loop makes them in a thread. Everything is scoped by principal: there is no call that looks across.
+event loop makes them in a thread. Everything belongs to a principal: there is no call that looks across principals.
 """
 
 from __future__ import annotations
@@ -13,25 +13,29 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from clew.model.recording import Recordings
-from clew.store.begun import Beginning, Mark
-from clew.store.doubt import Doubt
-from clew.store.lookup import LookedUp, Lookup
+from clew.store.reports import (
+    ClockDoubt,
+    Days,
+    Deletions,
+    Health,
+    Retention,
+    Statistics,
+    StoreFault,
+    StoreSize,
+    UsageTotal,
+)
 from clew.store.values import (
     Bodies,
     Branch,
-    Days,
-    Deletions,
+    CallClaim,
+    CallOwner,
     Exchange,
-    Fault,
-    Health,
     Hit,
+    Lookup,
+    LookupResult,
     Passage,
-    Retention,
-    Spent,
-    Statistics,
-    StoreSize,
     Thread,
-    Turn,
+    TurnRecord,
 )
 
 __all__ = [
@@ -51,22 +55,23 @@ __all__ = [
 ]
 
 IDLE = 300.0
-"""After so many seconds without a request that holds it, a block is counted as dormant."""
+"""After so many seconds without a request that holds it, a thinking block counts as dormant."""
 
 
 class RecordingStore(Protocol):
     """What models said, and how it is found again."""
 
-    def record(self, turn: Turn, *, brought_back: bool = False) -> Future[bool]:
-        """Keep a turn, all of it or nothing. True if it is new; the same turn again is False, and changes nothing.
+    def record(self, turn: TurnRecord, *, brought_back: bool = False) -> Future[bool]:
+        """Keep a turn, all of it or nothing. True if it is new; recording the same turn again is False and changes nothing.
 
-        A turn that is kept as `open` is replaced by what comes later under its name. One whose thread was forgotten since
-        it began is False too: its exchange is kept as `forgotten`, without a word. An import brings back what it has.
+        A turn that is kept as `open` is replaced by the next record of the same exchange. A turn whose thread was deleted
+        since it began is False too: its exchange is kept as `forgotten`, without its text. `brought_back` is for imports,
+        which restore deleted threads on purpose.
         """
         ...
 
-    def record_open(self, turn: Turn) -> Future[bool]:
-        """The same for one that is under way, and that nobody waits for: within a moment, together with others."""
+    def record_open(self, turn: TurnRecord) -> Future[bool]:
+        """Keep a turn that is under way. Nobody waits for it: it is written within a moment, together with others."""
         ...
 
     def touch(
@@ -78,9 +83,9 @@ class RecordingStore(Protocol):
         at: float,
         lazily: bool = False,
     ) -> Future[None]:
-        """A request came with these thinking blocks, and these recordings were found in it.
+        """Note that a request came with these thinking blocks, and that these recordings were found in it.
 
-        `lazily` is for whoever does not wait: within a moment, together with others.
+        `lazily`: nobody waits for it, and it is written within a moment, together with others.
         """
         ...
 
@@ -88,14 +93,14 @@ class RecordingStore(Protocol):
         """One principal's recordings, looked up one by one as they are asked for."""
         ...
 
-    def gather(self, wanted: Lookup, check: Callable[[], None] = ...) -> LookedUp:
-        """One look-up, for which the caller waits in a thread. Never raises StoreError: what it gives says what failed.
-        `check` is called now and then, and may raise what ends the work."""
+    def gather(self, wanted: Lookup, check: Callable[[], None] = ...) -> LookupResult:
+        """Answer one look-up; the caller waits in a thread. Never raises StoreError: the result says what failed. `check` is
+        called now and then, and may raise an exception that ends the work."""
         ...
 
-    def recall(self, wanted: Lookup) -> LookedUp | None:
-        """The same from memory alone, for an event loop: None if a recording may have to be looked up, as one by
-        its place always may. A thread of the session that is not known is "", and pins that are not known are missing."""
+    def recall(self, wanted: Lookup) -> LookupResult | None:
+        """Answer a look-up from memory alone, for an event loop: None if a recording may have to be looked up in the store,
+        as always for a place. An unknown thread of the session is "", and unknown pins are missing."""
         ...
 
 
@@ -108,16 +113,16 @@ class ThreadStore(Protocol):
 
     def thread(self, principal: str, id: str) -> Thread | None: ...
 
-    def beside(self, principal: str, thread: str) -> list[Thread]:
-        """The others of a main thread's session, oldest first: its sub-agents, answered or not. None for a sub-agent's."""
+    def sibling_threads(self, principal: str, thread: str) -> list[Thread]:
+        """The other threads of a main thread's session, oldest first: its sub-agents. Empty for a sub-agent's thread."""
         ...
 
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:
-        """The last used thread with these headers; None if there is none, or no session to go by."""
+        """The last used thread with these headers; None if there is none, or if there is no session."""
         ...
 
     def pin(self, principal: str, thread: str, backend: str) -> Future[bool]:
-        """Let a thread stay with a backend; "" lets it go. False if there is no such thread."""
+        """Let a thread stay with a backend; "" removes the pin. False if there is no such thread."""
         ...
 
     def pin_of(self, principal: str, thread: str) -> str:
@@ -137,16 +142,16 @@ class ThreadStore(Protocol):
         ...
 
     def tree(self, principal: str, thread: str) -> list[Branch]:
-        """A thread's stretches between forks, with those of its sub-agents, in the order in which they began."""
+        """The branches of a thread and of its sub-agents, in the order in which they began."""
         ...
 
     def forget(self, principal: str, thread: str, *, at: float, agents: bool = False) -> Future[bool]:
         """Delete a thread with its recordings, turns and exchanges. False if there is no such thread. Usage stays.
 
-        When the future ends, nothing of its words is left in any file of the store, nor do they come back with an answer
-        that began before `at`, in whichever process. With `agents` that holds for the whole session of the thread: its
-        agents may just be told parts of it. A long one goes in bites, the newest answers first; if that is broken off, what
-        is left is a shorter thread, to be forgotten again.
+        When the future ends, no file of the store has any of its text, and none comes back with an answer that began before
+        `at`, in whichever process. With `agents` this holds for the whole session of the thread, because its agents may be
+        working on parts of it. A long thread is deleted in steps, the newest answers first; if that is interrupted, a
+        shorter thread is left, which can be deleted again.
         """
         ...
 
@@ -157,9 +162,9 @@ class ExchangeStore(Protocol):
     def exchanges(
         self, principal: str, *, thread: str | None = None, limit: int = 100, after: str | None = None
     ) -> list[Exchange]:
-        """What befell the last requests, newest first. To follow: what came `after` an exchange, oldest first.
+        """The last exchanges, newest first. With `after`: those that came after this exchange, oldest first.
 
-        After one that is gone comes nothing: begin anew with the last.
+        After an exchange that was deleted comes nothing: begin anew with the last.
         """
         ...
 
@@ -173,15 +178,15 @@ class BodyStore(Protocol):
         """An exchange's whole request and answer, if they are (still) kept."""
         ...
 
-    def keep(self, *, content: bool, bodies: int | None) -> None:
-        """What is kept of turns from now on, in the place of what was said when it was opened."""
+    def configure(self, *, content: bool, bodies: int | None) -> None:
+        """Change what is kept of turns from now on; see `clew.store.open_store`."""
         ...
 
 
 class UsageStore(Protocol):
     """What was used, added up."""
 
-    def spent(self, principal: str, *, since: float = 0.0) -> list[Spent]:
+    def usage_totals(self, principal: str, *, since: float = 0.0) -> list[UsageTotal]:
         """Usage by backend and model."""
         ...
 
@@ -195,7 +200,7 @@ class UsageStore(Protocol):
 
 
 class ChoiceStore(Protocol):
-    """What operators chose while clew runs: settings by scope and name, before those of the file."""
+    """What operators chose while clew runs: settings by scope and name, which outrank those of the file."""
 
     def set(self, name: str, value: str | None, *, scope: str = "", at: float) -> Future[None]:
         """Write a setting, or remove it with None. A scope is "" for all, or the name of one gateway or principal."""
@@ -208,16 +213,16 @@ class SearchStore(Protocol):
     """The index of words."""
 
     def search(self, principal: str, typed: str, *, limit: int = 50) -> list[Hit]:
-        """The turns in which all these words are, the newest first, then threads with such a title.
+        """The turns that contain all these words, the newest first, then threads with such a title.
 
         A word is found by its beginning, "several in quotes" as they stand. Nothing that can be typed is an error.
         """
         ...
 
-    def catch_up(self) -> Future[int]:
-        """Add turns to the index of words that are not in it yet. How many; call again until there are none.
+    def index_turns(self) -> Future[int]:
+        """Add some new turns to the index of words. Returns how many; call again until there are none.
 
-        Searching does it by itself; whoever does it now and then spares the next search the waiting.
+        A search does this by itself; doing it now and then makes searches faster.
         """
         ...
 
@@ -226,60 +231,60 @@ class Leases(Protocol):
     """Which processes have the store open. A process has a name as long as it lives, however it ends."""
 
     def name(self) -> str:
-        """That of this process, which others find it by. Raises StoreError where it cannot be made known."""
+        """The name of this process, for others. Raises StoreError where it cannot be published."""
         ...
 
     def is_held(self, name: str) -> bool:
-        """Whether the process of this name is there. Nobody is called ""."""
+        """Whether the process of this name lives. No process is called ""."""
         ...
 
 
 class LeaseStore(Protocol):
-    """Who is there, and who runs the calls of an answer."""
+    """Which processes live, and which agent run has the tool calls of an answer."""
 
     @property
     def leases(self) -> Leases: ...
 
-    def begin(self, wish: Beginning, *, at: float, here: bool) -> Future[bool]:
-        """Take the calls of an answer, to run them; `here`: in this process. False if somebody else was first."""
+    def claim_calls(self, claim: CallClaim, *, at: float, here: bool) -> Future[bool]:
+        """Take the calls of an answer, to run them; `here`: in this process. False if another run was first."""
         ...
 
-    def leave(self, wish: Beginning, *, at: float) -> Future[None]:
-        """They are run no further, and have no results."""
+    def abandon_calls(self, claim: CallClaim, *, at: float) -> Future[None]:
+        """Note that the run stopped and that the calls have no results."""
         ...
 
-    def end(self, wish: Beginning) -> Future[None]:
-        """Nothing is left of what was begun."""
+    def finish_calls(self, claim: CallClaim) -> Future[None]:
+        """Remove the note that the calls were begun."""
         ...
 
-    def begun(self, principal: str, thread: str) -> Mark:
-        """The turn whose calls were begun, and by whom. It has a process only as long as that is there."""
+    def call_owner(self, principal: str, thread: str) -> CallOwner:
+        """The turn whose calls were begun, and by which run. `process` is filled in only as long as that process lives."""
         ...
 
 
 class NewsStore(Protocol):
     """What other processes did."""
 
-    def changed(self) -> int:
-        """A number that is another one once anything was committed, by any process. Cheap enough to ask twice a second."""
+    def data_version(self) -> int:
+        """A number that changes when anything was committed, by any process. Cheap enough to ask twice a second."""
         ...
 
     def deletions(self) -> Deletions:
-        """Others once a thread was deleted, by any process."""
+        """A value that changes when a thread was deleted, by any process."""
         ...
 
-    def refresh(self) -> str:
-        """Take over what other processes chose for threads since the last time; a word for what holds now, which is another
-        after each such choice."""
+    def refresh_pins(self) -> str:
+        """Take over the pins that other processes set since the last time. The result is another text after each such
+        change."""
         ...
 
-    def let_go(self) -> None:
-        """Keep no words in memory: one who deleted a thread elsewhere could not reach them here."""
+    def clear_memory(self) -> None:
+        """Keep no text in memory: a process that deletes a thread cannot reach the memory of another."""
         ...
 
 
 class UpkeepStore(Protocol):
-    """The store itself: how it is, how large, what may go, and its end."""
+    """The store itself: its health, its size, its retention, and its end."""
 
     def describe(self) -> str:
         """Where it is, in its own words, for people."""
@@ -289,23 +294,23 @@ class UpkeepStore(Protocol):
 
     def size(self) -> StoreSize: ...
 
-    def verify(self) -> tuple[Fault, ...]:
+    def verify(self) -> tuple[StoreFault, ...]:
         """Every fault that can be found by reading everything. Empty is sound."""
         ...
 
-    def retain(self, retention: Retention, *, now: float) -> Future[int]:
-        """Delete what is too old, then what is too much, the longest unused first. How many records went.
+    def apply_retention(self, retention: Retention, *, now: float) -> Future[int]:
+        """Delete what is too old, then what is too much, the longest unused first. Returns how many records were deleted.
 
-        A call deletes a few, for hundredths of a second, so that no turn waits long for it; call again until nothing goes.
+        A call deletes a few, for hundredths of a second, so that no turn waits long for it; call again until it returns 0.
         """
         ...
 
-    def check_clock(self, now: float) -> Future[Doubt | None]:
-        """Note the time, and say why the clock may be wrong; None if it may be believed. See `clock`."""
+    def check_clock(self, now: float) -> Future[ClockDoubt | None]:
+        """Note the time, and say why the clock may be wrong; None if it may be believed."""
         ...
 
     def close(self) -> None:
-        """Commit what waits, then let go of the file."""
+        """Commit what waits, then close the file or the connections."""
         ...
 
     def __enter__(self) -> Self: ...

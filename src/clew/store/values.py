@@ -1,57 +1,50 @@
-"""What goes into the store and comes out of it, apart from recordings (`clew.model.recording`).
+"""What goes into a store and comes out of it, apart from recordings (`clew.model.recording`) and counts (`reports`).
 
-Plain frozen values. Times are seconds since the epoch and always come in as arguments: the store has no clock of its own, so
-that tests and imports can write any day they like.
+Plain frozen values. Times are seconds since the epoch. They always come in as arguments: a store has no clock of its own, so
+that tests and imports can write any date.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from clew.errors import StoreError
 from clew.model.change import Change
 from clew.model.recording import Recording
 
 __all__ = [
     "Bodies",
     "Branch",
-    "DayAnswers",
-    "DaySpent",
-    "Days",
-    "Deletions",
+    "CallClaim",
+    "CallOwner",
     "Exchange",
-    "Fault",
     "Heads",
-    "Health",
     "Hit",
     "Kind",
+    "Lookup",
+    "LookupResult",
     "Outcome",
     "Passage",
-    "Retention",
-    "Spent",
-    "Statistics",
-    "StoreSize",
     "Thread",
+    "TokenUsage",
     "Try",
-    "Turn",
-    "Usage",
+    "TurnRecord",
 ]
 
 Outcome: TypeAlias = Literal["whole", "cut", "refused", "failed", "open"]
-"""How an exchange ended: with the end event; broken off by client or network; refused by the backend; never answered. One
-that is `open` is under way: a process hears it. If that died, it was broken off."""
+"""How an exchange ended: with the end event; broken off by client or network; refused by the backend; never answered. An
+`open` exchange is under way in some process. If that process died, the exchange was broken off."""
 
 Kind: TypeAlias = Literal["messages", "count_tokens", "title", "forgotten"]
-"""What was asked for: an answer, only its count, or a title for a client's list of conversations. The last two are exchanges
-like any other, but no turns of a thread. One that is `forgotten` was a turn, and its thread was deleted while it was
-answered: what befell it is kept, and no word of it."""
+"""What was asked for: an answer, only its token count, or a title for a client's list of conversations. Counts and titles
+are exchanges, but no turns of a thread. A `forgotten` exchange was a turn whose thread was deleted while it was answered:
+what happened is kept, but none of its text."""
 
 
-DAY = 86_400.0
-
-
-class Usage(Struct, frozen=True, kw_only=True):
+class TokenUsage(Struct, frozen=True, kw_only=True):
     """Tokens of one model call. `estimated`: the final count never came, this is the last one that was seen."""
 
     input: int = 0
@@ -60,7 +53,7 @@ class Usage(Struct, frozen=True, kw_only=True):
     cache_written: int = 0
     estimated: bool = False
     thinking: int | None = None
-    """Of the output, what was thought; None where nobody reported it."""
+    """The part of the output that was thinking; None where the backend did not report it."""
 
 
 class Try(Struct, frozen=True, kw_only=True):
@@ -68,13 +61,13 @@ class Try(Struct, frozen=True, kw_only=True):
 
     backend: str
     status: int = 0
-    """What the backend answered; 0 if it did not."""
+    """The status that the backend answered; 0 without an answer."""
     seconds: float = 0.0
     why: str = ""
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """One client request and all that befell it. Holds no words of the conversation."""
+    """One client request and everything that happened to it. Holds no text of the conversation."""
 
     id: str
     principal: str
@@ -92,24 +85,24 @@ class Exchange(Struct, frozen=True, kw_only=True):
     """Seconds from the request to the first byte of content; None if there never was one."""
     attempts: int = 1
     changes: tuple[Change, ...] = ()
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     kind: Kind = "messages"
     streamed: bool = False
     stop_reason: str = ""
     request_id: str = ""
-    """The backend's own name for the call, by which its makers can be asked about it."""
+    """The backend's own name for the call. Its vendor can be asked about the call by this name."""
     heals: int = 0
     kept: int = 0
-    """Thinking blocks that went to the backend as the client sent them. What became of the others, the changes say."""
+    """Thinking blocks that went to the backend as the client sent them. The changes tell about all other blocks."""
     tries: tuple[Try, ...] = ()
     betas: tuple[str, ...] = ()
-    """The values of the client's `anthropic-beta` header. Who continues its thread must send them too."""
+    """The values of the client's `anthropic-beta` header. A request that continues the thread must send them too."""
 
 
 class Heads(Struct, frozen=True, kw_only=True):
-    """Headers, without credentials: of the client's request, of the last one that went out, of the answer to it.
+    """Headers, without credentials: of the client's request, of the last request to the backend, of the answer to it.
 
-    `target` is that request's first line, `status` the answer's; 0 if there was none.
+    `target` is the request line of the request to the backend, `status` the answer's status; 0 if there was none.
     """
 
     asked: tuple[tuple[str, str], ...] = ()
@@ -120,9 +113,10 @@ class Heads(Struct, frozen=True, kw_only=True):
 
 
 class Bodies(Struct, frozen=True, kw_only=True):
-    """The whole of an exchange as bytes, for people to look at: what the client asked, what went out, what came back.
+    """The whole of an exchange as bytes, for people to look at: the client's request, the request that went to the backend,
+    and the answer.
 
-    `times` are some moments of a stream: how many bytes of it were here, so many seconds after the request.
+    `times` are some moments of a streamed answer: how many bytes had arrived, so many seconds after the request.
     """
 
     asked: bytes = b""
@@ -132,11 +126,12 @@ class Bodies(Struct, frozen=True, kw_only=True):
     times: tuple[tuple[int, float], ...] = ()
 
 
-class Turn(Struct, frozen=True, kw_only=True):
-    """One model call, committed as one: the exchange, its answer if there was one, and what was asked.
+class TurnRecord(Struct, frozen=True, kw_only=True):
+    """One model call, committed as a whole: the exchange, its answer if there was one, and the question.
 
-    `asked` are the new messages of the client since the answer before, as JSON bytes; `title` names a new thread; `bodies`
-    are kept after the commit and not for long. All three are for people to read, and are not kept where `content` is false.
+    `asked` are the client's new messages since the previous answer, as JSON bytes; `title` names a new thread; `bodies` are
+    written after the commit and kept only for a while. These three are for people to read, and are not kept where the
+    setting `content` is false.
     """
 
     exchange: Exchange
@@ -145,7 +140,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     title: str = ""
     bodies: Bodies | None = None
     created: float | None = None
-    """When its thread began, if not with this turn: the first ones of a thread that is imported may be forgotten."""
+    """When the thread began, if not with this turn: an imported thread may have lost its first turns."""
 
 
 class Passage(Struct, frozen=True, kw_only=True):
@@ -172,9 +167,9 @@ class Thread(Struct, frozen=True, kw_only=True):
 
 
 class Branch(Struct, frozen=True, kw_only=True):
-    """A stretch of a thread's tree: exchanges of which each followed the one before, oldest first.
+    """A part of a thread's tree without forks: exchanges of which each followed the one before, oldest first.
 
-    `after` is the exchange that it goes on from, "" for a beginning. A sub-agent's stretch is of another thread.
+    `after` is the exchange that the branch continues, "" for a beginning. A sub-agent's branch is of another thread.
     """
 
     thread: str
@@ -188,7 +183,7 @@ class Branch(Struct, frozen=True, kw_only=True):
 class Hit(Struct, frozen=True, kw_only=True):
     """A turn in which words were found; or a thread whose title has them, and then `exchange` is "".
 
-    `snippet` is the text around them, on one line; `marks` are where in it they begin and end.
+    `snippet` is the text around the words, on one line; `marks` say where in it each of them begins and ends.
     """
 
     thread: str
@@ -199,104 +194,62 @@ class Hit(Struct, frozen=True, kw_only=True):
     marks: tuple[tuple[int, int], ...] = ()
 
 
-class Spent(Struct, frozen=True, kw_only=True):
-    """Usage added up for one backend and model."""
+class Lookup(Struct, frozen=True, kw_only=True):
+    """What a request wants to know from a store, about one principal.
 
-    backend: str
-    model: str
-    calls: int
-    usage: Usage
-
-
-class DaySpent(Struct, frozen=True, kw_only=True):
-    """Usage of one local day (`2026-11-16`), backend and model. Calls of very different prompts are apart, for the price."""
-
-    day: str
-    backend: str
-    model: str
-    calls: int
-    usage: Usage
-
-
-class DayAnswers(Struct, frozen=True, kw_only=True):
-    """How a day's requests to one backend and model went: how many, how many to their end, how many of those with thinking.
-
-    `first_byte` and `seconds` are how long each took to the first content, and to its end; sorted.
+    Recordings by block key, tool id, place and id, and the recordings that these followed or came after, at most `links` in
+    a row; the thread with this session and agent, where a session is given; and the pin of `thread`.
     """
 
-    day: str
-    backend: str
-    model: str
-    asked: int
-    whole: int
-    thought: int
-    first_byte: tuple[float, ...]
-    seconds: tuple[float, ...]
+    principal: str
+    keys: tuple[bytes, ...] = ()
+    tools: tuple[str, ...] = ()
+    places: tuple[bytes, ...] = ()
+    ids: tuple[str, ...] = ()
+    links: int = 0
+    session: str = ""
+    agent: str = ""
+    thread: str = ""
 
 
-class Days(Struct, frozen=True, kw_only=True):
-    """What was used, and how it went. Usage is kept for longer than the rest."""
+class LookupResult(Struct, frozen=True, kw_only=True):
+    """The recordings in the order in which they were made; the thread of the session, "" for none; the pin of each thread
+    that is named here, "" for none, as far as it can be read.
 
-    spent: tuple[DaySpent, ...] = ()
-    answers: tuple[DayAnswers, ...] = ()
-
-
-class Statistics(Struct, frozen=True, kw_only=True):
-    """Thinking blocks of one principal.
-
-    `total` is the sum of the next two, and of the two after. A *session* is what the present backend made: there is no
-    proxy-wide counter here (law 7). `dormant` blocks of the total were in no request for a while, and are still valid when
-    they return; `unknown` ones came in requests and nobody recorded them, so they are not part of the total.
+    A record that cannot be read counts as never recorded: it costs its own thinking, not that of the conversation around it.
     """
 
-    total: int = 0
-    confirmed: int = 0
-    unconfirmed: int = 0
-    current_session: int = 0
-    old_session: int = 0
-    dormant: int = 0
-    unknown: int = 0
+    recordings: tuple[Recording, ...] = ()
+    thread: str = ""
+    pins: Mapping[str, str] = {}
+    failure: StoreError | None = None
+    """Why a recording could not be read: the first failure."""
+    thread_failure: StoreError | None = None
+    """Why the thread, or a pin, could not be read."""
+    has_pins: bool = False
+    """Whether some thread of this principal has a pin, or may have one. Only filled in where something could not be read."""
+
+    @property
+    def is_whole(self) -> bool:
+        return self.failure is None and self.thread_failure is None
 
 
-class Retention(Struct, frozen=True, kw_only=True):
-    """What may stay. `age` counts from the last use; None is no limit. Usage has its own age: it holds no words."""
+class CallClaim(NamedTuple):
+    """A run of an agent wants to run the tool calls of a turn's answer. Of several runs, exactly one gets them."""
 
-    age: float | None = 90 * DAY
-    bytes: int | None = 2 << 30
-    usage_age: float | None = 400 * DAY
-
-
-class Health(Struct, frozen=True, kw_only=True):
-    """Whether the store writes: "ok"; "degraded" after a failure that may pass; "read-only" after one that may not.
-
-    `why` says what failed; `warning` what will fail if it goes on so.
-    """
-
-    state: Literal["ok", "degraded", "read-only"] = "ok"
-    why: str = ""
-    warning: str = ""
-    waiting: int = 0
-    wal_bytes: int = 0
-    skipped: int = 0
-    """Bodies that were not kept: too many waited, or one could not be compressed or written."""
+    principal: str
+    thread: str
+    turn: str
+    run: str
+    was: str = ""
+    """The run that began these calls before and, as far as the claimant knows, is not there any more."""
+    followers: int | None = 0
+    """How many turns the claimant knows to follow this one; None: neither that nor an earlier owner matters."""
 
 
-class StoreSize(Struct, frozen=True, kw_only=True):
-    """Bytes of what is kept; and of what is committed and not yet there, where a store has such a log."""
+class CallOwner(NamedTuple):
+    """The turn whose calls were begun, by which run, and in which process; "" for what is not known, or is not there."""
 
-    bytes: int = 0
-    log_bytes: int = 0
-
-
-class Deletions(Struct, frozen=True, array_like=True):
-    """How many threads were deleted of late, and when the last one was: others after each."""
-
-    count: int
-    last: float
-
-
-class Fault(Struct, frozen=True):
-    """Something that `verify` found: which record ("" for the file) and what is wrong with it."""
-
-    record: str
-    what: str
+    turn: str = ""
+    run: str = ""
+    process: str = ""

@@ -15,8 +15,8 @@ from msgspec import Struct
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of
 from clew.model.change import THINKING_STEPS, Change, What, count_of
-from clew.store.endings import ending_word
-from clew.store.values import Exchange, Usage
+from clew.store.text import ending_word
+from clew.store.values import Exchange, TokenUsage
 
 __all__ = ["Chip", "ExchangeRow", "Mood", "cache_share", "chips_of", "cost_in", "ending_of", "row_of"]
 
@@ -77,7 +77,7 @@ def ending_of(exchange: Exchange) -> tuple[str, Mood]:
             return f"{other} ({exchange.status})" if exchange.status else other, "bad"
 
 
-def cache_share(usage: Usage | None) -> float | None:
+def cache_share(usage: TokenUsage | None) -> float | None:
     """How much of the prompt came from the cache; None where there was no prompt to speak of."""
     prompt = usage.input + usage.cache_read + usage.cache_written if usage else 0
     return usage.cache_read / prompt if usage and prompt else None

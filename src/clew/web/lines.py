@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from clew.store.texts import texts_asked
+from clew.store.text import texts_asked
 from clew.store.values import Branch, Passage
 from clew.web.reading import read
 

@@ -12,7 +12,7 @@ from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording
-from clew.store.endings import ending_word, failure_of, unfinished_word
+from clew.store.text import ending_word, failure_of, unfinished_word
 from clew.store.values import Exchange, Passage
 from clew.web.exchange_row import Chip, chips_of
 from clew.web.pieces import Piece, Results, blocks_in, pieces_of, results_in

@@ -18,7 +18,7 @@ from clew.admin.parameters import principal
 from clew.admin.problem import Problem
 from clew.backends.row import Backend
 from clew.chat.prices import total_cost
-from clew.store.values import Days
+from clew.store.reports import Days
 from clew.web.frame import page
 from clew.web.plots import Plot, Series, bars, lines
 from clew.web.shown import brief, duration, percent

@@ -13,12 +13,13 @@ from msgspec import Struct
 
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of, total_cost
-from clew.store.values import DayAnswers, Days, DaySpent, Usage
+from clew.store.reports import DayAnswers, Days, DayUsage
+from clew.store.values import TokenUsage
 from clew.web.exchange_row import cache_share
 
 __all__ = ["Total", "by_backend_and_model", "by_day", "dates", "percentile", "totals"]
 
-_NOTHING: Final = Usage()
+_NOTHING: Final = TokenUsage()
 _REMEMBERED: Final = 20_000
 _UNKNOWN: Final = Cost(Decimal(-1))
 
@@ -30,7 +31,7 @@ class Total(Struct, frozen=True, kw_only=True):
     model: str = ""
     day: str = ""
     calls: int
-    usage: Usage
+    usage: TokenUsage
     cost: Cost | None
     asked: int
     whole: int
@@ -78,10 +79,10 @@ def by_day(days: Days, backends: Mapping[str, Backend]) -> dict[tuple[str, str],
 
 
 def totals(
-    days: Days, backends: Mapping[str, Backend], key: Callable[[DaySpent | DayAnswers], tuple[str, str, str]]
+    days: Days, backends: Mapping[str, Backend], key: Callable[[DayUsage | DayAnswers], tuple[str, str, str]]
 ) -> dict[tuple[str, str, str], Total]:
     """Grouped by backend, model and day, as the key says."""
-    spent: defaultdict[tuple[str, str, str], list[DaySpent]] = defaultdict(list)
+    spent: defaultdict[tuple[str, str, str], list[DayUsage]] = defaultdict(list)
     answers: defaultdict[tuple[str, str, str], list[DayAnswers]] = defaultdict(list)
     for each in days.spent:
         spent[key(each)].append(each)
@@ -92,7 +93,7 @@ def totals(
 
 
 def _total(
-    name: tuple[str, str, str], spent: list[DaySpent], answers: list[DayAnswers], backends: Mapping[str, Backend]
+    name: tuple[str, str, str], spent: list[DayUsage], answers: list[DayAnswers], backends: Mapping[str, Backend]
 ) -> Total:
     backend, model, day = name
     return Total(
@@ -110,10 +111,10 @@ def _total(
     )
 
 
-def _sum(usages: Iterable[Usage]) -> Usage:
+def _sum(usages: Iterable[TokenUsage]) -> TokenUsage:
     total = _NOTHING
     for each in usages:
-        total = Usage(
+        total = TokenUsage(
             input=total.input + each.input,
             output=total.output + each.output,
             cache_read=total.cache_read + each.cache_read,
@@ -123,11 +124,11 @@ def _sum(usages: Iterable[Usage]) -> Usage:
     return total
 
 
-_costs: dict[tuple[DaySpent, tuple[str, str, str]], Cost | None] = {}
+_costs: dict[tuple[DayUsage, tuple[str, str, str]], Cost | None] = {}
 """A day that is over costs the same whenever somebody looks, and pricing is slow."""
 
 
-def _cost(spent: DaySpent, backend: Backend | None) -> Cost | None:
+def _cost(spent: DayUsage, backend: Backend | None) -> Cost | None:
     key = (spent, (backend.url, backend.preset, backend.realm) if backend else ("", "", ""))
     known = _costs.get(key, _UNKNOWN)
     if known is not _UNKNOWN:
@@ -138,10 +139,10 @@ def _cost(spent: DaySpent, backend: Backend | None) -> Cost | None:
     return cost
 
 
-def _priced(spent: DaySpent, backend: Backend | None) -> Cost | None:
+def _priced(spent: DayUsage, backend: Backend | None) -> Cost | None:
     """Of one call as long as these are on average, times how many there are: within a group the price is the same."""
     usage, calls = spent.usage, spent.calls
-    average = Usage(
+    average = TokenUsage(
         input=usage.input // calls,
         output=usage.output // calls,
         cache_read=usage.cache_read // calls,

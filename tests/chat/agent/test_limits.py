@@ -11,7 +11,7 @@ import pytest
 from clew import Agent, AsyncAgent, LimitReached, Limits, RunEnded, ToolFailed
 from clew.chat.agent.limits import Limit, Reached, Spending
 from clew.chat.prices import Cost
-from clew.store.values import Usage
+from clew.store.values import TokenUsage
 from tests.chat.agent.conftest import SetUp
 from tests.engine.talk import MODEL, refusals
 from tests.waiting import forever
@@ -28,7 +28,7 @@ def spent(limits: Limits, *calls: tuple[int, str | None]) -> Spending:
     spending = Spending(limits)
     for tokens, usd in calls:
         spending.step()
-        spending.add(Usage(input=tokens, output=1), Cost(Decimal(usd)) if usd else None)
+        spending.add(TokenUsage(input=tokens, output=1), Cost(Decimal(usd)) if usd else None)
     return spending
 
 
@@ -53,7 +53,7 @@ def test_what_a_sub_agent_spends_is_spent_by_whoever_sent_it() -> None:
     sender = Spending(Limits(tokens=10))
     sent = Spending(Limits(steps=9), sender)
     sent.step()
-    sent.add(Usage(output=10), Cost(Decimal(1)))
+    sent.add(TokenUsage(output=10), Cost(Decimal(1)))
     assert (sender.tokens, sender.cost, sender.steps) == (10, Cost(Decimal(1)), 0)
     assert sent.reached() == sender.reached() == Reached("tokens", 10, 10)
 

@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Passage, Turn
+from clew.store.values import Passage, TurnRecord
 from clew.testing import Simulator
 from tests.build import user
 from tests.chat.conversation.conftest import Opening
@@ -93,8 +93,8 @@ def test_a_thread_from_before_betas_were_kept_goes_on_with_those_that_its_messag
     assert refusals(a) == []
 
 
-def _without_betas(exchange: Any, passage: Passage) -> Turn:
-    return Turn(exchange=structs.replace(exchange, betas=()), recording=passage.recording, asked=passage.asked)
+def _without_betas(exchange: Any, passage: Passage) -> TurnRecord:
+    return TurnRecord(exchange=structs.replace(exchange, betas=()), recording=passage.recording, asked=passage.asked)
 
 
 def test_a_thread_that_needs_no_beta_sends_none(here: Opening, a: Simulator) -> None:

@@ -11,7 +11,7 @@ from clew.chat.display.summary import total_of
 from clew.chat.messages import Message
 from clew.chat.prices import Cost
 from clew.chat.turns import Turn
-from clew.store.values import Usage
+from clew.store.values import TokenUsage
 from tests.manifest import proves
 
 CLAUDE = Backend(name="claude", url="https://api.anthropic.com", realm="anthropic")
@@ -21,16 +21,16 @@ CLAUDE = Backend(name="claude", url="https://api.anthropic.com", realm="anthropi
 @pytest.mark.parametrize(
     ("usage", "share"),
     [
-        (Usage(input=50, cache_read=900, cache_written=50), "1,000 tokens in (90 % from the cache), 0 out"),
-        (Usage(input=4, cache_read=5000), "5,004 tokens in (>99 % from the cache), 0 out"),
-        (Usage(cache_read=5000), "5,000 tokens in (100 % from the cache), 0 out"),
-        (Usage(input=5000, cache_read=1), "5,001 tokens in (<1 % from the cache), 0 out"),
-        (Usage(input=1), "1 token in, 0 out"),
-        (Usage(), "0 tokens in, 0 out"),
-        (Usage(input=2, output=7, estimated=True), "2 tokens in, ≈7 out"),
+        (TokenUsage(input=50, cache_read=900, cache_written=50), "1,000 tokens in (90 % from the cache), 0 out"),
+        (TokenUsage(input=4, cache_read=5000), "5,004 tokens in (>99 % from the cache), 0 out"),
+        (TokenUsage(cache_read=5000), "5,000 tokens in (100 % from the cache), 0 out"),
+        (TokenUsage(input=5000, cache_read=1), "5,001 tokens in (<1 % from the cache), 0 out"),
+        (TokenUsage(input=1), "1 token in, 0 out"),
+        (TokenUsage(), "0 tokens in, 0 out"),
+        (TokenUsage(input=2, output=7, estimated=True), "2 tokens in, ≈7 out"),
     ],
 )
-def test_the_share_of_the_cache_is_true(usage: Usage, share: str) -> None:
+def test_the_share_of_the_cache_is_true(usage: TokenUsage, share: str) -> None:
     """S2-42: it is never all that is not all."""
     assert AnswerSummary(usage=usage).line == share
 
@@ -40,8 +40,8 @@ def test_the_share_of_the_cache_is_true(usage: Usage, share: str) -> None:
     ("summary", "line"),
     [
         (AnswerSummary(), "tokens not reported"),
-        (AnswerSummary(usage=Usage(output=9), thinking=0), "0 tokens in, 9 out (0 of them thought)"),
-        (AnswerSummary(usage=Usage(output=9), thinking=Estimate(1500)), "0 tokens in, 9 out (≈1,500 of them thought)"),
+        (AnswerSummary(usage=TokenUsage(output=9), thinking=0), "0 tokens in, 9 out (0 of them thought)"),
+        (AnswerSummary(usage=TokenUsage(output=9), thinking=Estimate(1500)), "0 tokens in, 9 out (≈1,500 of them thought)"),
         (
             AnswerSummary(backend="b\x1b", model="m", cost=Cost(Decimal("0.5"), estimated=True), seconds=1.26),
             "b␛, m · tokens not reported · ≈$0.5000 · 1.3 s",
@@ -56,7 +56,7 @@ def test_what_is_not_known_is_not_told(summary: AnswerSummary, line: str) -> Non
 def turn(**given: object) -> Turn:
     answer = Message(role="assistant", content="Yes.", raw_content=[{"type": "thinking", "thinking": "", "signature": "x"}])
     usual = {"id": "t", "at": 1_790_000_000.0, "asked": (), "answer": answer, "outcome": "whole"}
-    said = {"backend": "claude", "model": "claude-sonnet-4-5", "usage": Usage(input=1000, output=1000)}
+    said = {"backend": "claude", "model": "claude-sonnet-4-5", "usage": TokenUsage(input=1000, output=1000)}
     return Turn(**{**usual, **said, **given})
 
 
@@ -72,10 +72,12 @@ def test_a_turn_is_summed_up() -> None:
 
 def test_all_answers_together() -> None:
     """A cost that is not known makes the sum an estimate, and so does a count."""
-    one = AnswerSummary(usage=Usage(input=1, output=2, cache_read=3, cache_written=4), thinking=5, cost=Cost(Decimal(1)))
-    two = AnswerSummary(usage=Usage(input=1, output=1, estimated=True), thinking=Estimate(2))
+    one = AnswerSummary(
+        usage=TokenUsage(input=1, output=2, cache_read=3, cache_written=4), thinking=5, cost=Cost(Decimal(1))
+    )
+    two = AnswerSummary(usage=TokenUsage(input=1, output=1, estimated=True), thinking=Estimate(2))
     assert total_of([one, two, AnswerSummary()]) == AnswerSummary(
-        usage=Usage(input=2, output=3, cache_read=3, cache_written=4, estimated=True),
+        usage=TokenUsage(input=2, output=3, cache_read=3, cache_written=4, estimated=True),
         thinking=Estimate(7),
         cost=Cost(Decimal(1), estimated=True),
     )
@@ -86,7 +88,7 @@ def test_of_an_answer_that_was_cut_the_count_is_the_stores() -> None:
     """Who recorded it counted what was heard: all that show it show one number."""
     thought = {"type": "thinking", "thinking": "Hm, let me see. " * 40, "signature": "s"}
     answer = Message(role="assistant", content="Yes.", raw_content=[thought, {"type": "text", "text": "Yes."}])
-    cut = turn(outcome="cut", answer=answer, usage=Usage(input=9, output=236, estimated=True))
+    cut = turn(outcome="cut", answer=answer, usage=TokenUsage(input=9, output=236, estimated=True))
     found = summary_of(cut, CLAUDE)
     assert found.usage is not None and isinstance(found.thinking, Estimate) and found.cost is not None
     assert (found.usage.output, found.thinking.tokens > 100, "≈236 out" in found.line) == (236, True, True)

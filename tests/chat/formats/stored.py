@@ -10,13 +10,13 @@ from typing import Any
 from clew.chat.formats import FORMATS, Format, ImportContext, NumberedLine, every_thread, turns_of
 from clew.chat.formats.importer import ImportCounts, Importer, KnownRecordings
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Turn
+from clew.store.values import TurnRecord
 from clew.thinking.seal import Sealer
 from tests.store.turns import NOON
 
 
 @contextmanager
-def stored(path: Path, *turns: Turn) -> Iterator[SqliteStore]:
+def stored(path: Path, *turns: TurnRecord) -> Iterator[SqliteStore]:
     with SqliteStore(path) as store:
         for each in turns:
             assert store.record(each).result(120)
@@ -62,6 +62,6 @@ def rows(store: SqliteStore, principal: str = "local") -> dict[str, Any]:
         "threads": threads,
         "passages": {each.id: store.passages(principal, each.id) for each in threads},
         "exchanges": {each.id: store.exchanges(principal, thread=each.id, limit=1000) for each in threads},
-        "spent": store.spent(principal),
+        "spent": store.usage_totals(principal),
         "faults": store.verify(),
     }

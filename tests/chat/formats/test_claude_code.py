@@ -16,7 +16,7 @@ from clew.model.recording import AnswerContent, Strand
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange, Usage
+from clew.store.values import Exchange, TokenUsage
 from clew.thinking.keys import block_key
 from clew.thinking.recognise import Context
 from clew.thinking.seal import Seal, Sealer
@@ -96,7 +96,7 @@ def test_lines_become_turns_with_all_that_they_tell(store: SqliteStore) -> None:
         streamed=True,
         stop_reason="tool_use",
         request_id="req_1",
-        usage=Usage(input=10, output=20, cache_read=30),
+        usage=TokenUsage(input=10, output=20, cache_read=30),
     )
     assert store.verify() == ()
 

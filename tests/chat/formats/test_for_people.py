@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.chat.formats import FORMATS
-from clew.store.values import Thread, Turn
+from clew.store.values import Thread, TurnRecord
 from tests.build import redacted, text, thinking, tool_result, tool_use, user
 from tests.chat.formats.stored import exported, stored
 from tests.counts import examples
@@ -23,13 +23,13 @@ from tests.store.turns import NOON, recorded, turn
 THREAD = Thread(id="t", principal="local", session="", agent="", title="A title", pin="", created=0.0, used=0.0, turns=1)
 
 
-def answered(*blocks: Any, asked: tuple[Any, ...] = (), id: str = "r", **more: Any) -> Turn:
+def answered(*blocks: Any, asked: tuple[Any, ...] = (), id: str = "r", **more: Any) -> TurnRecord:
     recording = recorded(id, blocks=tuple(json.dumps(block).encode() for block in blocks), **more)
     made = turn(recording, at=NOON)
     return msgspec.structs.replace(made, asked=tuple(json.dumps(each).encode() for each in asked))
 
 
-def written(name: str, *turns: Turn, thread: Thread = THREAD) -> str:
+def written(name: str, *turns: TurnRecord, thread: Thread = THREAD) -> str:
     format = FORMATS[name]
     return b"".join([format.head, *format.write(thread, turns), format.foot]).decode()
 

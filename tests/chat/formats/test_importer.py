@@ -11,8 +11,9 @@ import pytest
 
 from clew.chat.formats.importer import MOST_BYTES, MOST_WAITING, Importer
 from clew.errors import StoreError
+from clew.store.reports import Health
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Health, Turn
+from clew.store.values import TurnRecord
 from tests.chat.formats.stored import stored
 from tests.store.turns import NOON, conversation, recorded, turn
 
@@ -33,7 +34,7 @@ class Slow:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def record(self, turn: Turn, *, brought_back: bool = False) -> Future[bool]:
+    def record(self, turn: TurnRecord, *, brought_back: bool = False) -> Future[bool]:
         weight = sum(map(len, turn.asked))
         self.waiting, self.bytes = self.waiting + 1, self.bytes + weight
         self.most, self.most_bytes = max(self.most, self.waiting), max(self.most_bytes, self.bytes)
@@ -55,7 +56,7 @@ def test_only_so_much_is_on_its_way_to_the_disk(store: SqliteStore, length: int,
     slow = Slow(store)
     importing = Importer(slow, "local", NOON)
     asked = (b'{"role":"user","content":"%b"}' % (b"x" * length),)
-    turns = (Turn(exchange=turn(at=NOON + n, exchange=f"x{n}").exchange, asked=asked) for n in range(count))
+    turns = (TurnRecord(exchange=turn(at=NOON + n, exchange=f"x{n}").exchange, asked=asked) for n in range(count))
     importing.add("a file", turns)
     assert importing.tally.turns == count
     assert (slow.most <= MOST_WAITING, slow.most_bytes <= MOST_BYTES, slow.waiting) == (True, True, 0)

@@ -16,7 +16,7 @@ from clew.chat.formats.pages import FOR_PEOPLE
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Bodies, Turn, Usage
+from clew.store.values import Bodies, TokenUsage, TurnRecord
 from tests.build import redacted, text, thinking, tool_result, tool_use, user
 from tests.chat.formats.stored import exported, stored
 from tests.store.turns import NOON, recorded, turn
@@ -25,18 +25,20 @@ CLAUDE = Origin("anthropic", "claude-backend", "claude-opus-5-5", "claude-accoun
 OTHER = Origin("other", "other-backend", "glm-5", "other-account")
 
 
-def said(id: str, *blocks: Any, asked: Any = "go on", at: float = 0.0, bodies: Bodies | None = None, **more: Any) -> Turn:
+def said(
+    id: str, *blocks: Any, asked: Any = "go on", at: float = 0.0, bodies: Bodies | None = None, **more: Any
+) -> TurnRecord:
     recording = recorded(id, blocks=tuple(json.dumps(block).encode() for block in blocks), **more)
     fields: dict[str, Any] = {
         "asked_model": "asked-model",
-        "usage": Usage(input=987_654, output=1),
+        "usage": TokenUsage(input=987_654, output=1),
         "changes": (Change("thinking", "messages.1", "left out", "the-reason"),),
     }
     made = turn(recording, at=NOON + at, bodies=bodies, **fields)
     return msgspec.structs.replace(made, asked=(json.dumps(user(asked)).encode(),))
 
 
-def rich() -> list[Turn]:
+def rich() -> list[TurnRecord]:
     server = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "server-query"}}
     first = said(
         "r0",

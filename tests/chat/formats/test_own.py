@@ -17,7 +17,8 @@ from clew.chat.formats import FORMATS, BrokenLine, format_of
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
-from clew.store.values import Exchange, Retention, Try, Turn, Usage
+from clew.store.reports import Retention
+from clew.store.values import Exchange, TokenUsage, Try, TurnRecord
 from tests.chat.formats.stored import exported, found, imported, rows, stored
 from tests.counts import examples
 from tests.store.turns import NOON, conversation, recorded, turn
@@ -58,7 +59,7 @@ exchanges = st.builds(
     changes=st.lists(st.builds(Change, words, words, st.sampled_from(["left out", "set"]), words), max_size=2).map(tuple),
     usage=st.one_of(
         st.none(),
-        st.builds(Usage, input=counts, output=counts, cache_read=counts, cache_written=counts, estimated=st.booleans()),
+        st.builds(TokenUsage, input=counts, output=counts, cache_read=counts, cache_written=counts, estimated=st.booleans()),
     ),
     kind=st.sampled_from(["messages", "messages", "messages", "count_tokens"]),
     streamed=st.booleans(),
@@ -92,9 +93,9 @@ recordings = st.builds(
 
 
 @st.composite
-def _turns(draw: st.DrawFn) -> list[Turn]:
+def _turns(draw: st.DrawFn) -> list[TurnRecord]:
     """Turns of a few threads, all mixed up."""
-    turns: list[Turn] = []
+    turns: list[TurnRecord] = []
     begun: set[str] = set()
     for number in range(draw(st.integers(0, 6))):
         thread = draw(st.sampled_from(["t1", "t2", "t3"]))
@@ -106,13 +107,13 @@ def _turns(draw: st.DrawFn) -> list[Turn]:
         if recording is not None:
             recording = msgspec.structs.replace(recording, id=f"r{number}", thread=thread)
         asked = tuple(draw(st.lists(_json(), max_size=2))) if exchange.kind == "messages" else ()
-        turns.append(Turn(exchange=exchange, recording=recording, asked=asked, title=draw(words)))
+        turns.append(TurnRecord(exchange=exchange, recording=recording, asked=asked, title=draw(words)))
     return turns
 
 
 @given(_turns(), st.sampled_from(["", "glm"]))
 @settings(max_examples=examples(15), deadline=None)
-def test_what_goes_out_comes_in_again_the_same(turns: list[Turn], pin: str) -> None:
+def test_what_goes_out_comes_in_again_the_same(turns: list[TurnRecord], pin: str) -> None:
     """Store, export, a fresh store: every row that the interface tells is equal, and a second import adds nothing."""
     with TemporaryDirectory() as room, stored(Path(room) / "a.db", *turns) as one, stored(Path(room) / "b.db") as other:
         for thread in one.threads("local"):
@@ -131,7 +132,7 @@ def test_a_thread_that_was_kept_while_its_first_answer_came_comes_in_again_the_s
     first = turn(conversation(1)[0], at=1_800_000_000.0)
     early = msgspec.structs.replace(first.exchange, outcome="open", ended=first.exchange.ended - 1)
     with stored(tmp_path / "a.db") as one, stored(tmp_path / "b.db") as other:
-        one.record_open(Turn(exchange=early)).result(120)
+        one.record_open(TurnRecord(exchange=early)).result(120)
         one.record(first).result(120)
         imported(other, exported(one))
         assert rows(other) == rows(one)
@@ -243,7 +244,7 @@ def test_a_thread_whose_beginning_is_forgotten_comes_in_again_the_same(tmp_path:
     """It is as old as it was."""
     first, second = (turn(each, at=NOON + 100 * at) for at, each in enumerate(conversation(2)))
     with stored(tmp_path / "a.db", first, second) as one, stored(tmp_path / "b.db") as other:
-        while one.retain(Retention(age=50, bytes=None), now=NOON + 100).result(120):
+        while one.apply_retention(Retention(age=50, bytes=None), now=NOON + 100).result(120):
             pass
         assert [(each.turns, each.created) for each in one.threads("local")] == [(1, first.exchange.started)]
         imported(other, exported(one))

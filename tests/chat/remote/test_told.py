@@ -9,7 +9,7 @@ from clew.chat.turns import Spot, turn_of
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
-from clew.store.values import Exchange, Passage, Thread, Usage
+from clew.store.values import Exchange, Passage, Thread, TokenUsage
 
 THREAD = Thread(id="t1", principal="me", session="s1", agent="", title="T", pin="", created=1.0, used=2.0, turns=1)
 ASKED = b'{"role": "user",  "content": [ {"type":"text","text":"\\u00e9"} ]}'
@@ -45,7 +45,7 @@ def spot() -> Spot:
         model="claude-opus-5-5",
         outcome="cut",
         changes=(Change("thinking", "messages.1", "restored", "because"),),
-        usage=Usage(input=3, output=4, estimated=True),
+        usage=TokenUsage(input=3, output=4, estimated=True),
     )
     return Spot(Passage(exchange="e2", at=1.5, asked=(ASKED,), recording=recording), exchange)
 

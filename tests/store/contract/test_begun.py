@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from clew.store import Store, StoreLocation
-from clew.store.begun import Beginning, Mark
+from clew.store.values import CallClaim, CallOwner
 from tests.store.contract.opening import opened
 
-MINE = Beginning("local", "t1", "answer", "run1")
+MINE = CallClaim("local", "t1", "answer", "run1")
 THEIRS = MINE._replace(run="run2")
 
 
@@ -23,49 +23,49 @@ def stores(location: StoreLocation) -> Iterator[tuple[Store, Store]]:
 
 def test_the_first_takes_them_and_the_second_does_not(stores: tuple[Store, Store]) -> None:
     one, other = stores
-    assert one.begin(MINE, at=1, here=True).result() is True
-    assert other.begin(THEIRS, at=2, here=True).result() is False
-    found = other.begun("local", "t1")
+    assert one.claim_calls(MINE, at=1, here=True).result() is True
+    assert other.claim_calls(THEIRS, at=2, here=True).result() is False
+    found = other.call_owner("local", "t1")
     assert (found[:2], bool(found.process)) == (("answer", "run1"), True)
 
 
 def test_calls_of_another_turn_are_free(stores: tuple[Store, Store]) -> None:
     one, other = stores
-    one.begin(MINE, at=1, here=True).result()
-    assert other.begin(THEIRS._replace(turn="another"), at=2, here=True).result() is True
+    one.claim_calls(MINE, at=1, here=True).result()
+    assert other.claim_calls(THEIRS._replace(turn="another"), at=2, here=True).result() is True
 
 
 def test_what_was_left_is_begun_by_a_run_that_is_gone_and_free_for_who_knows_that(
     stores: tuple[Store, Store],
 ) -> None:
     one, other = stores
-    one.begin(MINE, at=1, here=True).result()
-    one.leave(MINE, at=2).result()
-    assert other.begun("local", "t1") == Mark("answer", "run1", "")
-    assert other.begin(THEIRS, at=3, here=True).result() is False, "it looked before the first took them"
-    assert other.begin(THEIRS._replace(was="run1"), at=4, here=True).result() is True
-    one.leave(MINE, at=5).result()
-    assert other.begun("local", "t1").run == "run2", "nobody takes it from who has it now"
+    one.claim_calls(MINE, at=1, here=True).result()
+    one.abandon_calls(MINE, at=2).result()
+    assert other.call_owner("local", "t1") == CallOwner("answer", "run1", "")
+    assert other.claim_calls(THEIRS, at=3, here=True).result() is False, "it looked before the first took them"
+    assert other.claim_calls(THEIRS._replace(was="run1"), at=4, here=True).result() is True
+    one.abandon_calls(MINE, at=5).result()
+    assert other.call_owner("local", "t1").run == "run2", "nobody takes it from who has it now"
 
 
 def test_a_process_that_is_gone_is_at_nothing(location: StoreLocation) -> None:
     with opened(location) as store:
-        store.begin(MINE, at=1, here=True).result()
+        store.claim_calls(MINE, at=1, here=True).result()
     with opened(location) as store:
-        assert store.begun("local", "t1") == Mark("answer", "run1", "")
+        assert store.call_owner("local", "t1") == CallOwner("answer", "run1", "")
 
 
 def test_they_are_done_with_by_who_had_them_or_found_them(stores: tuple[Store, Store]) -> None:
     one, other = stores
-    one.begin(MINE, at=1, here=True).result()
-    other.end(THEIRS).result()
-    assert one.begun("local", "t1").run == "run1"
-    other.end(THEIRS._replace(was="run1")).result()
-    assert one.begun("local", "t1") == Mark()
+    one.claim_calls(MINE, at=1, here=True).result()
+    other.finish_calls(THEIRS).result()
+    assert one.call_owner("local", "t1").run == "run1"
+    other.finish_calls(THEIRS._replace(was="run1")).result()
+    assert one.call_owner("local", "t1") == CallOwner()
 
 
 def test_a_mark_from_before_names_no_run(stores: tuple[Store, Store]) -> None:
     one, other = stores
     one.set("calls-begun:t1", "answer", scope="local", at=1).result()
-    assert other.begun("local", "t1") == Mark("answer")
-    assert other.begin(MINE, at=2, here=True).result() is True
+    assert other.call_owner("local", "t1") == CallOwner("answer")
+    assert other.claim_calls(MINE, at=2, here=True).result() is True

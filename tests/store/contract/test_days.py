@@ -3,7 +3,8 @@
 import time
 
 from clew.store import Store
-from clew.store.values import DayAnswers, Days, DaySpent, Usage
+from clew.store.reports import DayAnswers, Days, DayUsage
+from clew.store.values import TokenUsage
 from tests.build import GLM, OPUS
 from tests.store.turns import NOON, recorded, turn
 
@@ -26,11 +27,11 @@ def test_each_day_is_summed_by_backend_and_model(store: Store) -> None:
         store.record(made).result()
     found = store.days("local", since=NOON - DAY)
 
-    usage = Usage(input=20, output=40, cache_read=60, cache_written=80)
-    once = Usage(input=10, output=20, cache_read=30, cache_written=40)
+    usage = TokenUsage(input=20, output=40, cache_read=60, cache_written=80)
+    once = TokenUsage(input=10, output=20, cache_read=30, cache_written=40)
     assert found.spent == (
-        DaySpent(day=day(NOON), backend=OPUS.backend, model=OPUS.model, calls=2, usage=usage),
-        DaySpent(day=day(NOON + DAY), backend=GLM.backend, model=GLM.model, calls=1, usage=once),
+        DayUsage(day=day(NOON), backend=OPUS.backend, model=OPUS.model, calls=2, usage=usage),
+        DayUsage(day=day(NOON + DAY), backend=GLM.backend, model=GLM.model, calls=1, usage=once),
     )
     assert found.answers == (
         DayAnswers(
@@ -72,7 +73,7 @@ def test_prompts_of_very_different_length_are_summed_apart(store: Store) -> None
     sizes = (1000, 199_000, 201_000, 201_500)
     for number, size in enumerate(sizes):
         answer = recorded(f"r{number}", thread=f"t{number}")
-        store.record(turn(answer, at=NOON + number, usage=Usage(input=size, output=1))).result()
+        store.record(turn(answer, at=NOON + number, usage=TokenUsage(input=size, output=1))).result()
     spent = store.days("local", since=0.0).spent
     assert sorted((each.calls, each.usage.input) for each in spent) == [(1, 1000), (1, 199_000), (2, 402_500)]
 

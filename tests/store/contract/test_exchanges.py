@@ -4,7 +4,8 @@ import pytest
 
 from clew.errors import StoreError
 from clew.store import Store, StoreLocation
-from clew.store.values import DAY, Retention, Try, Usage
+from clew.store.reports import DAY, Retention
+from clew.store.values import TokenUsage, Try
 from tests.store.contract.opening import opened
 from tests.store.turns import NOON, recorded, turn
 
@@ -60,36 +61,36 @@ def test_a_count_of_tokens_is_an_exchange_but_no_turn_of_its_thread(store: Store
 def test_counts_go_by_age_and_by_size(store: Store) -> None:
     for number in range(3):
         store.record(turn(at=NOON + number * DAY, exchange=f"c{number}", kind="count_tokens")).result(120)
-    assert store.retain(Retention(age=DAY, bytes=None), now=NOON + 2.5 * DAY).result(120) == 2
+    assert store.apply_retention(Retention(age=DAY, bytes=None), now=NOON + 2.5 * DAY).result(120) == 2
     assert [each.id for each in store.exchanges("local")] == ["c2"]
-    while store.retain(Retention(age=None, bytes=0), now=NOON).result(120):
+    while store.apply_retention(Retention(age=None, bytes=0), now=NOON).result(120):
         pass
     assert store.exchanges("local") == []
 
 
 def test_a_change_by_anyone_is_seen_and_a_look_is_none(store: Store, location: StoreLocation) -> None:
     """By this store's own writer as by another's."""
-    first = store.changed()
-    assert [store.changed(), store.exchanges("local"), store.changed()] == [first, [], first]
+    first = store.data_version()
+    assert [store.data_version(), store.exchanges("local"), store.data_version()] == [first, [], first]
     store.record(turn(recorded("r"))).result(120)
-    second = store.changed()
+    second = store.data_version()
     with opened(location) as other:
-        assert store.changed() == second
+        assert store.data_version() == second
         other.set("active", "glm", at=NOON).result(120)
-        third = store.changed()
-        assert other.changed() == other.changed()
+        third = store.data_version()
+        assert other.data_version() == other.data_version()
     assert len({first, second, third}) == 3
-    assert store.changed() == third
+    assert store.data_version() == third
 
 
 def test_a_closed_store_sees_nothing(location: StoreLocation) -> None:
     store = opened(location)
     store.close()
     with pytest.raises(StoreError, match="is closed"):
-        store.changed()
+        store.data_version()
 
 
 def test_usage_of_an_exchange_that_never_ended_is_marked(store: Store) -> None:
-    made = turn(at=NOON, exchange="cut", outcome="cut", usage=Usage(input=3, output=1, estimated=True))
+    made = turn(at=NOON, exchange="cut", outcome="cut", usage=TokenUsage(input=3, output=1, estimated=True))
     store.record(made).result(120)
     assert store.exchange("local", "cut") == made.exchange

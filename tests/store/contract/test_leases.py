@@ -1,12 +1,12 @@
 """Leases: a process is there until it ends, and an answer that it heard and left open was cut."""
 
 from clew.store import Store, StoreLocation
-from clew.store.values import Turn
+from clew.store.values import TurnRecord
 from tests.store.contract.opening import opened
 from tests.store.turns import NOON, recorded, turn
 
 
-def under_way(id: str) -> Turn:
+def under_way(id: str) -> TurnRecord:
     return turn(recorded(id, whole=False), exchange=id, outcome="open")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from clew.model.recording import Recording
 from clew.store import Store, StoreLocation
-from clew.store.lookup import LookedUp, Lookup
+from clew.store.values import Lookup, LookupResult
 from tests.store.contract.opening import opened
 from tests.store.turns import NOON, conversation, recorded, turn
 
@@ -21,7 +21,7 @@ def keep(store: Store, *answers: Recording) -> None:
         assert store.record(turn(each)).result(120)
 
 
-def found(answer: LookedUp | None) -> set[str] | None:
+def found(answer: LookupResult | None) -> set[str] | None:
     return None if answer is None else {each.id for each in answer.recordings}
 
 
@@ -63,11 +63,11 @@ def test_a_thread_that_is_deleted_is_recalled_no_more(store: Store, location: St
     keep(store, first, second)
     assert found(store.recall(wanted(first, session="s"))) == {"a"}
     assert store.forget("local", "t", at=NOON + 1).result(120)
-    assert (store.recall(wanted(first)), store.recall(wanted(session="s"))) == (None, LookedUp())
+    assert (store.recall(wanted(first)), store.recall(wanted(session="s"))) == (None, LookupResult())
     with opened(location) as other:
         assert other.forget("local", "u", at=NOON + 1).result(120)
-    store.let_go()  # as every process does that hears of it
-    assert (store.recall(wanted(second)), store.recall(wanted(session="z"))) == (None, LookedUp())
+    store.clear_memory()  # as every process does that hears of it
+    assert (store.recall(wanted(second)), store.recall(wanted(session="z"))) == (None, LookupResult())
 
 
 def test_a_look_up_tells_the_thread_of_the_session_and_every_pin(store: Store) -> None:
@@ -85,14 +85,14 @@ def test_a_pin_that_is_set_is_looked_up_anew(store: Store, location: StoreLocati
     one = recorded("a")
     keep(store, one)
     assert store.gather(wanted(one)).pins == {"t": ""}
-    before = store.refresh()
+    before = store.refresh_pins()
     store.pin("local", "t", "glm").result(120)
     recalled = store.recall(wanted(one))
     assert (recalled and recalled.pins, store.gather(wanted(one)).pins) == ({}, {"t": "glm"})
     with opened(location) as other:
         other.pin("local", "t", "claude").result(120)
-        after = other.refresh()
-    assert (store.refresh(), after == before) == (after, False)
+        after = other.refresh_pins()
+    assert (store.refresh_pins(), after == before) == (after, False)
     recalled = store.recall(wanted(one))
     assert (recalled and recalled.pins, store.gather(wanted(one)).pins) == ({}, {"t": "claude"})
 

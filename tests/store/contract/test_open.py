@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from clew.store import Store
-from clew.store.values import Turn
+from clew.store.values import TurnRecord
 from tests.manifest import proves
 from tests.store.turns import conversation, recorded, turn
 
 
-def under_way(whole: Turn, blocks: int) -> Turn:
+def under_way(whole: TurnRecord, blocks: int) -> TurnRecord:
     """The same turn after so many of its blocks."""
     recording = whole.recording
     assert recording is not None
@@ -19,12 +19,12 @@ def under_way(whole: Turn, blocks: int) -> Turn:
 
 
 @pytest.fixture
-def answer() -> Turn:
+def answer() -> TurnRecord:
     return turn(recorded("r0"), exchange="r0")
 
 
 @proves("fault:P3")
-def test_it_is_there_as_open_if_its_gateway_dies(store: Store, answer: Turn) -> None:
+def test_it_is_there_as_open_if_its_gateway_dies(store: Store, answer: TurnRecord) -> None:
     """reliability 3.5: recoverable, and not taken for whole."""
     store.record(under_way(answer, 1)).result(120)
 
@@ -33,7 +33,7 @@ def test_it_is_there_as_open_if_its_gateway_dies(store: Store, answer: Turn) -> 
     assert (exchange.outcome, kept and kept.whole, kept and len(kept.blocks)) == ("open", False, 1)
 
 
-def test_it_is_replaced_by_what_it_becomes(store: Store, answer: Turn) -> None:
+def test_it_is_replaced_by_what_it_becomes(store: Store, answer: TurnRecord) -> None:
     """And by a later look at it; nothing of the earlier one stays."""
     assert store.record(under_way(answer, 1)).result(120)
     assert store.record(under_way(answer, 2)).result(120)
@@ -42,10 +42,10 @@ def test_it_is_replaced_by_what_it_becomes(store: Store, answer: Turn) -> None:
     assert store.exchanges("local") == [answer.exchange]
     assert store.recordings("local").by_id("r0") == answer.recording
     assert [each.recording for each in store.passages("local", "t")] == [answer.recording]
-    assert (store.spent("local")[0].calls, store.verify()) == (1, ())
+    assert (store.usage_totals("local")[0].calls, store.verify()) == (1, ())
 
 
-def test_what_is_over_is_not_opened_again(store: Store, answer: Turn) -> None:
+def test_what_is_over_is_not_opened_again(store: Store, answer: TurnRecord) -> None:
     """A look that comes late, from a thread that was slow."""
     store.record(answer).result(120)
 

@@ -4,7 +4,7 @@ import msgspec
 
 from clew.model.recording import AnswerContent, Strand
 from clew.store import Store, StoreLocation
-from clew.store.values import DAY
+from clew.store.reports import DAY
 from tests.store.contract.opening import opened
 from tests.store.turns import GLM, NOON, bare, conversation, gathered, recorded, turn
 
@@ -99,7 +99,7 @@ def test_a_turn_that_is_recorded_again_adds_nothing(store: Store) -> None:
     first = turn(recorded("r"))
     assert [store.record(first).result(120) for _ in range(3)] == [True, False, False]
     assert len(store.passages("local", "t")) == 1
-    assert store.spent("local")[0].calls == 1
+    assert store.usage_totals("local")[0].calls == 1
 
 
 def test_a_history_that_is_sent_again_adds_nothing(store: Store) -> None:
@@ -116,7 +116,7 @@ def test_a_history_that_is_sent_again_adds_nothing(store: Store) -> None:
 def seen(store: Store) -> tuple[object, ...]:
     """All that was kept, apart from when a thread was used last."""
     threads = [(each.id, each.title, each.turns) for each in store.threads("local")]
-    return store.exchanges("local"), threads, store.passages("local", "t"), store.spent("local")
+    return store.exchanges("local"), threads, store.passages("local", "t"), store.usage_totals("local")
 
 
 def test_without_content_only_what_must_go_back_is_kept(location: StoreLocation) -> None:

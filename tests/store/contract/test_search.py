@@ -3,19 +3,19 @@
 import json
 
 from clew.store import Store
-from clew.store.values import Hit, Turn
+from clew.store.values import Hit, TurnRecord
 from tests.store.turns import NOON, recorded, turn
 
 
 def said(
     name: str, question: object, answer: str, *, thread: str = "t", principal: str = "local", title: str = "", at: float = 0
-) -> Turn:
+) -> TurnRecord:
     made = turn(recorded(name, words=answer, thread=thread, principal=principal), at=NOON + at)
     asked = (json.dumps({"role": "user", "content": question}).encode(),)
-    return Turn(exchange=made.exchange, recording=made.recording, asked=asked, title=title)
+    return TurnRecord(exchange=made.exchange, recording=made.recording, asked=asked, title=title)
 
 
-def keep(store: Store, *turns: Turn) -> None:
+def keep(store: Store, *turns: TurnRecord) -> None:
     for each in turns:
         assert store.record(each).result(120)
 

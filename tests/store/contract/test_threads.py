@@ -2,7 +2,8 @@
 
 from clew.model.change import Change
 from clew.store import Store
-from clew.store.values import Passage, Spent, Statistics, Thread, Usage
+from clew.store.reports import Statistics, UsageTotal
+from clew.store.values import Passage, Thread, TokenUsage
 from tests.manifest import proves
 from tests.store.turns import GLM, NOON, conversation, recorded, turn
 
@@ -90,7 +91,7 @@ def test_an_exchange_comes_back_with_its_changes_and_usage(store: Store) -> None
     """Law 6: each alteration can be seen later."""
     turns = [
         turn(recorded("r", agent="a", session="s")),
-        turn(at=NOON + 1, first_byte=None, usage=Usage(input=1, estimated=True)),
+        turn(at=NOON + 1, first_byte=None, usage=TokenUsage(input=1, estimated=True)),
     ]
     for each in turns:
         store.record(each).result(120)
@@ -103,12 +104,12 @@ def test_an_exchange_comes_back_with_its_changes_and_usage(store: Store) -> None
 def test_usage_is_added_up_by_backend_and_model(store: Store) -> None:
     for number, origin in enumerate([GLM, GLM, recorded("r").origin]):
         store.record(turn(recorded(f"r{number}", origin=origin), at=NOON + number)).result(120)
-    one = Usage(input=10, output=20, cache_read=30, cache_written=40)
-    two = Usage(input=20, output=40, cache_read=60, cache_written=80)
-    claude = Spent(backend="claude", model="claude-opus-5-5", calls=1, usage=one)
-    assert store.spent("local") == [claude, Spent(backend="glm", model="glm-5", calls=2, usage=two)]
-    assert store.spent("local", since=NOON + 2) == [claude]
-    assert store.spent("other") == []
+    one = TokenUsage(input=10, output=20, cache_read=30, cache_written=40)
+    two = TokenUsage(input=20, output=40, cache_read=60, cache_written=80)
+    claude = UsageTotal(backend="claude", model="claude-opus-5-5", calls=1, usage=one)
+    assert store.usage_totals("local") == [claude, UsageTotal(backend="glm", model="glm-5", calls=2, usage=two)]
+    assert store.usage_totals("local", since=NOON + 2) == [claude]
+    assert store.usage_totals("other") == []
 
 
 @proves("req:S1-40")

@@ -18,7 +18,7 @@ from clew.gateway.plan import gateway_on, owner_of
 from clew.settings.following import how_to_apply, unknown_backend
 from clew.settings.processes import RunningGateway, running_gateways
 from clew.settings.values import GatewaySettings
-from clew.store.doubt import Doubt
+from clew.store.reports import ClockDoubt
 
 __all__ = ["clock", "gateways", "ports"]
 
@@ -121,7 +121,7 @@ def clock(at: Circumstances) -> Iterator[Finding]:
         yield fine("plausible")
 
 
-def _doubt(at: Circumstances) -> Doubt | None:
+def _doubt(at: Circumstances) -> ClockDoubt | None:
     """Of a store that cannot be read, its own check tells."""
     with suppress(StoreError):
         return at.store.clock_doubt(at.now) if at.store is not None and at.store.is_readable() else None

@@ -28,7 +28,7 @@ from clew.chat.prices import Cost
 from clew.chat.turns import Turn
 from clew.errors import ClewError
 from clew.model.json import JsonValue
-from clew.store.values import Usage
+from clew.store.values import TokenUsage
 
 __all__ = [
     "AgentEvent",
@@ -76,7 +76,7 @@ class Result(Struct, Generic[T_co], frozen=True, kw_only=True):
     limit: Reached | None = None
     """The limit that it ended at."""
     steps: int = 0
-    usage: Usage = Usage()
+    usage: TokenUsage = TokenUsage()
     cost: Cost | None = None
     """None if no price is known."""
 

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from clew.chat.prices import Cost
-from clew.store.values import Usage
+from clew.store.values import TokenUsage
 
 __all__ = ["Limit", "Limits", "Reached", "Spending"]
 
@@ -65,7 +65,7 @@ class Spending:
         self.steps = 0
         """Its own."""
         self._calls = 0
-        self.usage = Usage()
+        self.usage = TokenUsage()
         self.cost: Cost | None = None
         self._uncounted = False
         self._unpriced = False
@@ -84,7 +84,7 @@ class Spending:
         if self._sender is not None:
             self._sender._call()
 
-    def add(self, usage: Usage | None, cost: Cost | None) -> None:
+    def add(self, usage: TokenUsage | None, cost: Cost | None) -> None:
         """What a model call took; None for what nobody knows."""
         self.usage = _sum(self.usage, usage) if usage else self.usage
         self.cost = cost if self.cost is None else self.cost if cost is None else self.cost + cost
@@ -137,8 +137,8 @@ class Spending:
             yield Reached("failures", limits.failures, self._failures)
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
-    return Usage(
+def _sum(one: TokenUsage, other: TokenUsage) -> TokenUsage:
+    return TokenUsage(
         input=one.input + other.input,
         output=one.output + other.output,
         cache_read=one.cache_read + other.cache_read,

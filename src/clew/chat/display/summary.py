@@ -12,7 +12,7 @@ from clew.chat.messages import Message
 from clew.chat.prices import Cost, cost_of, total_cost
 from clew.chat.terminal import harmless
 from clew.chat.turns import Turn
-from clew.store.values import Usage
+from clew.store.values import TokenUsage
 
 __all__ = ["AnswerSummary", "anthropic_usage", "cost_of_turn", "summary_of", "thought_tokens", "total_of"]
 
@@ -27,7 +27,7 @@ class AnswerSummary(Struct, frozen=True, kw_only=True):
 
     backend: str = ""
     model: str = ""
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     thinking: int | Estimate | None = None
     cost: Cost | None = None
     seconds: float | None = None
@@ -66,7 +66,7 @@ def cost_of_turn(turn: Turn, backend: Backend | None) -> Cost | None:
     return cost_of(turn.model, turn.usage, backend=backend, complete=turn.outcome == "whole", at=turn.at)
 
 
-def thought_tokens(answer: Message | None, usage: Usage | None) -> int | Estimate | None:
+def thought_tokens(answer: Message | None, usage: TokenUsage | None) -> int | Estimate | None:
     """The thinking tokens of an answer, as reported, or else an estimate."""
     if answer is None:
         return None
@@ -77,7 +77,7 @@ def thought_tokens(answer: Message | None, usage: Usage | None) -> int | Estimat
     return thinking_tokens(structs.replace(answer, usage=counted))
 
 
-def _tokens_text(usage: Usage, efficiency: float | None, thinking: int | Estimate | None) -> str:
+def _tokens_text(usage: TokenUsage, efficiency: float | None, thinking: int | Estimate | None) -> str:
     about = "≈" if usage.estimated else ""
     whole = usage.input + usage.cache_read + usage.cache_written
     cache = f" ({_percent(efficiency)} from the cache)" if efficiency else ""
@@ -101,7 +101,7 @@ def total_of(summaries: Sequence[AnswerSummary]) -> AnswerSummary:
     tokens = sum(each.tokens if isinstance(each, Estimate) else each for each in thought)
     is_estimate = any(isinstance(each, Estimate) for each in thought)
     return AnswerSummary(
-        usage=Usage(
+        usage=TokenUsage(
             input=sum(each.input for each in usages),
             output=sum(each.output for each in usages),
             cache_read=sum(each.cache_read for each in usages),

@@ -34,7 +34,7 @@ from clew.model.halves import encoded
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording
-from clew.store.values import Exchange, Thread, Turn
+from clew.store.values import Exchange, Thread, TurnRecord
 from clew.thinking.keys import proof_of
 from clew.thinking.seal import is_seal
 
@@ -68,7 +68,7 @@ UNKEPT = "the system prompt, the tools and the parameters (they are not kept)"
 # Writing
 
 
-def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
+def write(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
     line = answers_in_line(turns)
     about = (encoded(claude_model(line)), _MAX_TOKENS, EXPORT.encode())
     yield b'{"model":%b,"max_tokens":%d,"metadata":{"user_id":"%b"},"messages":[' % about
@@ -80,7 +80,7 @@ def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
     yield b"]}\n"
 
 
-def _messages_of(turn: Turn) -> Iterator[bytes]:
+def _messages_of(turn: TurnRecord) -> Iterator[bytes]:
     yield from map(encoded, asked_messages(turn))
     if turn.recording is not None:
         yield msgspec.json.encode({"role": "assistant", "content": list(map(Raw, blocks_for_claude(turn.recording)))})
@@ -170,7 +170,7 @@ def _read_conversation(
         asked, chain = [], imported.chain
 
 
-def _turn_of(imported: ImportedAnswer, answer: FileAnswer, at: float) -> Turn:
+def _turn_of(imported: ImportedAnswer, answer: FileAnswer, at: float) -> TurnRecord:
     recording = imported.recording
     exchange = Exchange(
         id=recording.id,
@@ -182,7 +182,7 @@ def _turn_of(imported: ImportedAnswer, answer: FileAnswer, at: float) -> Turn:
         backend=IMPORTED,
         model=recording.origin.model,
     )
-    return Turn(exchange=exchange, recording=recording, asked=answer.asked, title=title_of(asked_in(answer.asked)))
+    return TurnRecord(exchange=exchange, recording=recording, asked=answer.asked, title=title_of(asked_in(answer.asked)))
 
 
 ANTHROPIC_JSON = Format(

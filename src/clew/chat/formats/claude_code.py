@@ -29,7 +29,7 @@ from clew.chat.formats.claude_code_lines import (
     write,
 )
 from clew.chat.formats.format import KNOWN, UNREADABLE, BrokenLine, Format, ImportContext, NumberedLine, ReadItem, Skipped
-from clew.store.values import Exchange, Turn, Usage
+from clew.store.values import Exchange, TokenUsage, TurnRecord
 
 __all__ = ["CLAUDE_CODE", "read_transcript"]
 
@@ -100,7 +100,7 @@ class _OpenAnswer(Struct, kw_only=True, eq=False):
     began: float
     ended: float
     blocks: list[bytes] = []
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
 
 
 class _Conversation:
@@ -174,7 +174,7 @@ class _Conversation:
             turn_id = hash_of("unanswered", *(each.name for each in asked))
             exchange = self._exchange(turn_id, thread, asked[0].at, asked[-1].at)
             exchange = msgspec.structs.replace(exchange, outcome="failed", status=0)
-            yield Turn(exchange=exchange, asked=tuple(each.raw for each in asked), title=_title(asked))
+            yield TurnRecord(exchange=exchange, asked=tuple(each.raw for each in asked), title=_title(asked))
 
     def _take_questions(self, node: _Node) -> list[_Question]:
         asked, node.open_questions = node.open_questions, []
@@ -251,7 +251,7 @@ class _Conversation:
             whole=not is_interrupted,
         )
 
-    def _turn_of(self, answer: _OpenAnswer, imported: ImportedAnswer) -> Turn:
+    def _turn_of(self, answer: _OpenAnswer, imported: ImportedAnswer) -> TurnRecord:
         recording = imported.recording
         exchange = msgspec.structs.replace(
             self._exchange(recording.id, recording.thread, answer.began, answer.ended),
@@ -265,7 +265,7 @@ class _Conversation:
             request_id=answer.line.request_id or "",
         )
         asked = tuple(each.raw for each in answer.asked)
-        return Turn(exchange=exchange, recording=recording, asked=asked, title=_title(answer.asked))
+        return TurnRecord(exchange=exchange, recording=recording, asked=asked, title=_title(answer.asked))
 
     def _exchange(self, id: str, thread: str, began: float, ended: float) -> Exchange:
         return Exchange(

@@ -22,7 +22,7 @@ from clew.chat.formats.stored_turns import asked_messages, model_of
 from clew.errors import BodyTooLarge
 from clew.model.halves import encoded
 from clew.model.json import JsonValue
-from clew.store.values import Thread, Turn, Usage
+from clew.store.values import Thread, TokenUsage, TurnRecord
 from clew.wire.strict_json import find_fault
 
 __all__ = [
@@ -124,12 +124,12 @@ def blocks_in(content: Raw) -> list[bytes]:
         return [b'{"type":"text","text":%b}' % raw if raw[:1] == b'"' else raw]
 
 
-def usage_of(message: TranscriptMessage) -> Usage | None:
+def usage_of(message: TranscriptMessage) -> TokenUsage | None:
     """The tokens of an answer. Every line of the answer repeats them."""
     if not message.usage:
         return None
     counts = [value if type(value) is int and value > 0 else 0 for value in map(message.usage.get, _COUNTS)]
-    return Usage(input=counts[0], output=counts[1], cache_read=counts[2], cache_written=counts[3])
+    return TokenUsage(input=counts[0], output=counts[1], cache_read=counts[2], cache_written=counts[3])
 
 
 def fits(head: bytes) -> bool:
@@ -148,7 +148,7 @@ def _is_typical(raw: bytes) -> bool:
 # Writing
 
 
-def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
+def write(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
     last_lines: dict[str, str] = {}  # the last line of each answer, by the answer's id
     parent: str | None = None
     for turn in turns:
@@ -164,10 +164,10 @@ def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
             last_lines[recording.id] = parent
 
 
-def _messages_of(turn: Turn) -> Iterator[tuple[str, object]]:
+def _messages_of(turn: TurnRecord) -> Iterator[tuple[str, object]]:
     for message in asked_messages(turn):
         yield "user", Raw(encoded(message))
-    exchange, usage = turn.exchange, turn.exchange.usage or Usage()
+    exchange, usage = turn.exchange, turn.exchange.usage or TokenUsage()
     for raw in blocks_for_claude(turn.recording) if turn.recording and turn.recording.blocks else ():
         yield (
             "assistant",
@@ -184,7 +184,7 @@ def _messages_of(turn: Turn) -> Iterator[tuple[str, object]]:
         )
 
 
-def _encode_line(thread: Thread, turn: Turn, kind: str, message: object, uuid: str, parent: str | None) -> bytes:
+def _encode_line(thread: Thread, turn: TurnRecord, kind: str, message: object, uuid: str, parent: str | None) -> bytes:
     at = turn.exchange.started if kind == "user" else turn.exchange.ended
     line = {
         "parentUuid": parent,

@@ -22,7 +22,7 @@ from clew.model.blocks import well_made
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
-from clew.store.values import Exchange, Thread, Turn
+from clew.store.values import Exchange, Thread, TurnRecord
 
 __all__ = ["CLEW_JSONL"]
 
@@ -80,7 +80,7 @@ def _sum_of(raw: bytes) -> str:
 # Writing
 
 
-def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
+def write(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
     yield msgspec.json.encode(_Line(thread=thread)) + b"\n"
     for turn in turns:
         line = _TurnLine(
@@ -167,7 +167,7 @@ def _read_line(number: int, raw: bytes, principal: str, thread: Thread | None) -
         return BrokenLine(number, str(error))
 
 
-def _read_turn(line: _TurnLine, principal: str, thread: Thread | None) -> Turn:
+def _read_turn(line: _TurnLine, principal: str, thread: Thread | None) -> TurnRecord:
     """The turn. `thread` is the last thread of the file: the turn's own, unless lines were lost."""
     exchange = msgspec.structs.replace(line.exchange, principal=principal)
     asked = tuple(map(_read_bytes, line.asked))
@@ -176,7 +176,7 @@ def _read_turn(line: _TurnLine, principal: str, thread: Thread | None) -> Turn:
     recording = None if line.recording is None else _read_recording(line.recording, principal, exchange.thread)
     own = thread if thread and thread.id == exchange.thread else None
     title, created = (own.title, own.created) if own else ("", None)
-    return Turn(exchange=exchange, recording=recording, asked=asked, title=title, created=created)
+    return TurnRecord(exchange=exchange, recording=recording, asked=asked, title=title, created=created)
 
 
 def _read_recording(line: _RecordingLine, principal: str, thread: str) -> Recording:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.model.recording import Recording, Recordings
-from clew.store.values import Thread, Turn
+from clew.store.values import Thread, TurnRecord
 from clew.thinking.seal import Sealer
 
 __all__ = [
@@ -57,7 +57,7 @@ class Skipped(Struct, frozen=True):
     kind: str
 
 
-ReadItem: TypeAlias = Thread | Turn | BrokenLine | Skipped
+ReadItem: TypeAlias = Thread | TurnRecord | BrokenLine | Skipped
 """One result of a reader. A thread comes before its turns, if the format names threads."""
 
 
@@ -76,7 +76,7 @@ class ImportContext(Struct, frozen=True, kw_only=True):
     """The answers of a thread that followed this one."""
 
 
-Write: TypeAlias = Callable[[Thread, Sequence[Turn]], Iterator[bytes]]
+Write: TypeAlias = Callable[[Thread, Sequence[TurnRecord]], Iterator[bytes]]
 Read: TypeAlias = Callable[[Iterable[NumberedLine], ImportContext], Iterator[ReadItem]]
 
 

@@ -20,7 +20,7 @@ from clew.chat.formats.format import KNOWN, UNREADABLE, BrokenLine, ReadItem, Sk
 from clew.errors import StoreError
 from clew.model.recording import Recording
 from clew.store.protocols import Store
-from clew.store.values import Passage, Turn
+from clew.store.values import Passage, TurnRecord
 from clew.thinking.keys import QuestionContent
 
 __all__ = ["ImportCounts", "ImportFault", "Importer", "KnownRecordings"]
@@ -97,7 +97,7 @@ class Importer:
         self._file = file
         self.tally.files += 1
         for item in found:
-            if isinstance(item, Turn):
+            if isinstance(item, TurnRecord):
                 self._record(item)
             elif isinstance(item, BrokenLine):
                 self._add_fault(item.line, item.why)
@@ -110,7 +110,7 @@ class Importer:
                 self._pins[item.id] = item.pin
         self.settle()
 
-    def _record(self, turn: Turn) -> None:
+    def _record(self, turn: TurnRecord) -> None:
         if self._has(turn):
             self.tally.known += 1
             return
@@ -123,7 +123,7 @@ class Importer:
         if turn.recording:
             self._store.touch(self._principal, recordings=[turn.recording.id], at=self._at)
 
-    def _has(self, turn: Turn) -> bool:
+    def _has(self, turn: TurnRecord) -> bool:
         """Is the turn stored already? An open turn must not replace itself, or a newer state of itself."""
         id = turn.exchange.id
         if self._beside is not None and self._beside.exchange(self._principal, id):
@@ -132,7 +132,7 @@ class Importer:
             return True
         return turn.exchange.outcome == "open" and self._store.exchange(self._principal, id) is not None
 
-    def _is_asked_already(self, turn: Turn) -> bool:
+    def _is_asked_already(self, turn: TurnRecord) -> bool:
         """Is this unanswered question of a transcript stored? The transcript has no id for it, so its words decide."""
         if turn.exchange.backend != IMPORTED:
             return False

@@ -20,7 +20,7 @@ from clew.dialects.openai_chat.requests import write_request
 from clew.errors import ClewError
 from clew.model.blocks import FILLER
 from clew.model.json import JsonObject, JsonValue
-from clew.store.values import Thread, Turn
+from clew.store.values import Thread, TurnRecord
 from clew.wire.requests import parse
 
 __all__ = ["OPENAI_JSON"]
@@ -32,7 +32,7 @@ _REMINDER: Final = re.compile("(<system-reminder>.*?</system-reminder>)", re.DOT
 # Writing
 
 
-def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
+def write(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
     line = answers_in_line(turns)
     messages: list[JsonValue] = []
     for turn in line:
@@ -47,7 +47,7 @@ def write(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
     yield msgspec.json.encode(document) + b"\n"
 
 
-def _answer_of(turn: Turn) -> Iterator[JsonObject]:
+def _answer_of(turn: TurnRecord) -> Iterator[JsonObject]:
     if turn.recording is None:
         return
     content: list[JsonValue] = []

@@ -21,8 +21,8 @@ from msgspec import Struct
 
 from clew.chat.formats.format import Format
 from clew.model.json import JsonObject, JsonValue
-from clew.store.endings import ending_word, unfinished_word
-from clew.store.values import Thread, Turn
+from clew.store.text import ending_word, unfinished_word
+from clew.store.values import Thread, TurnRecord
 
 __all__ = ["FOR_PEOPLE", "HTML", "MARKDOWN"]
 
@@ -66,7 +66,7 @@ def _heading(thread: Thread) -> str:
     return _clean(" ".join(thread.title.split())) or f"Conversation {_clean(thread.id)}"
 
 
-def _sections(turns: Sequence[Turn]) -> Iterator[PageSection]:
+def _sections(turns: Sequence[TurnRecord]) -> Iterator[PageSection]:
     """Everything in the order in which it was said, every branch."""
     newest: str | None = None
     for turn in turns:
@@ -81,7 +81,7 @@ def _sections(turns: Sequence[Turn]) -> Iterator[PageSection]:
         newest = turn.recording.id if turn.recording and turn.recording.blocks else newest
 
 
-def _answer_section(turn: Turn, newest: str | None) -> PageSection:
+def _answer_section(turn: TurnRecord, newest: str | None) -> PageSection:
     recording, at = turn.recording, _time_text(turn.exchange.ended)
     if recording is None or not recording.blocks:
         return PageSection("no answer", at, _clean(f"{ending_word(turn.exchange)}, {turn.exchange.status}"), ())
@@ -143,7 +143,7 @@ def _part_of(block: JsonObject) -> PagePart:
 # Markdown
 
 
-def _write_markdown(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
+def _write_markdown(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
     yield f"# {_heading(thread)}\n\n".encode(errors="replace")
     for section in _sections(turns):
         note = f", {section.note}" if section.note else ""
@@ -203,7 +203,7 @@ details pre { font: .85rem/1.4 ui-monospace, monospace; opacity: .85; padding-le
 _FOOT: Final = "</body>\n</html>\n"
 
 
-def _write_html(thread: Thread, turns: Sequence[Turn]) -> Iterator[bytes]:
+def _write_html(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
     yield f"<article>\n<h1>{escape(_heading(thread))}</h1>\n".encode(errors="replace")
     for section in _sections(turns):
         note = f", {section.note}" if section.note else ""

@@ -18,7 +18,7 @@ from clew.model.halves import encoded
 from clew.model.json import JsonObject, JsonValue
 from clew.model.recording import Recording
 from clew.store.protocols import Store
-from clew.store.values import Thread, Turn
+from clew.store.values import Thread, TurnRecord
 
 __all__ = [
     "answers_in_line",
@@ -48,22 +48,22 @@ def every_thread(store: Store, principal: str) -> Iterator[Thread]:
         before = nextafter(last, inf)
 
 
-def turns_of(store: Store, thread: Thread) -> list[Turn]:
+def turns_of(store: Store, thread: Thread) -> list[TurnRecord]:
     """Every exchange of a thread, oldest first, with its question and its answer."""
     passages = {each.exchange: each for each in store.passages(thread.principal, thread.id)}
-    turns: list[Turn] = []
+    turns: list[TurnRecord] = []
     for exchange in reversed(store.exchanges(thread.principal, thread=thread.id, limit=_ALL)):
         passage = passages.get(exchange.id)
         recording, asked = (passage.recording, passage.asked) if passage else (None, ())
-        turns.append(Turn(exchange=exchange, recording=recording, asked=asked, title=thread.title))
+        turns.append(TurnRecord(exchange=exchange, recording=recording, asked=asked, title=thread.title))
     return turns
 
 
-def answers_in_line(turns: Sequence[Turn]) -> list[Turn]:
+def answers_in_line(turns: Sequence[TurnRecord]) -> list[TurnRecord]:
     """The newest answer and all answers that it followed, oldest first. A rewound conversation has other branches too."""
     by_id = {turn.recording.id: turn for turn in turns if turn.recording and turn.recording.blocks}
     at = next((turn for turn in reversed(turns) if turn.recording and turn.recording.blocks), None)
-    line: list[Turn] = []
+    line: list[TurnRecord] = []
     while at is not None and at.recording is not None and by_id.pop(at.recording.id, None):
         line.append(at)
         at = by_id.get(at.recording.followed or "")
@@ -81,7 +81,7 @@ def held_blocks(recording: Recording) -> list[bytes]:
     ]
 
 
-def asked_messages(turn: Turn, *, system: bool = False) -> Iterator[JsonObject]:
+def asked_messages(turn: TurnRecord, *, system: bool = False) -> Iterator[JsonObject]:
     """The messages of the question. With `system`, system messages keep their role."""
     for raw in turn.asked:
         message = msgspec.json.decode(raw, type=JsonObject)
@@ -112,12 +112,12 @@ def _text_of(content: JsonValue) -> str:
     return "\n\n".join(str(block["text"]) for block in blocks if block.get("type") == "text" and block.get("text")).strip()
 
 
-def model_of(turn: Turn) -> str:
+def model_of(turn: TurnRecord) -> str:
     """The model that was asked for, or the one that answered if that is not known."""
     return turn.exchange.asked_model or (turn.recording.origin.model if turn.recording else "")
 
 
-def claude_model(line: Sequence[Turn]) -> str:
+def claude_model(line: Sequence[TurnRecord]) -> str:
     """The Claude model that was asked for last; without any Claude model, the last model."""
     asked = [model_of(turn) for turn in reversed(line)]
     made = [turn.recording.origin.model for turn in reversed(line) if turn.recording]

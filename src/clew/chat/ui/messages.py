@@ -22,7 +22,7 @@ from clew.chat.ui.steps import MessageFold, StepParts, message_of_parts
 from clew.model.change import bounded, count_of
 from clew.model.json import JsonObject, JsonValue
 from clew.model.unfold import events_of
-from clew.store.values import Exchange, Usage
+from clew.store.values import Exchange, TokenUsage
 from clew.thinking.seal import Sealer
 
 __all__ = [
@@ -219,7 +219,7 @@ def _total_usage(exchanges: Sequence[Exchange]) -> JsonValue:
     if not counts:
         return None
     thinking = [each.thinking for each in counts if each.thinking is not None]
-    total = Usage(
+    total = TokenUsage(
         input=sum(each.input for each in counts),
         output=sum(each.output for each in counts),
         cache_read=sum(each.cache_read for each in counts),

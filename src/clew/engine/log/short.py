@@ -7,7 +7,7 @@ import logging
 from clew.engine.log.lines import as_pairs, line_of
 from clew.engine.log.summary import Summary
 from clew.engine.redact import Redactor
-from clew.store.exchange_text import details_of, head_of
+from clew.store.text import exchange_details, exchange_line
 
 __all__ = ["short_line_of"]
 
@@ -16,5 +16,5 @@ def short_line_of(record: logging.LogRecord, redact: Redactor) -> str:
     """The record as it is written, without the last newline."""
     if isinstance(record, Summary):
         exchange = record.exchange
-        return "\n    ".join(redact(text) for text in (head_of(exchange), *details_of(exchange)))
+        return "\n    ".join(redact(text) for text in (exchange_line(exchange), *exchange_details(exchange)))
     return line_of(record, redact, as_pairs)

@@ -15,11 +15,11 @@ from msgspec import Struct, structs
 
 from clew.engine.log.lines import Line
 from clew.model.json import JsonObject
-from clew.store.values import Exchange, Usage
+from clew.store.values import Exchange, TokenUsage
 
 __all__ = ["Counts", "Summary"]
 
-_NO_USAGE: Final = Usage()
+_NO_USAGE: Final = TokenUsage()
 
 
 class Counts(NamedTuple):

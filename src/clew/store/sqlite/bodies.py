@@ -1,11 +1,10 @@
-"""Bodies: whole requests and answers, kept for the page that shows an exchange, and never in anybody's way.
+"""Bodies: whole requests and answers, kept for the page that shows an exchange, without delaying any turn.
 
 They are up to a thousand times larger than the turn that they belong to. So they are taken only after the turn's commit,
-compressed by a thread of their own (zlib lets go of the interpreter meanwhile; `pressing`), and written when no turn waits:
-small ones together, after they have lingered for a moment, a large one in a transaction by itself. What waits for that is
-bounded: a body too many is not kept, and counted. A client's request that went out as it came, which is what most of them
-do, is kept once. One that cannot be compressed is missing and said to be; the next ones are kept. One that cannot be written
-is counted, too: the writer says why.
+compressed by a thread of their own (zlib releases the interpreter meanwhile; `compression`), and written when no turn waits:
+small ones together, after a short delay, a large one in a transaction by itself. What waits for that is bounded: a body too
+many is not kept, and counted. Most requests of clients go out as they came, and are kept once. A body that cannot be
+compressed is missing and logged; the next ones are kept. A body that cannot be written is counted, too: the writer says why.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ import msgspec
 from msgspec import Struct
 
 from clew.errors import RecordCorrupt
+from clew.store.sqlite.batches import DelayedQueue
+from clew.store.sqlite.compression import ZLIB_START, HistoryCompressor, compress
 from clew.store.sqlite.database import Database
-from clew.store.sqlite.lingering import Lingering
-from clew.store.sqlite.pressing import Presser, pressed
 from clew.store.sqlite.writer import Writer
-from clew.store.values import Bodies, Exchange, Heads, Turn
+from clew.store.values import Bodies, Exchange, Heads, TurnRecord
 
-__all__ = ["Keeper", "press", "read", "unpress"]
+__all__ = ["BodyWriter", "pack_bodies", "read_bodies", "unpack_bodies"]
 
 _log = logging.getLogger("clew.store")
 
@@ -51,8 +50,8 @@ _READ = "SELECT kept FROM bodies WHERE principal = ? AND exchange = ?"
 _Row: TypeAlias = dict[str, str | float | bytes]
 
 
-class _Pressed(Struct, frozen=True, array_like=True):
-    """As it is written: each part is compressed by itself."""
+class _Packed(Struct, frozen=True, array_like=True):
+    """Bodies as they are written: each part is compressed by itself."""
 
     asked: bytes
     sent: bytes | None
@@ -65,8 +64,8 @@ class _Rest(Struct, frozen=True, array_like=True):
     times: tuple[tuple[int, float], ...]
 
 
-class _Kept(Struct, frozen=True, array_like=True):
-    """As it was written before, all compressed at once. What has a default came later, and older rows have none of it."""
+class _OldPacked(Struct, frozen=True, array_like=True):
+    """Bodies as they were written before, all compressed at once. Fields with a default came later: older rows lack them."""
 
     asked: bytes
     sent: bytes | None
@@ -75,82 +74,83 @@ class _Kept(Struct, frozen=True, array_like=True):
     times: tuple[tuple[int, float], ...] = ()
 
 
-_kept = msgspec.msgpack.Decoder(_Kept)
-_pressed = msgspec.msgpack.Decoder(_Pressed)
-_rest = msgspec.msgpack.Decoder(_Rest)
-_ZLIB: Final = b"\x78"  # what it was written as before begins so, and no array of three does
+def _compress_alone(which: str, body: bytes) -> bytes:
+    return compress(body)
 
 
-def _alone(which: str, body: bytes) -> bytes:
-    return pressed(body)
-
-
-def press(bodies: Bodies, by: Callable[[str, bytes], bytes] = _alone) -> bytes:
-    """`by` compresses a request; it is told which of the two it is."""
-    asked = by("asked", bodies.asked)
-    sent = None if bodies.sent == bodies.asked else by("sent", bodies.sent)
+def pack_bodies(bodies: Bodies, compress_request: Callable[[str, bytes], bytes] = _compress_alone) -> bytes:
+    """`compress_request` is told which of the two requests it compresses."""
+    asked = compress_request("asked", bodies.asked)
+    sent = None if bodies.sent == bodies.asked else compress_request("sent", bodies.sent)
     rest = msgspec.msgpack.encode(_Rest(bodies.answered, bodies.heads, bodies.times))
-    return msgspec.msgpack.encode(_Pressed(asked, sent, pressed(rest)))
+    return msgspec.msgpack.encode(_Packed(asked, sent, compress(rest)))
 
 
-def unpress(kept: bytes) -> Bodies:
+def unpack_bodies(kept: bytes) -> Bodies:
+    """Raises RecordCorrupt."""
     try:
-        read = _kept.decode(zlib.decompress(kept)) if kept.startswith(_ZLIB) else _unpressed(_pressed.decode(kept))
+        if kept.startswith(ZLIB_START):
+            rest = msgspec.msgpack.decode(zlib.decompress(kept), type=_OldPacked)
+            asked, sent = rest.asked, rest.sent
+        else:
+            packed = msgspec.msgpack.decode(kept, type=_Packed)
+            rest = msgspec.msgpack.decode(zlib.decompress(packed.rest), type=_Rest)
+            asked = zlib.decompress(packed.asked)
+            sent = None if packed.sent is None else zlib.decompress(packed.sent)
     except (zlib.error, msgspec.MsgspecError) as error:
         raise RecordCorrupt(f"the bodies of an exchange cannot be read: {error}") from error
-    sent = read.asked if read.sent is None else read.sent
-    return Bodies(asked=read.asked, sent=sent, answered=read.answered, heads=read.heads, times=read.times)
+    sent = asked if sent is None else sent
+    return Bodies(asked=asked, sent=sent, answered=rest.answered, heads=rest.heads, times=rest.times)
 
 
-def _unpressed(kept: _Pressed) -> _Kept:
-    rest = _rest.decode(zlib.decompress(kept.rest))
-    sent = None if kept.sent is None else zlib.decompress(kept.sent)
-    return _Kept(zlib.decompress(kept.asked), sent, rest.answered, rest.heads, rest.times)
-
-
-def read(connection: Database, principal: str, exchange: str) -> Bodies | None:
+def read_bodies(connection: Database, principal: str, exchange: str) -> Bodies | None:
     kept = connection.execute(_READ, (principal, exchange)).get
     assert kept is None or isinstance(kept, bytes)
-    return None if kept is None else unpress(kept)
+    return None if kept is None else unpack_bodies(kept)
 
 
 class _Waiting(NamedTuple):
-    """What is to be kept of one exchange."""
+    """The bodies of one exchange, to be kept."""
 
     exchange: Exchange
     bodies: Bodies
     weight: int
 
 
-class _Gone(NamedTuple):
-    """A thread that was deleted; without a name, one of all."""
+class _DeletedThread(NamedTuple):
+    """A thread that was deleted: its principal and its name, with which its keys begin; empty for all threads."""
 
     start: tuple[str, ...]
-    """Of the keys by which it is known."""
 
 
-class Keeper:
-    """Keeps the bodies of turns that are committed, the last `limit` of each principal."""
+class BodyWriter:
+    """Keeps the bodies of turns that are committed, the last `limit` of each principal; None is all of them."""
 
     def __init__(self, writer: Writer, limit: int | None, most: int = WAITING_BYTES) -> None:
         self._writer = writer
         self.limit = limit
-        """Holds for what is committed from now on, if somebody changes it."""
+        """May be changed; holds for turns that are committed from then on."""
         self._most = most
         self._waiting = 0
-        self._lingering: Lingering[_Waiting | _Gone] = Lingering()
+        self._queue: DelayedQueue[_Waiting | _DeletedThread] = DelayedQueue()
         self._closing = False
         self._lock = threading.Lock()
         self._bell: SimpleQueue[None] = SimpleQueue()
-        self._presser = Presser()
+        self._compressor = HistoryCompressor()
         self._thread: threading.Thread | None = None
         self.skipped = 0
 
-    def follow(self, recorded: Future[bool], turn: Turn) -> None:
-        """Keep what this turn brings, once it is recorded."""
+    def follow(self, recorded: Future[bool], turn: TurnRecord) -> None:
+        """Keep the bodies of this turn once it is recorded."""
         bodies = turn.bodies
-        if bodies is None or self.limit == 0 or not self._reserve(weight := _weight(bodies)):
+        if bodies is None or self.limit == 0:
             return
+        weight = len(bodies.asked) + len(bodies.sent) + len(bodies.answered)
+        with self._lock:
+            if self._waiting + weight > self._most:
+                self.skipped += 1
+                return
+            self._waiting += weight
         waiting = _Waiting(turn.exchange, bodies, weight)
 
         def go_on(done: Future[bool]) -> None:
@@ -160,10 +160,10 @@ class Keeper:
         recorded.add_done_callback(go_on)
 
     def forget(self, *thread: str) -> None:
-        """Remember nothing of a thread that was deleted, once what came before is compressed: by its principal and its name,
-        or nothing of any."""
+        """Remember nothing of a deleted thread, named by its principal and its id, once earlier bodies are compressed.
+        Without a name: of all threads."""
         with self._lock:
-            if self._thread is not None and self._lingering.add(_Gone(thread), 0):
+            if self._thread is not None and self._queue.add(_DeletedThread(thread), 0):
                 self._bell.put(None)
 
     def close(self) -> None:
@@ -175,85 +175,61 @@ class Keeper:
             self._thread.join()
 
     def _put(self, waiting: _Waiting) -> bool:
-        """False once all is closing: the turn is kept, its bodies are not."""
+        """False while the store closes: the turn is kept, its bodies are not."""
         with self._lock:
             if self._closing:
                 self.skipped += 1
                 return False
-            if self._lingering.add(waiting, waiting.weight):
+            if self._queue.add(waiting, waiting.weight):
                 self._bell.put(None)
-            self._thread = self._thread or self._started()
+            if self._thread is None:  # started when there is work: many processes only read
+                self._thread = threading.Thread(target=self._work, name="clew store bodies", daemon=True)
+                self._thread.start()
             return True
 
-    def _started(self) -> threading.Thread:
-        """Not before there is work: many a process only looks."""
-        thread = threading.Thread(target=self._work, name="clew store bodies", daemon=True)
-        thread.start()
-        return thread
-
-    def _work(self) -> None:
-        while batch := self._next_batch():
-            self._keep(batch)
-            del batch  # the next one may not come for hours, and these are large
-
-    def _next_batch(self) -> list[_Waiting | _Gone]:
-        """Nothing once all is closing and done."""
-        while True:
-            with self._lock:
-                if self._closing or self._lingering.is_due():
-                    return self._lingering.taken()
-                seconds = self._lingering.left()
-            with suppress(Empty):
-                self._bell.get(timeout=seconds)
-
-    def _keep(self, batch: Sequence[_Waiting | _Gone]) -> None:
-        """In their order: what is compressed after a thread was deleted is not of that thread."""
-        rows, weight, limit = list[_Row](), 0, self.limit
-        for each in batch:
-            if isinstance(each, _Gone):
-                self._presser.forget(each.start)
-            else:
-                rows += self._rows(each) if limit != 0 else []
-                weight += each.weight
-        if weight:
-            written = self._writer.submit(lambda connection: _add(connection, rows, limit), later=True)
-            written.add_done_callback(lambda done: self._release(weight, lost=len(rows) if done.exception() else 0))
-
-    def _rows(self, waiting: _Waiting) -> list[_Row]:
-        """One, or none if it cannot be compressed: nobody else's bodies are lost for that."""
-        try:
-            return [self._row(waiting)]
-        except Exception:
-            _log.exception("the bodies of exchange %s cannot be compressed, and are not kept", waiting.exchange.id)
-            self._release(0, lost=1)
-            return []
-
-    def _row(self, waiting: _Waiting) -> _Row:
-        exchange = waiting.exchange
-        conversation = exchange.principal, exchange.thread, exchange.kind
-        return {
-            "principal": exchange.principal,
-            "exchange": exchange.id,
-            "at": exchange.ended,
-            "kept": press(waiting.bodies, lambda which, body: self._presser.press((*conversation, which), body)),
-        }
-
-    def _reserve(self, weight: int) -> bool:
-        with self._lock:
-            fits = self._waiting + weight <= self._most
-            self._waiting += weight if fits else 0
-            self.skipped += not fits
-            return fits
-
     def _release(self, weight: int, *, lost: int = 0) -> None:
-        """So much does not wait any more; `lost`: how many were not kept."""
+        """So many bytes do not wait any more; `lost`: how many exchanges' bodies were not kept."""
         with self._lock:
             self._waiting -= weight
             self.skipped += lost
 
+    def _work(self) -> None:
+        while batch := self._next_batch():
+            self._keep(batch)
+            del batch  # the next batch may not come for hours, and this one is large
 
-def _weight(bodies: Bodies) -> int:
-    return len(bodies.asked) + len(bodies.sent) + len(bodies.answered)
+    def _next_batch(self) -> list[_Waiting | _DeletedThread]:
+        """Empty once the store closes and all is done."""
+        while True:
+            with self._lock:
+                if self._closing or self._queue.is_due():
+                    return self._queue.take()
+                seconds = self._queue.seconds_left()
+            with suppress(Empty):
+                self._bell.get(timeout=seconds)
+
+    def _keep(self, batch: Sequence[_Waiting | _DeletedThread]) -> None:
+        """In their order: a body that is compressed after a thread was deleted is not of that thread."""
+        rows, weight, limit = list[_Row](), 0, self.limit
+        for each in batch:
+            if isinstance(each, _DeletedThread):
+                self._compressor.forget(each.start)
+                continue
+            weight += each.weight
+            try:
+                rows += [self._row(each)] if limit != 0 else []
+            except Exception:  # the bodies of other exchanges are kept all the same
+                _log.exception("the bodies of exchange %s cannot be compressed, and are not kept", each.exchange.id)
+                self._release(0, lost=1)
+        if weight:
+            written = self._writer.submit(lambda connection: _add(connection, rows, limit), later=True)
+            written.add_done_callback(lambda done: self._release(weight, lost=len(rows) if done.exception() else 0))
+
+    def _row(self, waiting: _Waiting) -> _Row:
+        exchange = waiting.exchange
+        conversation = exchange.principal, exchange.thread, exchange.kind
+        kept = pack_bodies(waiting.bodies, lambda which, body: self._compressor.compress((*conversation, which), body))
+        return {"principal": exchange.principal, "exchange": exchange.id, "at": exchange.ended, "kept": kept}
 
 
 def _add(connection: Database, rows: Sequence[_Row], limit: int | None) -> None:

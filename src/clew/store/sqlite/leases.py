@@ -1,11 +1,14 @@
-"""Leases on a file: which process hears an answer that is open, and whether that process is still there.
+"""Which processes live, and which agent run has the tool calls of an answer.
 
-A process that is killed says nothing, and what it heard would be under way for ever. So each that keeps an open turn has an
-empty file beside the store, and holds a lock on it; the system lets go of the lock with the process, however that ends. The
-turn has the file's name. (A process number would not do: it is used again, and it is another one in a container.)
+A process that is killed cannot say so, and the answers that it received would be under way forever. So each process that
+keeps an open turn has an empty file beside the store, and holds a lock on it; the system releases the lock with the process,
+however that ends. The turn has the file's name. (A process number would not do: it is used again, and it is another one in a
+container.) The file is made with the first open turn, so a process that only reads makes none. It is deleted with its
+process, or, if that was killed, when the next process makes its own.
 
-The file is made with the first open turn, so whoever only looks makes none. It goes with its process, or, if that was
-killed, when the next one makes its own.
+That a run has the calls of an answer is one row among the settings, by the thread's name and without any of its text. It is
+written in the transaction that checks whether another run has them. So of two runs, in one process or in several, exactly
+one is first. A later run finds the row, or, where the row is deleted again, finds that the answer has new followers.
 """
 
 from __future__ import annotations
@@ -16,13 +19,24 @@ from contextlib import suppress
 from pathlib import Path
 
 from clew.store.sqlite.connection import locked
-from clew.store.sqlite.foreign import mapped
+from clew.store.sqlite.database import Database, raising_store_errors
+from clew.store.values import CallClaim, CallOwner
 
-__all__ = ["FileLeases"]
+__all__ = ["FileLeases", "abandon_calls", "call_owner", "claim_calls", "finish_calls"]
+
+_NAME = "calls-begun:"
+_VALUE = "SELECT value FROM settings WHERE scope = ? AND name = ?"
+_SET = "INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)"
+_DELETE = "DELETE FROM settings WHERE scope = ? AND name = ?"
+_FOLLOWERS = """
+SELECT count(*) FROM exchanges JOIN recordings ON recordings.principal = exchanges.principal AND recordings.id = recording
+WHERE exchanges.principal = ? AND exchanges.thread = ? AND recordings.followed = ?
+"""
+_NO_PROCESS = "-"
 
 
 class FileLeases:
-    """Of one process on one store. Its name is asked for by one thread, and it is closed after that."""
+    """The lease of one process on one store. Its name is asked for by one thread, and it is closed after that."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -30,32 +44,38 @@ class FileLeases:
         self._descriptor = -1
 
     def name(self) -> str:
-        """By which others find that it is there. Raises StoreError where no file can be made."""
+        """By which other processes find this one. Raises StoreError where no file can be made."""
         if not self._name:
-            with locked(self._path), mapped(self._path):
-                _clear(self._path)
+            with locked(self._path), raising_store_errors(self._path):
+                self._delete_abandoned()
                 name = os.urandom(8).hex()
-                self._descriptor = os.open(_file(self._path, name), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+                self._descriptor = os.open(self._file(name), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX)
                 self._name = name
         return self._name
 
     def is_held(self, name: str) -> bool:
-        return bool(name) and _is_held(_file(self._path, name))
+        return bool(name) and _is_locked(self._file(name))
 
     def close(self) -> None:
         if self._name:
             with suppress(OSError):
-                _file(self._path, self._name).unlink()
+                self._file(self._name).unlink()
             os.close(self._descriptor)
             self._name = ""
 
+    def _file(self, name: str) -> Path:
+        return self._path.with_name(f"{self._path.name}.open-{name}")
 
-def _file(path: Path, name: str) -> Path:
-    return path.with_name(f"{path.name}.open-{name}")
+    def _delete_abandoned(self) -> None:
+        """Delete the files of killed processes. The lock keeps other processes from making one meanwhile."""
+        for file in self._path.parent.glob("*.open-*"):
+            if file.name.startswith(f"{self._path.name}.open-") and not _is_locked(file):
+                with suppress(OSError):
+                    file.unlink()
 
 
-def _is_held(file: Path) -> bool:
+def _is_locked(file: Path) -> bool:
     try:
         descriptor = os.open(file, os.O_RDWR)
     except OSError:
@@ -69,9 +89,32 @@ def _is_held(file: Path) -> bool:
     return False
 
 
-def _clear(path: Path) -> None:
-    """What those left behind that were killed. Nobody else makes such a file meanwhile."""
-    for file in path.parent.glob("*.open-*"):
-        if file.name.startswith(f"{path.name}.open-") and not _is_held(file):
-            with suppress(OSError):
-                file.unlink()
+def call_owner(connection: Database, principal: str, thread: str) -> CallOwner:
+    value = connection.execute(_VALUE, (principal, f"{_NAME}{thread}")).get
+    turn, run, process = [*str(value or "").split(" "), "", ""][:3]
+    return CallOwner(turn, run, process.removeprefix(_NO_PROCESS))
+
+
+def claim_calls(connection: Database, claim: CallClaim, process: str, at: float) -> bool:
+    """False if another run was first. Without a process it is not known how long the claim lasts."""
+    if claim.followers is not None:
+        owner = call_owner(connection, claim.principal, claim.thread)
+        if owner.turn == claim.turn and owner.run != claim.was:
+            return False
+        if connection.execute(_FOLLOWERS, (claim.principal, claim.thread, claim.turn)).get != claim.followers:
+            return False
+    value = " ".join((claim.turn, claim.run, process or _NO_PROCESS))
+    connection.execute(_SET, (claim.principal, f"{_NAME}{claim.thread}", value, at))
+    return True
+
+
+def abandon_calls(connection: Database, claim: CallClaim, at: float) -> None:
+    """The run stopped, and its calls have no results."""
+    if call_owner(connection, claim.principal, claim.thread)[:2] == (claim.turn, claim.run):
+        claim_calls(connection, claim._replace(followers=None), "", at)
+
+
+def finish_calls(connection: Database, claim: CallClaim) -> None:
+    """Nothing is left of the calls that this run began, or found begun."""
+    if claim.followers is None or call_owner(connection, claim.principal, claim.thread).run in (claim.run, claim.was):
+        connection.execute(_DELETE, (claim.principal, f"{_NAME}{claim.thread}"))

@@ -1,103 +1,230 @@
-"""Look-ups of requests: in the file, and in the memory of what this process recorded or looked up lately."""
+"""Look-ups of requests: in the file, and in the memory of what this process recorded or looked up lately.
+
+Finding a recording takes two steps: which recordings match (one or two descents of an index, a few microseconds) and, unless
+they were read lately, what they hold. A request names its answers by block keys, tool ids and places; the answers name
+others by what they followed and what their strand comes after. A round trip to the file costs next to nothing, so a look-up
+is one small select for each name, and each may fail by itself: a damaged row or page costs one recording.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-
-import msgspec
+from typing import Final
 
 from clew.errors import StoreError
-from clew.model.recording import Recording
-from clew.store.decoded import Decoded
-from clew.store.lookup import LookedUp, Lookup
-from clew.store.pending import Pending
-from clew.store.pins import Pins
-from clew.store.sessions import SessionThreads
-from clew.store.sqlite import find, look
-from clew.store.sqlite.commands import GENERATION, PINS
+from clew.model.recording import Recording, Shelf
+from clew.store.memory import PendingRecordings, PinCache, RecordingCache, SessionThreads
+from clew.store.sqlite.database import Value
 from clew.store.sqlite.readers import Readers
+from clew.store.sqlite.rows import COLUMNS, tool_hash, verified_recording
+from clew.store.sqlite.threads import pin_of, pinned, settings, thread_of
+from clew.store.sqlite.writes import GENERATION, PINS
+from clew.store.values import Lookup, LookupResult
 
-__all__ = ["Lookups"]
+__all__ = ["MOST_LINKED", "MOST_MARKED", "Lookups", "RecordingFinder"]
+
+MOST_MARKED: Final = 256
+"""Recordings with one mark that are read, the newest. Keys and tool ids are unique, or nearly; a place is not: a client that
+asks the same first question a thousand times has a thousand answers at one place, and no request may wait for all of
+them."""
+
+MOST_LINKED: Final = 2000
+"""Recordings that a look-up takes beyond those that the request points at. Links may lead back over years."""
+
+_EXISTS = "SELECT id FROM recordings WHERE principal = ? AND id = ?"
+_MARKED = f"""
+SELECT id FROM recordings WHERE seq IN (
+    SELECT recording FROM marks WHERE principal = ? AND kind = ? AND hash = ?
+) ORDER BY seq DESC LIMIT {MOST_MARKED}
+"""  # noqa: S608  (a constant)
+_WHOLE = f"SELECT {COLUMNS}, sum FROM recordings WHERE principal = ? AND id = ?"  # noqa: S608  (the columns are a constant)
+
+
+class RecordingFinder:
+    """One principal's recordings, each looked up when it is asked for. Any thread may ask."""
+
+    def __init__(self, readers: Readers, cache: RecordingCache, principal: str, pending: Shelf | None = None) -> None:
+        """`pending` are the recordings that are being written."""
+        self._readers = readers
+        self._cache = cache
+        self._principal = principal
+        self._pending = pending
+
+    def by_id(self, id: str) -> Recording | None:
+        if self._pending and (recording := self._pending.by_id(id)):
+            return recording
+        return self._read(id) if self._readers.rows(_EXISTS, (self._principal, id)) else None
+
+    def by_key(self, key: bytes) -> Recording | None:
+        if self._pending and (recording := self._pending.by_key(key)):
+            return recording
+        found = self._marked("key", key)
+        return found[-1] if found else None
+
+    def by_tool(self, id: str) -> Sequence[Recording]:
+        return _joined(self._marked("tool", tool_hash(id)), self._pending.by_tool(id) if self._pending else ())
+
+    def by_place(self, place: bytes) -> Sequence[Recording]:
+        return _joined(self._marked("place", place), self._pending.by_place(place) if self._pending else ())
+
+    def _marked(self, kind: str, hash: bytes) -> list[Recording]:
+        names = self._readers.rows(_MARKED, (self._principal, kind, hash))
+        return [recording for (id,) in reversed(names) if (recording := self._read(id))]
+
+    def _read(self, id: Value) -> Recording | None:
+        """None if the recording was deleted since its id was found."""
+        assert isinstance(id, str)
+        if kept := self._cache.get(self._principal, id):
+            return kept
+        for row in self._readers.rows(_WHOLE, (self._principal, id)):
+            recording = verified_recording(row)
+            if recording.whole:  # a cut recording may still be under way, and then another replaces it
+                self._cache.add(recording)
+            return recording
+        return None
+
+
+def _joined(written: list[Recording], pending: Sequence[Recording]) -> Sequence[Recording]:
+    """The written recordings, then those being written; a recording that is both counts as the newer."""
+    if not pending:
+        return written
+    names = {each.id for each in pending}
+    return [*(each for each in written if each.id not in names), *pending]
+
+
+class _LookupRun:
+    """One look-up of a request, recording by recording."""
+
+    def __init__(self, finder: RecordingFinder, wanted: Lookup, check: Callable[[], None]) -> None:
+        """`check` is called before each select."""
+        self._finder = finder
+        self._wanted = wanted
+        self._check = check
+        self._found: dict[str, Recording] = {}
+        self.failure: StoreError | None = None
+
+    def recordings(self) -> tuple[Recording, ...]:
+        """Those with a wanted key last, since of two with one key the newest was found, and links may lead to the other."""
+        wanted, finder = self._wanted, self._finder
+        exact = [each for key in wanted.keys for each in self._take(lambda key=key: [finder.by_key(key)])]
+        for tool in wanted.tools:
+            self._take(lambda tool=tool: finder.by_tool(tool))
+        for place in wanted.places:
+            self._take(lambda place=place: finder.by_place(place))
+        self._take_all(wanted.ids)
+        self._take_linked()
+        last = {each.id: each for each in exact}
+        return (*(each for each in self._found.values() if each.id not in last), *last.values())
+
+    def _take_linked(self) -> None:
+        """Take what these followed and came after, level by level, so that the nearest come first."""
+        at, most = [*self._found.values()], len(self._found) + MOST_LINKED
+        for _ in range(self._wanted.links):
+            names = [name for each in at for name in (each.followed, each.strand.after) if name and name not in self._found]
+            if not names or len(self._found) >= most:
+                break
+            at = self._take_all(dict.fromkeys(names))
+
+    def _take_all(self, ids: Iterable[str]) -> list[Recording]:
+        return [each for id in ids for each in self._take(lambda id=id: [self._finder.by_id(id)])]
+
+    def _take(self, look_up: Callable[[], Sequence[Recording | None]]) -> list[Recording]:
+        self._check()
+        try:
+            new = [each for each in look_up() if each is not None]
+        except StoreError as error:
+            self.failure = self.failure or error
+            return []
+        self._found |= {each.id: each for each in new if each.id not in self._found}
+        return new
 
 
 class Lookups:
-    """Of one store. Any thread may ask."""
+    """The look-ups of one store. Any thread may ask."""
 
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
-        self._pending = Pending()
-        self.decoded = Decoded()
-        self.pins = Pins()
+        self._pending = PendingRecordings()
+        self.cache = RecordingCache()
+        self.pins = PinCache()
         self._sessions = SessionThreads()
-        find.warm(readers)
+        # Prepare the statements: the first one reads the schema, which takes as long as a hundred others.
+        for statement, wanted in ((_EXISTS, 2), (_MARKED, 3), (_WHOLE, 2)):
+            readers.rows(statement, ("",) * wanted)
 
     def expect(self, recording: Recording, recorded: Future[bool], *, remembers: bool) -> None:
-        """It is being written, and found from now on; where it `remembers`, also without a look-up once it is committed. (An
-        answer that is not over is replaced by another, and what is imported is not asked for soon.)"""
+        """Have a recording found that is being written; where it `remembers`, also without a look-up once it is committed.
+        (An answer that is not over is replaced by another, and an imported one is not asked for soon.)"""
 
         def remember(recorded: Future[bool]) -> None:
             if remembers and recorded.exception() is None and recorded.result():
-                self.decoded.add(recording)
+                self.cache.add(recording)
                 self._sessions.learn(recording.principal, recording.session, recording.agent, recording.thread)
 
         recorded.add_done_callback(remember)  # before it is no longer pending
         self._pending.add(recording, recorded)
 
-    def found(self, principal: str) -> find.Found:
-        return find.Found(self._readers, self.decoded, principal, self._pending.of(principal))
+    def finder(self, principal: str) -> RecordingFinder:
+        return RecordingFinder(self._readers, self.cache, principal, self._pending.of(principal))
 
-    def recall(self, wanted: Lookup) -> LookedUp | None:
+    def recall(self, wanted: Lookup) -> LookupResult | None:
         pending = self._pending.of(wanted.principal)
-        recordings = self.decoded.all_of(wanted, pending.all if pending else ())
+        recordings = self.cache.find_all(wanted, pending.all if pending else ())
         if recordings is None:
             return None
         thread = self._sessions.get(wanted.principal, wanted.session, wanted.agent)
         threads = {thread, wanted.thread, *(each.thread for each in recordings)}
-        return LookedUp(recordings=recordings, thread=thread, pins=self.pins.of(wanted.principal, threads))
+        return LookupResult(recordings=recordings, thread=thread, pins=self.pins.of(wanted.principal, threads))
 
-    def forget(self, principal: str, thread: str) -> None:
-        """A thread was deleted."""
-        self.decoded.forget(principal, thread)
-        self._sessions.forget(principal, thread)
-
-    def clear(self) -> None:
-        self.decoded.clear()
-        self._sessions.clear()
-
-    def gather(self, wanted: Lookup, check: Callable[[], None]) -> LookedUp:
-        version, gathering = self.pins.version, find.Gathering(self.found(wanted.principal), wanted, check)
-        recordings = gathering.recordings()
-        answer = self._of_threads(wanted, dict.fromkeys(each.thread for each in recordings))
-        self.pins.learn(wanted.principal, answer.pins, version)
-        whole = msgspec.structs.replace(answer, recordings=recordings, failure=gathering.failure)
-        return whole if whole.is_whole else msgspec.structs.replace(whole, has_pins=self._has_pins(wanted.principal))
-
-    def _of_threads(self, wanted: Lookup, threads: Iterable[str]) -> LookedUp:
-        """The thread of the session, and the pins. What can be read counts, whatever cannot."""
-        thread, pins, failure = "", dict[str, str](), None
+    def gather(self, wanted: Lookup, check: Callable[[], None]) -> LookupResult:
+        principal, version = wanted.principal, self.pins.version
+        run = _LookupRun(self.finder(principal), wanted, check)
+        recordings = run.recordings()
+        thread, thread_failure = "", None
         try:
-            with self._readers.use() as connection:
-                thread = look.thread_of(connection, wanted.principal, wanted.session, wanted.agent) or ""
+            thread = self._readers.read(thread_of, principal, wanted.session, wanted.agent) or ""
         except StoreError as error:
-            failure = error
-        for name in filter(None, (thread, wanted.thread, *threads)):
+            thread_failure = error
+        names = dict.fromkeys((thread, wanted.thread, *(each.thread for each in recordings)))
+        pins, pin_failure = self._pins(principal, filter(None, names))
+        self.pins.learn(principal, pins, version)
+        thread_failure = pin_failure or thread_failure
+        return LookupResult(
+            recordings=recordings,
+            thread=thread,
+            pins=pins,
+            failure=run.failure,
+            thread_failure=thread_failure,
+            has_pins=bool(run.failure or thread_failure) and self._has_pins(principal),
+        )
+
+    def _pins(self, principal: str, threads: Iterable[str]) -> tuple[dict[str, str], StoreError | None]:
+        """The pins that can be read, and why others cannot."""
+        pins, failure = dict[str, str](), None
+        for name in threads:
             try:
-                with self._readers.use() as connection:
-                    pins[name] = look.pin_of(connection, wanted.principal, name)
+                pins[name] = self._readers.read(pin_of, principal, name)
             except StoreError as error:
                 failure = error
-        return LookedUp(thread=thread, pins=pins, thread_failure=failure)
+        return pins, failure
 
     def _has_pins(self, principal: str) -> bool:
         try:
-            with self._readers.use() as connection:
-                return bool(look.pinned(connection, principal, 1))
+            return bool(self._readers.read(pinned, principal, 1))
         except StoreError:
             return True
 
-    def refresh(self) -> str:
-        with self._readers.use() as connection:
-            generation = look.settings(connection, PINS).get(GENERATION, "")
+    def refresh_pins(self) -> str:
+        generation = self._readers.read(settings, PINS).get(GENERATION, "")
         self.pins.renew(generation)
         return generation
+
+    def forget(self, principal: str, thread: str) -> None:
+        """Drop a deleted thread from memory."""
+        self.cache.forget(principal, thread)
+        self._sessions.forget(principal, thread)
+
+    def clear(self) -> None:
+        self.cache.clear()
+        self._sessions.clear()

@@ -1,6 +1,6 @@
 """The schema, as the list of steps that lead to it. A step is never edited once it was released; a change is a new step.
 
-Each is a function with the paragraph of why. `clew.store.sqlite.schema` runs those that a file misses.
+Each is a function that says why. `connection.migrate` runs those that a file misses.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from clew.store.sqlite.database import Database
 __all__ = ["MIGRATIONS"]
 
 
-def m001_recordings_and_what_befell(connection: Database) -> None:
+def m001_recordings_and_exchanges(connection: Database) -> None:
     """The beginning.
 
     *recordings* are the truth; small columns stand first, so that following links reads no blocks. `sum` is over all of a
     recording, for `verify`. *marks* are the three ways to find one, in one table without a rowid: a look-up is one descent.
     Their `seen` is when a client last sent the block. No row of it can be found without the principal.
 
-    *turns* are what a person reads, *exchanges* what happened, *usage* what it cost; they are apart because they live for
-    different times: words go first, counts stay longest. *strangers* are thinking blocks that came in requests and that
-    nobody recorded. Links between recordings are ids and not foreign keys, since a lost recording is no error (it ends a
+    *turns* are what a person reads, *exchanges* what happened, *usage* what it cost; they are apart because they are kept
+    for different times: text goes first, counts stay longest. *strangers* are thinking blocks that came in requests and were
+    never recorded. Links between recordings are ids and not foreign keys, since a lost recording is no error (it ends a
     strand)."""
     connection.execute(_M001)
 
@@ -141,18 +141,18 @@ CREATE TABLE settings (
 
 
 def m002_what_a_gateway_shows(connection: Database) -> None:
-    """What the first gateway wants to show of an exchange, the bytes of the last ones, and counts that cost little.
+    """What the first gateway shows of an exchange, the bytes of the last ones, and counts that cost little.
 
-    An exchange knew how often a backend was called, but not which, and how each call ended: *tries* says it, as JSON, since
+    An exchange knew how often a backend was called, but not which, and how each call ended: *tries* has it, as JSON, since
     nobody searches in it. The other columns are what a log line shows.
 
-    *bodies* are whole requests and answers, compressed, each with its exchange and gone with it (the trigger: there are five
-    ways for an exchange to go). They are apart from the exchanges because they are a thousand times larger, come later than
-    these, and go earlier. Counts of tokens are exchanges without a turn, and a turn may have no answer; the partial indexes
-    let retention find the old ones of both without reading through all.
+    *bodies* are whole requests and answers, compressed, each deleted with its exchange (by a trigger: there are five ways to
+    delete an exchange). They are apart from the exchanges because they are a thousand times larger, are written later and
+    deleted earlier. Counts of tokens are exchanges without a turn, and a turn may have no answer; the partial indexes let
+    retention find the old ones of both without reading through all.
 
-    The marks of blocks get to know which backend made the block, and when. The statistics looked that up in the recordings,
-    whose rows are large: four seconds for a hundred thousand blocks, where a walk through the marks takes hundredths."""
+    The marks of blocks now say which backend made the block, and when. The statistics looked that up in the recordings,
+    whose rows are large: four seconds for a hundred thousand blocks, where reading the marks takes hundredths."""
     connection.execute(_M002)
 
 
@@ -185,12 +185,12 @@ END;
 """
 
 
-def m003_one_row_for_what_happened(connection: Database) -> None:
-    """A turn is no row of its own any more: what was asked, and which recording answered it, stand in its exchange.
+def m003_one_row_for_an_exchange(connection: Database) -> None:
+    """A turn is no row of its own any more: its question, and the id of its recording, are columns of its exchange.
 
-    The two were written together, found together and deleted together. Every table and every index is one page more in each
-    commit, and the commit is what the end of an answer waits for: of some twenty pages for a turn, three were these and the
-    index of recordings by thread, which the exchanges know too. For whoever reads, *turns* is still there, as a view."""
+    The two were written, found and deleted together. Every table and every index is one page more in each commit, and the
+    end of an answer waits for the commit: of some twenty pages for a turn, three were these and the index of recordings by
+    thread, which the exchanges know too. For reading, *turns* is still there, as a view."""
     connection.execute(_M003)
 
 
@@ -207,20 +207,20 @@ CREATE VIEW turns AS
 """
 
 
-def m004_words_can_be_found(connection: Database) -> None:
-    """A full-text index over what was asked and answered, so that a conversation is found by its words.
+def m004_index_of_words(connection: Database) -> None:
+    """A full-text index over questions and answers, so that a conversation is found by its words.
 
-    It keeps a copy of the words, though they stand in exchanges and recordings too: to take a text out of an index one must
-    have exactly the text that went in, and a recording that is damaged must not keep its words in here. (An index without a
-    copy can mark a text as deleted, and then its words stay.) `secure-delete` takes entries out of the index's pages at
-    once; *terms* shows which words are left. The trigger, because there are many ways for an exchange to go; it puts what
-    goes into *swept*, from where the next sweep of the index takes it.
+    It keeps a copy of the words, though they are in exchanges and recordings too: deleting a text from an index needs
+    exactly the text that was added, and a damaged recording must not keep its words in here. (An index without a copy can
+    mark a text as deleted, and then its words stay.) `secure-delete` removes entries from the index's pages at once; *terms*
+    shows which words are left. A trigger deletes the words, because there are many ways to delete an exchange; it puts the
+    deleted text into *swept*, for the next sweep of the index.
 
-    The first text that goes out this way makes the index one of a newer format, and a reader in another connection that has
-    seen the older one takes the new for damage. So one goes in and out again before anybody has seen it.
+    The first text that is deleted this way gives the index a newer format, and a reader in another connection that has seen
+    the older one takes the new one for damage. So one text is added and deleted before any reader has seen the index.
 
-    Nothing else is put in by this step, since a store can be large: whatever is newer than the newest turn of the index is
-    added later, in bites. `readable` is whether a turn was kept for people; one of `content = false` has no question."""
+    This step adds nothing else, since a store can be large: whatever is newer than the newest turn of the index is added
+    later, in steps. `readable` is whether a turn was kept for people; with `content = false` it has no question."""
     connection.execute(_M004)
 
 
@@ -242,20 +242,20 @@ END;
 """
 
 
-def m005_how_much_was_thought(connection: Database) -> None:
-    """Some vendors report how much of an answer's tokens were spent on thinking. That was kept nowhere, so whoever reads a
-    conversation later could only estimate it. NULL is for all who do not report it, and for what was used before."""
+def m005_thinking_tokens(connection: Database) -> None:
+    """Some vendors report how many of an answer's tokens were thinking. That was not kept, so a conversation that was read
+    later could only have an estimate. NULL is for vendors that do not report it, and for older rows."""
     connection.execute("ALTER TABLE usage ADD COLUMN thinking INTEGER")
 
 
-def m006_what_was_deleted_stays_deleted(connection: Database) -> None:
-    """An answer that was under way while its thread was deleted brought the thread back at its end, words and all: in the
-    same process if nobody stopped it first, and in any other, which knew of no deletion. *forgotten* says what was deleted
-    and when, as a hash and a time; whatever began before that is kept without words. No row of it outlives the longest
-    answer by much.
+def m006_deleted_threads_stay_deleted(connection: Database) -> None:
+    """An answer that was under way while its thread was deleted brought the thread and its text back at its end: in the same
+    process if it was not stopped first, and in any other process, which did not know of the deletion. *forgotten* has what
+    was deleted and when, as a hash and a time; a turn that began before that is kept without text. Its rows are deleted some
+    time after the longest possible answer.
 
-    What an agent noted about a thread (that it had begun to run its tools) stands among the settings, by the thread's name,
-    and stayed there for ever. It goes with the thread now, whichever way that goes."""
+    An agent's note about a thread (that it had begun to run its tools) stands among the settings, by the thread's name, and
+    stayed there forever. It is deleted with the thread now, however that is deleted."""
     connection.execute(_M006)
 
 
@@ -273,27 +273,27 @@ DELETE FROM settings WHERE name LIKE 'calls-begun:%' AND NOT EXISTS (
 """
 
 
-def m007_who_hears_an_open_answer(connection: Database) -> None:
-    """A gateway that was killed left its exchanges open, and everybody who looked took them for under way, for ever. An open
-    one says now which process hears it, and whoever reads it finds out whether that is still there. Those from before have
-    no process, since none that runs now can have kept them: it would not know this schema."""
+def m007_process_of_an_open_exchange(connection: Database) -> None:
+    """A gateway that was killed left its exchanges open, and they looked as if they were under way forever. An open exchange
+    now has the process that answers it, and readers find out whether that process still lives. Older exchanges have no
+    process, since no process that runs now can have written them: it would not know this schema."""
     connection.execute("ALTER TABLE exchanges ADD COLUMN process TEXT NOT NULL DEFAULT ''")
 
 
-def m008_what_older_ones_cannot_read(connection: Database) -> None:
-    """Nothing is changed here but the number. Bodies are compressed part by part since a while, and the sum of a recording
-    is four bytes where it was a hash of thirty-two; both say of themselves which they are. But a clew from before knows
-    only the older form of each: it showed no bodies and took every new recording for damaged, without saying why. With
-    another number it says that the file is a newer one's."""
+def m008_newer_formats(connection: Database) -> None:
+    """Only the number changes. Bodies are compressed part by part, and the sum of a recording is four bytes instead of a
+    hash of thirty-two; both formats can be told from their bytes. But an older clew knows only the older form of each: it
+    showed no bodies and took every new recording for damaged, without saying why. With another number it says that the file
+    was written by a newer clew."""
 
 
-def m009_changes_that_are_many(connection: Database) -> None:
-    """The Changes of an exchange are compressed where there are many, since in a long conversation they were most of what
-    was kept; a row says of itself which it is. Those that are there stay as they are, for a store can be large, and they go
-    with time. A clew from before could not read the new ones; with another number it does not try.
+def m009_compressed_changes(connection: Database) -> None:
+    """The changes of an exchange are compressed where there are many, since in a long conversation they were most of what
+    was kept; both forms can be told from their bytes. Existing rows stay as they are, because a store can be large. An older
+    clew could not read the new ones; with another number it does not try.
 
-    Retention lets a thread go with its last turn now. It went through all threads for those that were empty, for which turns
-    waited. What a round of it left behind that was broken off goes here, since nobody looks for it any more."""
+    Retention now deletes a thread with its last turn. It used to search all threads for empty ones, and turns waited for
+    that. What an interrupted round left behind is deleted here, since nothing looks for it any more."""
     connection.execute(_M009)
 
 
@@ -304,21 +304,21 @@ WHERE NOT EXISTS (SELECT 1 FROM turns WHERE turns.principal = threads.principal 
 
 
 def m010_betas_of_a_request(connection: Database) -> None:
-    """Some fields of a message are refused without a value of the `anthropic-beta` header, which the client sent and nobody
-    kept. So a thread of Claude Code could not be continued by clew's own chat. Requests from before this have no betas here;
+    """Some fields of a message are refused without a value of the `anthropic-beta` header, which the client sent and which
+    was not kept. So a thread of Claude Code could not be continued by clew's own chat. Older requests have no betas here;
     what their messages need is derived from the messages (`clew.pipeline.betas`)."""
     connection.execute("ALTER TABLE exchanges ADD COLUMN betas TEXT NOT NULL DEFAULT ''")
 
 
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
-    m001_recordings_and_what_befell,
+    m001_recordings_and_exchanges,
     m002_what_a_gateway_shows,
-    m003_one_row_for_what_happened,
-    m004_words_can_be_found,
-    m005_how_much_was_thought,
-    m006_what_was_deleted_stays_deleted,
-    m007_who_hears_an_open_answer,
-    m008_what_older_ones_cannot_read,
-    m009_changes_that_are_many,
+    m003_one_row_for_an_exchange,
+    m004_index_of_words,
+    m005_thinking_tokens,
+    m006_deleted_threads_stay_deleted,
+    m007_process_of_an_open_exchange,
+    m008_newer_formats,
+    m009_compressed_changes,
     m010_betas_of_a_request,
 )

@@ -1,8 +1,7 @@
-"""Reading connections: as many as there are reads at once, kept for the next.
+"""Reading connections: as many as there are reads at once, kept for the next read.
 
 Each read is over when its call is: no reader holds a snapshot, which would keep the writer's log from being checkpointed. A
-connection is used by one thread at a time, whichever that is. The first is opened with the store, so
-that no request waits for that.
+connection is used by one thread at a time. The first is opened with the store, so that no request waits for that.
 """
 
 from __future__ import annotations
@@ -11,14 +10,25 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import apsw
+import msgspec
 
 from clew.errors import StoreError
-from clew.store.sqlite.database import Database, Row, Value
-from clew.store.sqlite.foreign import UNREADABLE, mapped, store_error
+from clew.store.sqlite.connection import connect, prepare_file
+from clew.store.sqlite.database import UNREADABLE, Database, Row, Value, raising_store_errors, store_error
+from clew.store.sqlite.exchanges import exchanges
+from clew.store.sqlite.leases import FileLeases
+from clew.store.sqlite.migrations import MIGRATIONS
+from clew.store.sqlite.threads import pin_of, settings, thread_of
+from clew.store.values import Exchange
 
-__all__ = ["Readers", "Watch"]
+__all__ = ["ChangeWatch", "Readers", "SqliteQuickLook", "as_seen"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Readers:
@@ -29,31 +39,26 @@ class Readers:
         self._connect = connect
         self._lock = threading.Lock()
         self._closed = False
-        with mapped(path):
+        with raising_store_errors(path):
             self._idle = [connect()]
 
     @contextmanager
     def use(self) -> Generator[Database]:
-        """A connection for one read. Foreign exceptions become ours."""
-        with mapped(self._path):
+        """A connection for one read. Raises StoreError for what fails in the block."""
+        with raising_store_errors(self._path):
             connection = self._take()
             try:
                 yield connection
             finally:
                 self._give_back(connection)
 
-    @contextmanager
-    def fresh(self) -> Generator[Database]:
-        """A connection that has read nothing yet, and is closed behind the block."""
-        with mapped(self._path):
-            connection = self._connect()
-            try:
-                yield connection
-            finally:
-                connection.close()
+    def read(self, query: Callable[Concatenate[Database, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of a query on one of the connections."""
+        with self.use() as connection:
+            return query(connection, *args, **kwargs)
 
     def rows(self, statement: str, bindings: Sequence[Value]) -> list[Row]:
-        """All that one statement gives: `use` without its ceremony, which would be a third of a small read."""
+        """All rows of one statement: as `use`, without the context manager, which would be a third of a small read."""
         connection = self._take()
         try:
             return connection.execute(statement, bindings).fetchall()
@@ -61,6 +66,16 @@ class Readers:
             raise store_error(error, self._path) from error
         finally:
             self._give_back(connection)
+
+    @contextmanager
+    def fresh(self) -> Generator[Database]:
+        """A connection that has read nothing yet, and is closed behind the block."""
+        with raising_store_errors(self._path):
+            connection = self._connect()
+            try:
+                yield connection
+            finally:
+                connection.close()
 
     def close(self) -> None:
         with self._lock:
@@ -75,7 +90,7 @@ class Readers:
                 raise StoreError(f"{self._path} is closed", file=str(self._path))
             if self._idle:
                 return self._idle.pop()
-        with mapped(self._path):
+        with raising_store_errors(self._path):
             return self._connect()
 
     def _give_back(self, connection: Database) -> None:
@@ -86,21 +101,21 @@ class Readers:
         connection.close()
 
 
-class Watch:
-    """Whether anything was committed since the last look, by anybody.
+class ChangeWatch:
+    """Whether anything was committed since the last look, by any connection.
 
-    SQLite's `data_version` says it of commits by other connections than the one that is asked. So it is always the same one,
-    and nobody writes by it.
+    SQLite's `data_version` counts the commits of other connections than the one that is asked. So it is always the same
+    connection, and nothing is written through it.
     """
 
     def __init__(self, path: Path, connect: Callable[[], Database]) -> None:
         self._path = path
         self._lock = threading.Lock()
-        with mapped(path):
+        with raising_store_errors(path):
             self._connection: Database | None = connect()
 
-    def changed(self) -> int:
-        with self._lock, mapped(self._path):
+    def data_version(self) -> int:
+        with self._lock, raising_store_errors(self._path):
             if self._connection is None:
                 raise StoreError(f"{self._path} is closed", file=str(self._path))
             version = self._connection.pragma("data_version")
@@ -112,3 +127,49 @@ class Watch:
             connection, self._connection = self._connection, None
         if connection:
             connection.close()
+
+
+def as_seen(exchange: Exchange, process: str, leases: FileLeases) -> Exchange:
+    """An open exchange whose process is gone was cut."""
+    if exchange.outcome != "open" or leases.is_held(process):
+        return exchange
+    return msgspec.structs.replace(exchange, outcome="cut")
+
+
+class SqliteQuickLook:
+    """A `QuickLook` at a file that is there. Raises StoreError where it cannot be read.
+
+    It starts no threads and takes no lock, and the code that writes is not even loaded: one connection reads what a line of
+    text needs. A file of another schema is not read: opening it properly migrates it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        prepare_file(path)
+        self._path = path
+        with raising_store_errors(path):
+            self._connection = connect(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._connection.close()
+
+    @property
+    def is_current(self) -> bool:
+        with raising_store_errors(self._path):
+            return self._connection.pragma("user_version") == len(MIGRATIONS)
+
+    def last(self, principal: str, session: str) -> Exchange | None:
+        with raising_store_errors(self._path):
+            thread = thread_of(self._connection, principal, session, "")
+            found = exchanges(self._connection, principal, thread, 1) if thread else []
+        return as_seen(*found[0], FileLeases(self._path)) if found else None
+
+    def pin_of(self, principal: str, thread: str) -> str:
+        with raising_store_errors(self._path):
+            return pin_of(self._connection, principal, thread)
+
+    def settings(self, scope: str = "") -> dict[str, str]:
+        with raising_store_errors(self._path):
+            return settings(self._connection, scope)

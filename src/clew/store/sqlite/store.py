@@ -8,68 +8,61 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 
 from clew.errors import StoreError
-from clew.model.recording import Recording, Recordings
-from clew.store.begun import Beginning, Mark
-from clew.store.doubt import Doubt
-from clew.store.lookup import LookedUp, Lookup
+from clew.model.recording import Recordings
 from clew.store.protocols import IDLE
-from clew.store.sqlite import begun, bodies, commands, forget, look, words
-from clew.store.sqlite.bites import in_bites
-from clew.store.sqlite.clock import check_clock
-from clew.store.sqlite.connection import BUSY, connect, locked, prepare_file
-from clew.store.sqlite.database import Database
-from clew.store.sqlite.days import days
-from clew.store.sqlite.foreign import mapped
-from clew.store.sqlite.forgotten import Deletion, deletions
-from clew.store.sqlite.leases import FileLeases
+from clew.store.reports import (
+    ClockDoubt,
+    Days,
+    Deletions,
+    Health,
+    Retention,
+    Statistics,
+    StoreFault,
+    StoreSize,
+    UsageTotal,
+)
+from clew.store.sqlite import deletions, exchanges, leases, search, threads, writes
+from clew.store.sqlite.batches import run_in_steps
+from clew.store.sqlite.bodies import BodyWriter, read_bodies
+from clew.store.sqlite.connection import BUSY, connect, locked, log_bytes, migrate, prepare_file
+from clew.store.sqlite.database import Database, raising_store_errors
 from clew.store.sqlite.lookups import Lookups
-from clew.store.sqlite.readers import Readers, Watch
-from clew.store.sqlite.rows import without_inputs
-from clew.store.sqlite.schema import migrate
-from clew.store.sqlite.search import search
-from clew.store.sqlite.size import log_bytes
-from clew.store.sqlite.touches import Touches
-from clew.store.sqlite.tree import tree
+from clew.store.sqlite.migrations import MIGRATIONS
+from clew.store.sqlite.readers import ChangeWatch, Readers, as_seen
+from clew.store.sqlite.retention import apply_retention, check_clock
 from clew.store.sqlite.verify import verify
-from clew.store.sqlite.writer import Limits, Writer
+from clew.store.sqlite.writer import Writer, WriterLimits
 from clew.store.values import (
     Bodies,
     Branch,
-    Days,
-    Deletions,
+    CallClaim,
+    CallOwner,
     Exchange,
-    Fault,
-    Health,
     Hit,
+    Lookup,
+    LookupResult,
     Passage,
-    Retention,
-    Spent,
-    Statistics,
-    StoreSize,
     Thread,
-    Turn,
+    TurnRecord,
 )
 
 __all__ = ["SqliteStore"]
 
-_CHANGE = 144
-"""Bytes of a Change while it waits to be written. A long conversation may have a thousand of them with each turn."""
-
-PATIENCE = 10.0
-"""Seconds that a search waits for one bite of the index. It takes hundredths, unless the disk or the load is in the way."""
+PATIENCE: Final = 10.0
+"""Seconds that a search waits for one step of the index. It takes hundredths, unless the disk or the load is in the way."""
 
 
 class SqliteStore:
     """A `Store`. Opening it makes the file, or brings it to the present schema; raises StoreError where that fails.
 
     With `content=False` nothing is kept for people to read: no questions, no titles, no tool inputs, no bodies. What
-    recognition and restoring need is kept as it is, and that includes an answer's thinking and texts. `keep` is of how
-    many exchanges of each principal the bodies are kept, the last ones; None is all of them.
+    recognition and restoring need is kept as it is, and that includes an answer's thinking and texts. `keep` is of how many
+    exchanges of each principal the bodies are kept, the last ones; None is all of them.
     """
 
     def __init__(
@@ -79,26 +72,26 @@ class SqliteStore:
         content: bool = True,
         keep: int | None = 50,
         busy: float = BUSY,
-        limits: Limits | None = None,
+        limits: WriterLimits | None = None,
         vfs: str | None = None,
     ) -> None:
         self._content = content
         prepare_file(path)
-        with locked(path), mapped(path):
+        with locked(path), raising_store_errors(path):
             connection = connect(path, busy=busy, vfs=vfs)
             try:
-                migrate(connection, path)
+                migrate(connection, path, MIGRATIONS)
             except BaseException:
                 connection.close()
                 raise
         self._path = path
-        self.leases = FileLeases(path)
-        self._writer = Writer(connection, path, limits or Limits(), busy)
-        self._keeper = bodies.Keeper(self._writer, keep)
-        self._touches = Touches(self._writer)
+        self.leases = leases.FileLeases(path)
+        self._writer = Writer(connection, path, limits or WriterLimits(), busy)
+        self._bodies = BodyWriter(self._writer, keep)
+        self._touches = writes.TouchBatch(self._writer)
         reading = partial(connect, path, read_only=True, busy=busy, vfs=vfs)
         self._readers = Readers(path, reading)
-        self._watch = Watch(path, reading)
+        self._watch = ChangeWatch(path, reading)
         self._lookups = Lookups(self._readers)
 
     def __enter__(self) -> Self:
@@ -110,37 +103,33 @@ class SqliteStore:
     def close(self) -> None:
         self._readers.close()
         self._watch.close()
-        self._keeper.close()
+        self._bodies.close()
         self._writer.close()
         self.leases.close()
 
-    # Writing
+    # Recordings
 
-    def keep(self, *, content: bool, bodies: int | None) -> None:
-        """What is kept of turns from now on, in the place of what was said when it was opened."""
-        self._content, self._keeper.limit = content, bodies
-
-    def record(self, turn: Turn, *, brought_back: bool = False) -> Future[bool]:
+    def record(self, turn: TurnRecord, *, brought_back: bool = False) -> Future[bool]:
         return self._record(turn, lazily=False, brought_back=brought_back)
 
-    def record_open(self, turn: Turn) -> Future[bool]:
+    def record_open(self, turn: TurnRecord) -> Future[bool]:
         return self._record(turn, lazily=True)
 
-    def _record(self, turn: Turn, *, lazily: bool, brought_back: bool = False) -> Future[bool]:
-        _check(turn)
-        readable = self._content
-        kept = turn if readable else _without_content(turn)
-        is_open = turn.exchange.outcome == "open" and not brought_back
+    def _record(self, turn: TurnRecord, *, lazily: bool, brought_back: bool = False) -> Future[bool]:
+        exchange, readable = turn.exchange, self._content
+        kept = turn if readable else writes.without_content(turn)
+        recording, is_open = kept.recording, exchange.outcome == "open"
+        if recording is not None:
+            assert (recording.principal, recording.thread) == (exchange.principal, exchange.thread)
 
         def write(connection: Database) -> bool:
-            process = self.leases.name() if is_open else ""
-            return commands.record(connection, kept, process=process, readable=readable, brought_back=brought_back)
+            process = self.leases.name() if is_open and not brought_back else ""
+            return writes.record(connection, kept, process=process, readable=readable, brought_back=brought_back)
 
-        recorded = self._writer.submit(write, weight=_weight(kept), lazily=lazily)
-        self._keeper.follow(recorded, kept)
-        if kept.recording is not None:
-            is_wanted_soon = turn.exchange.outcome != "open" and not brought_back
-            self._lookups.expect(kept.recording, recorded, remembers=is_wanted_soon)
+        recorded = self._writer.submit(write, weight=writes.turn_weight(kept), lazily=lazily)
+        self._bodies.follow(recorded, kept)
+        if recording is not None:
+            self._lookups.expect(recording, recorded, remembers=not is_open and not brought_back)
         return recorded
 
     def touch(
@@ -155,191 +144,160 @@ class SqliteStore:
         if lazily:
             return self._touches.add(principal, keys, recordings, at)
         blocks, ids = tuple(keys), tuple(recordings)
-        return self._writer.submit(
-            lambda connection: commands.touch(connection, principal, blocks, ids, at), weight=64 * (len(blocks) + len(ids))
-        )
-
-    def pin(self, principal: str, thread: str, backend: str) -> Future[bool]:
-        pinned = self._writer.submit(lambda connection: commands.pin(connection, principal, thread, backend))
-        pinned.add_done_callback(lambda _: self._lookups.pins.forget())
-        return pinned
-
-    def rename(self, principal: str, thread: str, title: str) -> Future[bool]:
-        return self._writer.submit(lambda connection: commands.rename(connection, principal, thread, title))
-
-    def set(self, name: str, value: str | None, *, scope: str = "", at: float) -> Future[None]:
-        return self._writer.submit(lambda connection: commands.set_setting(connection, scope, name, value, at))
-
-    def begin(self, wish: Beginning, *, at: float, here: bool) -> Future[bool]:
-        return self._writer.submit(lambda connection: begun.begin(connection, wish, self.leases.name() if here else "", at))
-
-    def leave(self, wish: Beginning, *, at: float) -> Future[None]:
-        return self._writer.submit(lambda connection: begun.leave(connection, wish, at))
-
-    def end(self, wish: Beginning) -> Future[None]:
-        return self._writer.submit(lambda connection: begun.end(connection, wish))
-
-    def begun(self, principal: str, thread: str) -> Mark:
-        with self._readers.use() as connection:
-            mark = begun.mark_in(connection, principal, thread)
-        return mark if self.leases.is_held(mark.process) else mark._replace(process="")
-
-    def forget(self, principal: str, thread: str, *, at: float, agents: bool = False) -> Future[bool]:
-        deletion = Deletion(principal, thread, at, agents)
-
-        def last() -> Future[bool]:
-            gone = self._writer.submit(lambda connection: forget.forget(connection, deletion), erases="now")
-            gone.add_done_callback(lambda _: self._let_go(principal, thread))
-            return gone
-
-        return in_bites(lambda: self._writer.submit(lambda connection: forget.forget_some(connection, deletion)), last)
-
-    def _let_go(self, principal: str, thread: str) -> None:
-        """Of what is in memory of a thread that was deleted. (Other processes find out by `deletions`.)"""
-        self._keeper.forget(principal, thread)
-        self._lookups.forget(principal, thread)
-
-    def deletions(self) -> Deletions:
-        with self._readers.use() as connection:
-            return deletions(connection)
-
-    def let_go(self) -> None:
-        self._keeper.forget()
-        self._lookups.clear()
-
-    def retain(self, retention: Retention, *, now: float) -> Future[int]:
-        return self._writer.submit(lambda connection: forget.retain(connection, retention, now), erases="soon")
-
-    def check_clock(self, now: float) -> Future[Doubt | None]:
-        return self._writer.submit(lambda connection: check_clock(connection, now))
-
-    def catch_up(self) -> Future[int]:
-        return self._writer.submit(words.catch_up, later=True)
-
-    # Finding
+        weight = 64 * (len(blocks) + len(ids))
+        return self._writer.submit(lambda connection: writes.touch(connection, principal, blocks, ids, at), weight=weight)
 
     def recordings(self, principal: str) -> Recordings:
-        return self._lookups.found(principal)
+        return self._lookups.finder(principal)
 
-    def gather(self, wanted: Lookup, check: Callable[[], None] = lambda: None) -> LookedUp:
+    def gather(self, wanted: Lookup, check: Callable[[], None] = lambda: None) -> LookupResult:
         return self._lookups.gather(wanted, check)
 
-    def recall(self, wanted: Lookup) -> LookedUp | None:
+    def recall(self, wanted: Lookup) -> LookupResult | None:
         return self._lookups.recall(wanted)
 
-    def refresh(self) -> str:
-        return self._lookups.refresh()
-
-    def search(self, principal: str, typed: str, *, limit: int = 50) -> list[Hit]:
-        with suppress(StoreError, TimeoutError):  # a store that cannot be written is searched for what is in the index
-            while self.catch_up().result(PATIENCE):
-                pass
-        with self._readers.use() as connection:
-            return search(connection, principal, typed, limit)
-
-    # Looking
+    # Threads
 
     def threads(self, principal: str, *, limit: int = 100, before: float | None = None, starting: str = "") -> list[Thread]:
-        with self._readers.use() as connection:
-            return look.threads(connection, principal, limit, before, starting)
+        return self._readers.read(threads.threads, principal, limit, before, starting)
 
     def thread(self, principal: str, id: str) -> Thread | None:
-        with self._readers.use() as connection:
-            return look.thread(connection, principal, id)
+        return self._readers.read(threads.thread, principal, id)
 
-    def beside(self, principal: str, thread: str) -> list[Thread]:
-        with self._readers.use() as connection:
-            return look.beside(connection, principal, thread)
+    def sibling_threads(self, principal: str, thread: str) -> list[Thread]:
+        return self._readers.read(threads.sibling_threads, principal, thread)
 
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:
-        with self._readers.use() as connection:
-            return look.thread_of(connection, principal, session, agent)
+        return self._readers.read(threads.thread_of, principal, session, agent)
+
+    def pin(self, principal: str, thread: str, backend: str) -> Future[bool]:
+        pinned = self._writer.submit(lambda connection: writes.pin(connection, principal, thread, backend))
+        pinned.add_done_callback(lambda _: self._lookups.pins.clear())
+        return pinned
 
     def pin_of(self, principal: str, thread: str) -> str:
-        with self._readers.use() as connection:
-            return look.pin_of(connection, principal, thread)
+        return self._readers.read(threads.pin_of, principal, thread)
 
     def pinned(self, principal: str, *, limit: int = 100) -> list[Thread]:
-        with self._readers.use() as connection:
-            return look.pinned(connection, principal, limit)
+        return self._readers.read(threads.pinned, principal, limit)
+
+    def rename(self, principal: str, thread: str, title: str) -> Future[bool]:
+        return self._writer.submit(lambda connection: writes.rename(connection, principal, thread, title))
 
     def passages(self, principal: str, thread: str) -> list[Passage]:
-        with self._readers.use() as connection:
-            return look.passages(connection, principal, thread)
+        return self._readers.read(threads.passages, principal, thread)
 
     def tree(self, principal: str, thread: str) -> list[Branch]:
-        with self._readers.use() as connection:
-            return tree(connection, principal, thread)
+        return self._readers.read(threads.tree, principal, thread)
+
+    def forget(self, principal: str, thread: str, *, at: float, agents: bool = False) -> Future[bool]:
+        deletion = deletions.Deletion(principal, thread, at, agents)
+
+        def clear_memory(_: Future[bool]) -> None:  # other processes find out by `deletions`
+            self._bodies.forget(principal, thread)
+            self._lookups.forget(principal, thread)
+
+        def delete_some() -> Future[int]:
+            return self._writer.submit(lambda connection: deletions.delete_some_of_thread(connection, deletion))
+
+        def delete_rest() -> Future[bool]:
+            deleted = self._writer.submit(lambda connection: deletions.delete_thread(connection, deletion), erases="now")
+            deleted.add_done_callback(clear_memory)
+            return deleted
+
+        return run_in_steps(delete_some, delete_rest)
+
+    # Exchanges, bodies, usage
 
     def exchanges(
         self, principal: str, *, thread: str | None = None, limit: int = 100, after: str | None = None
     ) -> list[Exchange]:
-        with self._readers.use() as connection:
-            found = look.exchanges(connection, principal, thread, limit, after)
-        return [self._as_it_is(*each) for each in found]
+        found = self._readers.read(exchanges.exchanges, principal, thread, limit, after)
+        return [as_seen(*each, self.leases) for each in found]
 
     def exchange(self, principal: str, id: str) -> Exchange | None:
-        with self._readers.use() as connection:
-            found = look.exchange(connection, principal, id)
-        return self._as_it_is(*found) if found else None
-
-    def _as_it_is(self, exchange: Exchange, process: str) -> Exchange:
-        """One that is open and that nobody hears any more was cut."""
-        if exchange.outcome != "open" or self.leases.is_held(process):
-            return exchange
-        return msgspec.structs.replace(exchange, outcome="cut")
+        found = self._readers.read(exchanges.exchange, principal, id)
+        return as_seen(*found, self.leases) if found else None
 
     def bodies(self, principal: str, exchange: str) -> Bodies | None:
-        with self._readers.use() as connection:
-            return bodies.read(connection, principal, exchange)
+        return self._readers.read(read_bodies, principal, exchange)
 
-    def changed(self) -> int:
-        return self._watch.changed()
+    def configure(self, *, content: bool, bodies: int | None) -> None:
+        self._content, self._bodies.limit = content, bodies
 
-    def spent(self, principal: str, *, since: float = 0.0) -> list[Spent]:
-        with self._readers.use() as connection:
-            return look.spent(connection, principal, since)
+    def usage_totals(self, principal: str, *, since: float = 0.0) -> list[UsageTotal]:
+        return self._readers.read(exchanges.usage_totals, principal, since)
 
     def days(self, principal: str, *, since: float) -> Days:
-        with self._readers.use() as connection:
-            return days(connection, principal, since)
+        return self._readers.read(exchanges.days, principal, since)
 
     def statistics(self, principal: str, *, backend: str, now: float, idle: float = IDLE) -> Statistics:
-        with self._readers.use() as connection:
-            return look.statistics(connection, principal, backend, now, idle)
+        return self._readers.read(exchanges.statistics, principal, backend, now, idle)
+
+    # Choices, search, leases
+
+    def set(self, name: str, value: str | None, *, scope: str = "", at: float) -> Future[None]:
+        return self._writer.submit(lambda connection: writes.set_setting(connection, scope, name, value, at))
 
     def settings(self, scope: str = "") -> dict[str, str]:
-        with self._readers.use() as connection:
-            return look.settings(connection, scope)
+        return self._readers.read(threads.settings, scope)
+
+    def search(self, principal: str, typed: str, *, limit: int = 50) -> list[Hit]:
+        with suppress(StoreError, TimeoutError):  # a store that cannot be written is searched for what is in the index
+            while self.index_turns().result(PATIENCE):
+                pass
+        return self._readers.read(search.search, principal, typed, limit)
+
+    def index_turns(self) -> Future[int]:
+        return self._writer.submit(search.index_turns, later=True)
+
+    def claim_calls(self, claim: CallClaim, *, at: float, here: bool) -> Future[bool]:
+        def write(connection: Database) -> bool:
+            return leases.claim_calls(connection, claim, self.leases.name() if here else "", at)
+
+        return self._writer.submit(write)
+
+    def abandon_calls(self, claim: CallClaim, *, at: float) -> Future[None]:
+        return self._writer.submit(lambda connection: leases.abandon_calls(connection, claim, at))
+
+    def finish_calls(self, claim: CallClaim) -> Future[None]:
+        return self._writer.submit(lambda connection: leases.finish_calls(connection, claim))
+
+    def call_owner(self, principal: str, thread: str) -> CallOwner:
+        owner = self._readers.read(leases.call_owner, principal, thread)
+        return owner if self.leases.is_held(owner.process) else owner._replace(process="")
+
+    # News and upkeep
+
+    def data_version(self) -> int:
+        return self._watch.data_version()
+
+    def deletions(self) -> Deletions:
+        return self._readers.read(deletions.deletions)
+
+    def refresh_pins(self) -> str:
+        return self._lookups.refresh_pins()
+
+    def clear_memory(self) -> None:
+        self._bodies.forget()
+        self._lookups.clear()
 
     def describe(self) -> str:
         return str(self._path)
 
+    def health(self) -> Health:
+        return msgspec.structs.replace(self._writer.health(), skipped=self._bodies.skipped)
+
     def size(self) -> StoreSize:
-        with mapped(self._path):
+        with raising_store_errors(self._path):
             return StoreSize(bytes=self._path.stat().st_size, log_bytes=log_bytes(self._path))
 
-    def health(self) -> Health:
-        return msgspec.structs.replace(self._writer.health(), skipped=self._keeper.skipped)
-
-    def verify(self) -> tuple[Fault, ...]:
+    def verify(self) -> tuple[StoreFault, ...]:
         with self._readers.fresh() as connection:  # FTS5 checks an index by what it remembers of it, others' changes or not
             return verify(connection)
 
+    def apply_retention(self, retention: Retention, *, now: float) -> Future[int]:
+        return self._writer.submit(lambda connection: apply_retention(connection, retention, now), erases="soon")
 
-def _check(turn: Turn) -> None:
-    exchange, recording = turn.exchange, turn.recording
-    assert recording is None or (recording.principal, recording.thread) == (exchange.principal, exchange.thread)
-
-
-def _without_content(turn: Turn) -> Turn:
-    recording: Recording | None = turn.recording
-    if recording:
-        recording = msgspec.structs.replace(recording, blocks=without_inputs(recording.blocks))
-    return msgspec.structs.replace(turn, recording=recording, asked=(), title="", bodies=None)
-
-
-def _weight(turn: Turn) -> int:
-    recording = turn.recording
-    said = sum(map(len, recording.blocks)) if recording else 0
-    return sum(map(len, turn.asked)) + said + _CHANGE * len(turn.exchange.changes)
+    def check_clock(self, now: float) -> Future[ClockDoubt | None]:
+        return self._writer.submit(lambda connection: check_clock(connection, now))

@@ -1,15 +1,15 @@
 """The one writer of a process: a thread, a queue, and a future for each command.
 
 Whatever waits is committed together: under load a commit costs one sync for many turns. Each command of several has a
-savepoint of its own, so that one which fails takes nobody with it. Futures end after the commit, and only then is a
-checkpoint made; but that of a command which erases ends when the log is empty too, since what was deleted would still be in
-it. Between two commits the thread sleeps in C, and is woken once: this is on the way of every answer. What nobody waits for
-lingers a moment for others of its kind (`lingering`).
+savepoint of its own, so that a failing command does not affect the others. Futures end after the commit, and only then is a
+checkpoint made; but the future of a command that erases ends when the log is empty too, since the deleted text would still
+be in it. Between two commits the thread sleeps in C, and is woken once: every answer waits for it. Commands that nobody
+waits for are delayed for a moment, so that several go together (`batches`).
 
 The queue is bounded in number and in bytes, and a full one refuses at once: a database that is locked for seconds must cost
-neither memory nor anybody's time. A disk that is full may have room later, so each batch tries anew. A disk that fails to
-write or to sync may have lost what it said it had (a second sync can report success for pages that are gone), so after an
-I/O error nothing more is written until the store is opened again.
+neither memory nor time. A disk that is full may have room later, so each batch tries anew. A disk that fails to write or to
+sync may have lost pages that it had accepted (a second sync can report success for pages that are gone), so after an I/O
+error nothing more is written until the store is opened again.
 """
 
 from __future__ import annotations
@@ -26,21 +26,23 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 import apsw
 
 from clew.errors import StoreError
+from clew.store.reports import Health
+from clew.store.sqlite.batches import DELAY, DelayedQueue
 from clew.store.sqlite.connection import BUSY
-from clew.store.sqlite.database import Database
-from clew.store.sqlite.foreign import UNREADABLE, store_error
-from clew.store.sqlite.lingering import SECONDS, Lingering
-from clew.store.values import Health
+from clew.store.sqlite.database import UNREADABLE, Database, store_error
 
-__all__ = ["Limits", "Writer"]
+__all__ = ["Writer", "WriterLimits"]
 
 T = TypeVar("T")
 
 Erases: TypeAlias = Literal["", "now", "soon"]
-"""Whether a command deletes words: nothing of them may be left when it ends, or as soon as no reader is in the way."""
+"""Whether a command deletes text: nothing of it may be left when the command ends, or as soon as no reader prevents it."""
+
+Result: TypeAlias = tuple[Any, Exception | None]
+"""What a command returned, or the failure that is its own."""
 
 
-class Limits(NamedTuple):
+class WriterLimits(NamedTuple):
     """What may wait, and how far the log may grow while a reader elsewhere keeps it from being checkpointed."""
 
     waiting: int = 1000
@@ -48,7 +50,7 @@ class Limits(NamedTuple):
     batch: int = 200
     checkpoint_pages: int = 1000
     wal_bytes: int = 256 << 20
-    linger: float = SECONDS
+    delay: float = DELAY
 
 
 class _Command(NamedTuple):
@@ -61,15 +63,15 @@ class _Command(NamedTuple):
 class Writer:
     """Owns the writing connection. `submit` may be called from any thread."""
 
-    def __init__(self, connection: Database, path: Path, limits: Limits, busy: float = BUSY) -> None:
-        """`busy` is for how long it waits for others."""
+    def __init__(self, connection: Database, path: Path, limits: WriterLimits, busy: float = BUSY) -> None:
+        """`busy` is how many seconds it waits for other processes."""
         self._connection = connection
         self._busy = busy
         self._path = path
         self._limits = limits
         self._waiting: deque[_Command] = deque()
         self._later: deque[_Command] = deque()
-        self._lazy: Lingering[_Command] = Lingering(limits.linger)
+        self._lazy: DelayedQueue[_Command] = DelayedQueue(limits.delay)
         self._bytes = 0
         self._lock = threading.Lock()
         self._bell: SimpleQueue[None] = SimpleQueue()
@@ -92,12 +94,12 @@ class Writer:
         later: bool = False,
         lazily: bool = False,
     ) -> Future[T]:
-        """Have a command done in a transaction. The future ends with its result once that is committed.
+        """Run a command in a transaction. The future ends with its result once that is committed.
 
-        After one that erases, the log is emptied too. Where a reader keeps that from happening for long, the future of one
-        that erases `now` fails, though it is done; the log is emptied as soon as that reader is gone. One for `later` is
-        done when nothing else waits, in a transaction of its own, and whoever submits such bounds how many there are. What
-        is to be done `lazily` is done then too, but with others of its kind, after it has lingered for them.
+        After a command that erases, the log is emptied too. Where a reader prevents that for long, the future of a command
+        that erases `now` fails, though it is committed; the log is emptied as soon as that reader is gone. A command for
+        `later` runs when nothing else waits, in a transaction of its own; its sender bounds how many there are. A command
+        that runs `lazily` runs then too, after a delay, together with others.
         """
         future: Future[T] = Future()
         command = _Command(run, future, weight, erases)
@@ -114,16 +116,14 @@ class Writer:
 
     def health(self) -> Health:
         with self._lock:
-            return Health(
-                state=self._state,
-                why=self._why,
-                warning=self._warning(),
-                waiting=len(self._waiting),
-                wal_bytes=self._wal_bytes(),
-            )
+            size, most, warning = self._wal_bytes(), self._limits.wal_bytes, ""
+            if size > most // 4:  # though every checkpoint tries to empty it: soon nothing more may be written
+                reader = "because another process reads without end: find and end it"
+                warning = f"the log has {size} bytes of at most {most}, {reader}"
+            return Health(state=self._state, why=self._why, warning=warning, waiting=len(self._waiting), wal_bytes=size)
 
     def close(self) -> None:
-        """Do what waits, then end."""
+        """Run what waits, then end."""
         with self._lock:
             self._closing = True
             self._wake()
@@ -135,54 +135,44 @@ class Writer:
             self._asleep = False
             self._bell.put(None)
 
-    def _warning(self) -> str:
-        """A log that was not emptied for long, though every checkpoint tries: soon nothing more may be written."""
-        size, most = self._wal_bytes(), self._limits.wal_bytes
-        if size <= most // 4:
-            return ""
-        return f"the log has {size} bytes of at most {most}, because another process reads without end: find and end it"
-
     def _refusal(self, weight: int, *, later: bool, lazily: bool) -> str:
         if self._closing:
             return "is closed"
         if self._state == "read-only":
-            return self._given_up()
+            return f"is read-only since a failure: {self._why}"
         count, size = (len(self._lazy), self._lazy.bytes) if lazily else (len(self._waiting), self._bytes)
         full = count >= self._limits.waiting or size + weight > self._limits.waiting_bytes
         if full and not later:
             return f"is too slow: {count} writes of {size} bytes wait already"
         return ""
 
-    def _given_up(self) -> str:
-        return f"is read-only since a failure: {self._why}"
-
     def _work(self) -> None:
         while batch := self._next_batch():
             self._run(batch)
-            del batch  # the next one may not come for hours, and these have whole bodies
+            del batch  # the next batch may not come for hours, and this one may hold whole bodies
             if self._state == "read-only":
                 continue  # a checkpoint writes, too
             if self._uncleared and not self._waiting:  # a turn that came meanwhile has waited long enough
-                self._clear(wait=False)
+                self._empty_log(wait=False)
             elif self._wal_pages >= self._limits.checkpoint_pages:
                 self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def _next_batch(self) -> list[_Command]:
-        """What waits, up to the bound; nothing once the writer closes and all is done."""
+        """The commands that wait, up to the bound; none once the writer closes and all is done."""
         while True:
             with self._lock:
-                batch = self._taken()
+                batch = self._take()
                 if batch or self._closing:
                     return batch
                 self._asleep = True
-                seconds = self._lazy.left()
+                seconds = self._lazy.seconds_left()
             with suppress(Empty):
                 self._bell.get(timeout=seconds)
 
-    def _taken(self) -> list[_Command]:
+    def _take(self) -> list[_Command]:
         self._asleep = False
         if not self._waiting and not self._later:
-            return self._lazy.taken() if self._closing or self._lazy.is_due() else []
+            return self._lazy.take() if self._closing or self._lazy.is_due() else []
         source, most = (self._waiting, self._limits.batch) if self._waiting else (self._later, 1)
         batch: list[_Command] = []
         while source and len(batch) < most:
@@ -194,7 +184,8 @@ class Writer:
         running = [command for command in batch if command.future.set_running_or_notify_cancel()]
         if self._state == "read-only":  # since a batch that these waited for
             for command in running:
-                command.future.set_exception(StoreError(f"{self._path} {self._given_up()}", file=str(self._path)))
+                why = f"{self._path} is read-only since a failure: {self._why}"
+                command.future.set_exception(StoreError(why, file=str(self._path)))
             return
         try:
             self._check_log()
@@ -206,11 +197,11 @@ class Writer:
             return
         self._report(list(zip(running, results, strict=True)))
 
-    def _report(self, ended: list[tuple[_Command, tuple[Any, Exception | None]]]) -> None:
-        """Those that erase last: they wait for the log."""
-        erasing: list[tuple[_Command, tuple[Any, Exception | None]]] = []
+    def _report(self, ended: list[tuple[_Command, Result]]) -> None:
+        """End the futures; those of commands that erase last, because they wait for the log."""
+        erasing: list[tuple[_Command, Result]] = []
         for each in ended:
-            command, (result, failure) = each
+            command, (_, failure) = each
             if failure is None and self._state != "ok":
                 self._state, self._why = "ok", ""
             if command.erases:
@@ -218,13 +209,13 @@ class Writer:
             if command.erases == "now":
                 erasing.append(each)
             else:
-                _end(command, result, failure)
-        left = self._clear(wait=True) if erasing else None
+                _end(*each)
+        left = self._empty_log(wait=True) if erasing else None
         for command, (result, failure) in erasing:
-            _end(command, result, failure or left)
+            _end(command, (result, failure or left))
 
-    def _clear(self, *, wait: bool) -> StoreError | None:
-        """Empty the log. Why not, if a reader is in the way, and for longer than anybody waits if this one does."""
+    def _empty_log(self, *, wait: bool) -> StoreError | None:
+        """Empty the log. Returns why not, if a reader prevents it, and, with `wait`, for longer than the busy time."""
         self._connection.set_busy_timeout(int(self._busy * 1000) if wait else 0)
         self._uncleared = not self._checkpoint(apsw.SQLITE_CHECKPOINT_TRUNCATE)
         self._connection.set_busy_timeout(int(self._busy * 1000))
@@ -233,8 +224,8 @@ class Writer:
         why = "has it deleted, but not from its log yet, because another process reads without end: find and end that one"
         return StoreError(f"{self._path} {why}", file=str(self._path))
 
-    def _transact(self, running: list[_Command]) -> list[tuple[Any, Exception | None]]:
-        """A transaction that is a writer's from its start, so that it cannot find itself overtaken in the middle."""
+    def _transact(self, running: list[_Command]) -> list[Result]:
+        """Run commands in a transaction that has the write lock from its start, so that no other writer comes between."""
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -247,8 +238,8 @@ class Writer:
             raise
         return results
 
-    def _attempt(self, command: _Command) -> tuple[Any, Exception | None]:
-        """The result of one command, or the failure that is its own. One that hits the whole file is raised."""
+    def _attempt(self, command: _Command) -> Result:
+        """Run one command. A failure that affects the whole file is raised."""
         try:
             return command.run(self._connection), None
         except (apsw.FullError, apsw.IOError, apsw.CorruptError):
@@ -256,8 +247,8 @@ class Writer:
         except Exception as error:
             return None, store_error(error, self._path) if isinstance(error, (apsw.Error, *UNREADABLE)) else error
 
-    def _attempt_apart(self, command: _Command) -> tuple[Any, Exception | None]:
-        """The same where others are done in the same transaction."""
+    def _attempt_apart(self, command: _Command) -> Result:
+        """Run one of several commands of a transaction."""
         self._connection.execute("SAVEPOINT command")
         result, failure = self._attempt(command)
         if failure is not None:
@@ -271,7 +262,7 @@ class Writer:
             self._why = str(store_error(error, self._path))
 
     def _check_log(self) -> None:
-        """Each batch looks anew, so that writing goes on as soon as the reader that was in the way is gone."""
+        """Refuse to write while the log is too large. Each batch looks anew: writing goes on when the reader is gone."""
         if self._wal_bytes() > self._limits.wal_bytes:
             self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
         if self._wal_bytes() > self._limits.wal_bytes:
@@ -286,11 +277,12 @@ class Writer:
         return self._wal_pages * 4096
 
     def _checkpoint(self, mode: int) -> bool:
-        """As far as readers allow. When all is in the file, the log begins anew with the next commit. False if it failed."""
+        """Move the log into the file as far as readers allow. When all is moved, the log begins anew with the next commit.
+        False if it failed."""
         try:
             log, done = self._connection.wal_checkpoint(mode=mode)
         except apsw.BusyError:
-            return False  # a reader is in the way: the next checkpoint does it
+            return False  # a reader prevents it: the next checkpoint does it
         except apsw.Error as error:
             self._fail(error)
             return False
@@ -298,8 +290,9 @@ class Writer:
         return True
 
 
-def _end(command: _Command, result: object, failure: Exception | None) -> None:
+def _end(command: _Command, result: Result) -> None:
+    value, failure = result
     if failure is None:
-        command.future.set_result(result)
+        command.future.set_result(value)
     else:
         command.future.set_exception(failure)

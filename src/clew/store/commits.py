@@ -2,10 +2,10 @@
 
 The end of a turn is in the store before its end event reaches the client; but a store that cannot answer within 250 ms does
 not hold the answer back. The write itself is never cancelled, neither by the limit nor by a client that leaves: it may still
-succeed, and then the next request finds what this one was told is unrecorded.
+succeed, and then the next request finds the turn that was reported as unrecorded.
 
-This is on the way of every answer, so it is one callback and one timer: asyncio's own way from a thread's future to a limit
-on it takes twice the time, and a task that waits for it takes as long again.
+Every answer passes here, so the wait is one callback and one timer. Wrapping a thread's future for asyncio and putting a
+limit on it takes twice the time, and a task that waits for it takes as long again.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from contextlib import suppress
 
 from clew.errors import StoreError
 
-__all__ = ["LIMIT", "outcome", "problem_of", "when_over"]
+__all__ = ["COMMIT_LIMIT", "call_when_over", "commit_problem", "wait_for_commit"]
 
-LIMIT = 0.25
+COMMIT_LIMIT = 0.25
+"""Seconds."""
 
 
-async def outcome(write: Future[bool], limit: float = LIMIT) -> StoreError | None:
+async def wait_for_commit(write: Future[bool], limit: float = COMMIT_LIMIT) -> StoreError | None:
     """None once the write is committed, else why it is not. Never raises for a store that fails."""
     ended = asyncio.get_running_loop().create_future()
-    when_over(write, limit, lambda: None if ended.done() else ended.set_result(None))
+    call_when_over(write, limit, lambda: None if ended.done() else ended.set_result(None))
     await ended
-    return problem_of(write, limit)
+    return commit_problem(write, limit)
 
 
-def problem_of(write: Future[bool], limit: float = LIMIT) -> StoreError | None:
-    """Why a write is not committed by now; None if it is. Whatever failed: an answer never waits for more than this."""
+def commit_problem(write: Future[bool], limit: float = COMMIT_LIMIT) -> StoreError | None:
+    """Why a write is not committed by now; None if it is."""
     if not write.done():
         return StoreError(f"the store did not commit within {limit * 1000:.0f} ms")
     error = write.exception()
@@ -40,13 +41,13 @@ def problem_of(write: Future[bool], limit: float = LIMIT) -> StoreError | None:
     return StoreError(f"the store cannot keep it: {type(error).__name__}: {error}")
 
 
-def when_over(write: Future[bool], limit: float, then: Callable[[], None]) -> None:
-    """Have `then` called by the running loop, once: when the write is over, or when nobody waits for it any longer."""
+def call_when_over(write: Future[bool], limit: float, then: Callable[[], None]) -> None:
+    """Have the running loop call `then` once: when the write is over, or when the limit has passed."""
     _Wait(asyncio.get_running_loop(), write, limit, then)
 
 
 class _Wait:
-    """For a write or for a timer, whichever comes first."""
+    """Waits for a write or for a timer, whichever comes first."""
 
     __slots__ = ("_loop", "_then", "_timer")
 
@@ -57,8 +58,7 @@ class _Wait:
         write.add_done_callback(self._wake)
 
     def _wake(self, _: Future[bool]) -> None:
-        """From the writer's thread. A loop that is closed has nobody waiting."""
-        with suppress(RuntimeError):
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.store.sqlite import pressing
-from clew.store.sqlite.pressing import Presser, pressed
+from clew.store.sqlite import compression
+from clew.store.sqlite.compression import HistoryCompressor, compress
 from tests.counts import examples
 
 WORDS = [b"parse ", b"the ", b"buffer ", b"because ", b"holds "]
@@ -25,10 +25,10 @@ def said(size: int, seed: int = 1) -> bytes:
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9), st.integers(0, 3)), min_size=1, max_size=12))
 def test_whatever_went_before_a_body_comes_back_as_it_was(talk: list[tuple[str, int, int]]) -> None:
     """Longer, shorter, forked, or another one altogether; small ones between."""
-    presser = Presser(2 * 400_000)
+    compressor = HistoryCompressor(2 * 400_000)
     for key, length, tail in talk:
         body = said(length * 8000) + said(tail * 10_000, seed=2 + tail)
-        assert zlib.decompress(presser.press((key,), body)) == body
+        assert zlib.decompress(compressor.compress((key,), body)) == body
 
 
 class Counted:
@@ -53,27 +53,27 @@ def test_a_body_that_goes_on_costs_what_is_new(monkeypatch: pytest.MonkeyPatch) 
     given: list[int] = []
     plain, whole = zlib.compressobj, said(300_000)
     monkeypatch.setattr(zlib, "compressobj", lambda level: Counted(plain(level), given))
-    presser = Presser()
-    streams = [presser.press(("a",), whole[:size] + b"}") for size in range(100_000, 300_000, 10_000)]
+    compressor = HistoryCompressor()
+    streams = [compressor.compress(("a",), whole[:size] + b"}") for size in range(100_000, 300_000, 10_000)]
     assert (sum(given[:4]), sum(given[4:])) == (100_001 + 110_001, 18 * (10_000 + 10_001))
-    assert len(streams[-1]) < 1.01 * len(pressed(whole[:290_000]))
+    assert len(streams[-1]) < 1.01 * len(compress(whole[:290_000]))
 
 
 def test_what_is_kept_is_bounded_and_the_longest_silent_goes_first() -> None:
-    presser, body = Presser(3 * 500_000), said(100_000)
+    compressor, body = HistoryCompressor(3 * 500_000), said(100_000)
     for key in ("a", "b", "c", "a", "d"):
-        presser.press((key,), body)
-    assert ([*presser._places], presser._weight <= 3 * 500_000) == ([("c",), ("a",), ("d",)], True)
+        compressor.compress((key,), body)
+    assert ([*compressor._positions], compressor._weight <= 3 * 500_000) == ([("c",), ("a",), ("d",)], True)
 
 
 def test_a_small_body_is_not_kept() -> None:
-    presser, body = Presser(), said(pressing.LEAST - 1)
-    assert (presser.press(("a",), body), [*presser._places]) == (pressed(body), [])
+    compressor, body = HistoryCompressor(), said(compression.LEAST - 1)
+    assert (compressor.compress(("a",), body), [*compressor._positions]) == (compress(body), [])
 
 
 def test_a_very_large_body_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor the one before it: the next body goes on from neither."""
-    monkeypatch.setattr(pressing, "LARGEST", 100_000)
-    presser, body = Presser(), said(100_001)
-    presser.press(("a",), body[:-1])
-    assert (presser.press(("a",), body), presser._weight, [*presser._places]) == (pressed(body), 0, [])
+    monkeypatch.setattr(compression, "LARGEST", 100_000)
+    compressor, body = HistoryCompressor(), said(100_001)
+    compressor.compress(("a",), body[:-1])
+    assert (compressor.compress(("a",), body), compressor._weight, [*compressor._positions]) == (compress(body), 0, [])

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from clew.errors import StoreError
-from clew.store.sqlite.lingering import Lingering
+from clew.store.sqlite.batches import DelayedQueue
 from clew.store.sqlite.store import SqliteStore
-from clew.store.sqlite.writer import Limits
+from clew.store.sqlite.writer import WriterLimits
 from clew.store.values import Bodies
 from tests.manifest import proves
 from tests.store.test_writer import Lock
@@ -32,25 +32,25 @@ def transactions(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> list[in
 
 
 def test_they_are_due_when_the_first_has_waited_or_when_there_are_enough() -> None:
-    waiting, hurried = Lingering[str](LONG, most=3, most_bytes=100), Lingering[str](0.0)
+    waiting, hurried = DelayedQueue[str](LONG, most=3, most_bytes=100), DelayedQueue[str](0.0)
     assert [waiting.add("a", 1), waiting.is_due(), waiting.add("b", 1), waiting.is_due()] == [True, False, False, False]
-    assert [waiting.add("c", 1), waiting.is_due(), waiting.taken(), waiting.is_due()] == [True, True, ["a", "b", "c"], False]
-    assert [waiting.add("d", 100), waiting.is_due(), waiting.left() is None] == [True, True, False]
-    assert [hurried.left(), hurried.is_due(), hurried.add("a", 1), hurried.is_due(), hurried.left()] == [
+    assert [waiting.add("c", 1), waiting.is_due(), waiting.take(), waiting.is_due()] == [True, True, ["a", "b", "c"], False]
+    assert [waiting.add("d", 100), waiting.is_due(), waiting.seconds_left() is None] == [True, True, False]
+    assert [hurried.seconds_left(), hurried.is_due(), hurried.add("a", 1), hurried.is_due(), hurried.seconds_left()] == [
         *(None, False, True, True, 0.0)
     ]
 
 
 def test_no_more_go_together_than_a_turn_may_wait_for() -> None:
-    lingering = Lingering[str](0.0, most=3, most_bytes=100)
+    lingering = DelayedQueue[str](0.0, most=3, most_bytes=100)
     for name, weight in (("a", 300), ("b", 60), ("c", 60), ("d", 1), ("e", 1), ("f", 1), ("g", 1)):
         lingering.add(name, weight)
-    assert [lingering.taken() for _ in range(5)] == [["a"], ["b", "c"], ["d", "e", "f"], ["g"], []]
+    assert [lingering.take() for _ in range(5)] == [["a"], ["b", "c"], ["d", "e", "f"], ["g"], []]
     assert len(lingering) == 0
 
 
 def test_a_turn_is_committed_while_others_linger(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with SqliteStore(path, limits=Limits(linger=LONG)) as store:
+    with SqliteStore(path, limits=WriterLimits(delay=LONG)) as store:
         sizes = transactions(store, monkeypatch)
         lazy = [store._writer.submit(lambda _: "done", lazily=True) for _ in range(3)]
         assert store.record(turn(recorded("r"))).result(120) is True
@@ -60,7 +60,7 @@ def test_a_turn_is_committed_while_others_linger(path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize(("linger", "count"), [(0.01, 1), (LONG, 32)], ids=["its time is over", "there are enough"])
 def test_it_is_done_though_nobody_asks_again(path: Path, linger: float, count: int) -> None:
-    with SqliteStore(path, limits=Limits(linger=linger)) as store:
+    with SqliteStore(path, limits=WriterLimits(delay=linger)) as store:
         writes = [store._writer.submit(lambda _: "done", lazily=True) for _ in range(count)]
         assert [write.result(120) for write in writes] == ["done"] * count
 
@@ -68,7 +68,7 @@ def test_it_is_done_though_nobody_asks_again(path: Path, linger: float, count: i
 def test_what_requests_brought_is_marked_as_seen_in_one_go(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each principal, and as if each had been marked by itself."""
     answers, others = conversation(3), conversation(2, "o", principal="other")
-    with SqliteStore(path, limits=Limits(linger=LONG)) as store:
+    with SqliteStore(path, limits=WriterLimits(delay=LONG)) as store:
         for each in (*answers, *others):
             store.record(turn(each)).result(120)
         sizes = transactions(store, monkeypatch)
@@ -84,7 +84,7 @@ def test_what_requests_brought_is_marked_as_seen_in_one_go(path: Path, monkeypat
 
 def test_a_moment_later_there_is_another_go(path: Path) -> None:
     first, second = conversation(2)
-    with SqliteStore(path, limits=Limits(linger=0.001)) as store:
+    with SqliteStore(path, limits=WriterLimits(delay=0.001)) as store:
         for each in (first, second):
             store.record(turn(each)).result(120)
             store.touch("local", keys=each.keys, at=NOON + 9, lazily=True).result(120)
@@ -95,7 +95,7 @@ def test_a_moment_later_there_is_another_go(path: Path) -> None:
 def test_a_turn_that_is_over_is_not_replaced_by_one_that_lingered(path: Path, lingers: float) -> None:
     """It was under way when it was handed over, and is whole when its time comes. Until then it is found as it was."""
     whole, half = recorded("r"), recorded("r", words="Half.", whole=False)
-    with SqliteStore(path, limits=Limits(linger=lingers)) as store:
+    with SqliteStore(path, limits=WriterLimits(delay=lingers)) as store:
         opened = store.record_open(turn(half, exchange="r", outcome="open"))
         if lingers != LONG:
             assert opened.result(120) is True
@@ -111,7 +111,7 @@ def test_a_turn_that_is_over_is_not_replaced_by_one_that_lingered(path: Path, li
 @proves("fault:S4")
 def test_what_lingers_is_bounded_and_takes_no_turns_room(path: Path) -> None:
     """S4: a locked database costs no memory for what nobody waits for; and the queue of turns is its own."""
-    with SqliteStore(path, limits=Limits(waiting=3, linger=0.0)) as store, Lock(path):
+    with SqliteStore(path, limits=WriterLimits(waiting=3, delay=0.0)) as store, Lock(path):
         held = store.record(turn(recorded("r0")))
         until(lambda: not store.health().waiting)  # it is being written, and waits for the lock
         lazy = [store._writer.submit(lambda _: None, weight=20 << 20, lazily=True) for _ in range(4)]
@@ -121,7 +121,7 @@ def test_what_lingers_is_bounded_and_takes_no_turns_room(path: Path) -> None:
 
 
 def test_what_lingers_is_bounded_in_bytes_too(path: Path) -> None:
-    with SqliteStore(path, limits=Limits(waiting_bytes=1000, linger=LONG)) as store:
+    with SqliteStore(path, limits=WriterLimits(waiting_bytes=1000, delay=LONG)) as store:
         lazy = [store._writer.submit(lambda _: "done", weight=600, lazily=True) for _ in range(2)]
         with pytest.raises(StoreError, match="1 writes of 600 bytes wait already"):
             lazy[1].result(0)
@@ -139,7 +139,7 @@ def test_the_bodies_of_several_turns_are_one_transaction(path: Path, monkeypatch
     """Small ones; and as many of each principal are kept as the setting says."""
     kept = [Bodies(asked=b"a%d" % number) for number in range(3)]
     with SqliteStore(path, keep=2) as store:
-        monkeypatch.setattr(store._keeper, "_lingering", Lingering(LONG))
+        monkeypatch.setattr(store._bodies, "_queue", DelayedQueue(LONG))
         sizes = transactions(store, monkeypatch)
         for each, bodies in zip(conversation(3), kept, strict=True):
             store.record(turn(each, bodies=bodies)).result(120)

@@ -1,0 +1,161 @@
+"""Reading what happened to requests, what they used, and the statistics of thinking blocks.
+
+Prices rise with the length of a prompt. So the usage of a day is summed apart by length, between the lengths where any
+vendor's price changes: the price of a group is then the price of its average call, times the calls.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Final
+
+import msgspec
+
+from clew.store.reports import DayAnswers, Days, DayUsage, Statistics, UsageTotal
+from clew.store.sqlite.database import Database, named_rows, typed_row
+from clew.store.sqlite.rows import unpack_changes
+from clew.store.values import Exchange, TokenUsage
+
+__all__ = ["days", "exchange", "exchanges", "statistics", "usage_totals"]
+
+PROMPT_STEPS: Final = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
+"""Tokens of a prompt above which some vendor's price changes."""
+MOST_ANSWERS: Final = 200_000
+"""Answers whose times are read, the newest first."""
+
+_EXCHANGES = """
+SELECT exchanges.id AS id, exchanges.principal AS principal, thread, started, ended, asked_model,
+    exchanges.backend AS backend, exchanges.model AS model, session, agent,
+    outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
+    process, betas, input, output, cache_read, cache_written, estimated, thinking
+FROM exchanges LEFT JOIN usage ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id
+WHERE {of_principal}
+"""
+_BY_INDEX = _EXCHANGES.format(of_principal="exchanges.principal = :principal")
+_BY_TIME = _EXCHANGES.format(of_principal="+exchanges.principal = :principal")
+"""The plus keeps SQLite from collecting all exchanges of a principal by their index, only to sort them for the last ten."""
+_ONE = f"{_BY_INDEX} AND exchanges.id = :id"
+_LAST = " ORDER BY seq DESC LIMIT :limit"
+_NEXT = """
+AND seq > (SELECT seq FROM exchanges WHERE principal = :principal AND id = :after) ORDER BY seq LIMIT :limit
+"""
+_TOTALS = """
+SELECT backend, model, count(*) AS calls, sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
+    sum(cache_written) AS cache_written, max(estimated) AS estimated, sum(thinking) AS thinking
+FROM usage WHERE principal = ? AND at >= ? GROUP BY backend, model ORDER BY backend, model
+"""
+_STATISTICS = """
+SELECT count(*), count(seen), coalesce(sum(backend = :backend), 0),
+    coalesce(sum(max(made, coalesce(seen, made)) < :now - :idle), 0),
+    (SELECT count(*) FROM strangers WHERE strangers.principal = :principal)
+FROM marks WHERE principal = :principal AND kind = 'key'
+"""
+_DAY = "date({}, 'unixepoch', 'localtime')"
+_PROMPT_STEP = " + ".join(f"(input + cache_read + cache_written > {step})" for step in PROMPT_STEPS)
+_DAY_USAGE = f"""
+SELECT {_DAY.format("at")} AS day, backend, model, count(*), sum(input), sum(output), sum(cache_read), sum(cache_written),
+    max(estimated)
+FROM usage WHERE principal = ? AND at >= ?
+GROUP BY day, backend, model, {_PROMPT_STEP} ORDER BY day, backend, model
+"""  # noqa: S608  (only constants are put in)
+_DAY_TIMES = f"""
+SELECT {_DAY.format("ended")}, backend, model, outcome = 'whole', first_byte, ended - started
+FROM exchanges WHERE principal = ? AND ended >= ? AND kind = 'messages' AND outcome <> 'open'
+ORDER BY seq DESC LIMIT {MOST_ANSWERS}
+"""  # noqa: S608  (only constants are put in)
+_DAY_THINKING = f"""
+SELECT {_DAY.format("made")} AS day, said.backend, said.model, count(DISTINCT marks.recording)
+FROM marks JOIN recordings AS said ON said.seq = marks.recording
+WHERE marks.principal = ? AND kind = 'key' AND made >= ? AND said.whole GROUP BY day, said.backend, said.model
+"""  # noqa: S608  (only constants are put in)
+
+_USAGE = ("input", "output", "cache_read", "cache_written", "estimated", "thinking")
+
+_UsageRow = tuple[str, str, str, int, int, int, int, int, int]
+_TimeRow = tuple[str, str, str, int, float | None, float]
+_ThinkingRow = tuple[str, str, str, int]
+
+
+def exchanges(
+    connection: Database, principal: str, thread: str | None, limit: int, after: str | None = None
+) -> list[tuple[Exchange, str]]:
+    """Each with the process that answers it, if it is open."""
+    start = _BY_TIME if thread is None else f"{_BY_INDEX} AND thread = :thread"
+    wanted = start + (_LAST if after is None else _NEXT)
+    bindings = {"principal": principal, "thread": thread, "limit": limit, "after": after}
+    return [_exchange(row) for row in named_rows(connection.execute(wanted, bindings))]
+
+
+def exchange(connection: Database, principal: str, id: str) -> tuple[Exchange, str] | None:
+    rows = connection.execute(_ONE, {"principal": principal, "id": id})
+    return next((_exchange(row) for row in named_rows(rows)), None)
+
+
+def _exchange(row: dict[str, object]) -> tuple[Exchange, str]:
+    process, betas = str(row.pop("process")), str(row["betas"])
+    changes, tries = row["changes"], row["tries"]
+    assert isinstance(changes, bytes)
+    assert isinstance(tries, bytes)
+    counts = {name: row.pop(name) for name in _USAGE}
+    row |= {
+        "changes": unpack_changes(changes),
+        "tries": msgspec.json.decode(tries),
+        "betas": betas.split(",") if betas else (),
+        "usage": counts if counts["input"] is not None else None,
+    }
+    return typed_row(Exchange, row), process
+
+
+def usage_totals(connection: Database, principal: str, since: float) -> list[UsageTotal]:
+    rows = named_rows(connection.execute(_TOTALS, (principal, since)))
+    return [typed_row(UsageTotal, {"usage": {name: row.pop(name) for name in _USAGE}} | row) for row in rows]
+
+
+def statistics(connection: Database, principal: str, backend: str, now: float, idle: float) -> Statistics:
+    bindings = {"principal": principal, "backend": backend, "now": now, "idle": idle}
+    total, confirmed, current, dormant, unknown = msgspec.convert(
+        connection.execute(_STATISTICS, bindings).fetchone(), tuple[int, int, int, int, int]
+    )
+    return Statistics(
+        total=total,
+        confirmed=confirmed,
+        unconfirmed=total - confirmed,
+        current_session=current,
+        old_session=total - current,
+        dormant=dormant,
+        unknown=unknown,
+    )
+
+
+def days(connection: Database, principal: str, since: float) -> Days:
+    wanted = (principal, since)
+    usage = msgspec.convert(connection.execute(_DAY_USAGE, wanted).fetchall(), list[_UsageRow])
+    times = msgspec.convert(connection.execute(_DAY_TIMES, wanted).fetchall(), list[_TimeRow])
+    thinking = msgspec.convert(connection.execute(_DAY_THINKING, wanted).fetchall(), list[_ThinkingRow])
+    return Days(spent=tuple(_day_usage(*row) for row in usage), answers=_day_answers(times, thinking))
+
+
+def _day_usage(day: str, backend: str, model: str, calls: int, *counts: int) -> DayUsage:
+    input, output, read, written, estimated = counts
+    usage = TokenUsage(input=input, output=output, cache_read=read, cache_written=written, estimated=bool(estimated))
+    return DayUsage(day=day, backend=backend, model=model, calls=calls, usage=usage)
+
+
+def _day_answers(times: list[_TimeRow], thinking: list[_ThinkingRow]) -> tuple[DayAnswers, ...]:
+    groups: defaultdict[tuple[str, str, str], list[_TimeRow]] = defaultdict(list)
+    for row in times:
+        groups[row[:3]].append(row)
+    thoughts = {row[:3]: row[3] for row in thinking}
+    return tuple(
+        DayAnswers(
+            day=day,
+            backend=backend,
+            model=model,
+            asked=len(rows),
+            whole=sum(row[3] for row in rows),
+            thought=thoughts.get((day, backend, model), 0),
+            first_byte=tuple(sorted(row[4] for row in rows if row[4] is not None)),
+            seconds=tuple(sorted(row[5] for row in rows if row[3])),
+        )
+        for (day, backend, model), rows in sorted(groups.items())
+    )

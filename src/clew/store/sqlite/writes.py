@@ -1,0 +1,219 @@
+"""What the writer does: functions on its connection, inside a transaction that the writer begins and commits.
+
+A request that sends a history again adds nothing: a turn is known by its exchange, and what a request only mentions is
+marked as seen. These marks are coarse on purpose (a minute for blocks, an hour for recordings, whose rows are large), so
+that a busy conversation does not rewrite its whole past with every request.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable
+from concurrent.futures import Future
+
+import msgspec
+
+from clew.model.recording import Recording
+from clew.store.sqlite.database import Cursor, Database, Value
+from clew.store.sqlite.deletions import NO_HASHES, deletion_hashes, discard_open, is_forgotten, without_text
+from clew.store.sqlite.rows import COLUMNS, columns_of, marks_of, pack, pack_changes, sum_of, without_inputs
+from clew.store.sqlite.writer import Writer
+from clew.store.values import TurnRecord
+
+__all__ = [
+    "GENERATION",
+    "PINS",
+    "TouchBatch",
+    "pin",
+    "record",
+    "rename",
+    "set_setting",
+    "touch",
+    "turn_weight",
+    "without_content",
+]
+
+PINS, GENERATION = "pins", "generation"
+"""The scope and the name of the setting that counts how often a pin was changed, by any process."""
+
+_NEXT_GENERATION = """
+INSERT INTO settings VALUES (?, ?, '1', 0.0)
+ON CONFLICT (scope, name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)
+"""
+
+_CHANGE_BYTES = 144
+"""Of a change while it waits to be written. A long conversation may have a thousand of them with each turn."""
+SEEN_STEP = 60.0
+USED_STEP = 3600.0
+
+_EXCHANGE = f"""
+INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 28))}
+WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?28 AND at >= ?4)
+    AND (?29 = x'' OR NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?29 AND at >= ?4))
+ON CONFLICT (principal, id) DO NOTHING
+"""  # noqa: S608  (numbers alone)
+"""Inserts nothing if its thread or its session was deleted since it began. (`hash IN (?28, ?29)` would make a table.)"""
+_THREAD = """
+INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (principal, id) DO UPDATE SET
+    used = max(used, excluded.used), title = CASE title WHEN '' THEN excluded.title ELSE title END
+"""
+_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+"""Usage outlives a deleted thread, and is there already when that thread is imported again."""
+_RECORDING = f"""
+INSERT INTO recordings ({COLUMNS}, created, used, sum) VALUES ({"?, " * len(COLUMNS.split(","))}?, ?, ?)
+"""  # noqa: S608  (the columns are a constant)
+_MARK = "INSERT INTO marks (principal, kind, hash, recording, backend, made) VALUES (?, ?, ?, ?, ?, ?)"
+_NO_STRANGER = "DELETE FROM strangers WHERE principal = ? AND key = ?"
+
+_SEEN = """
+UPDATE marks SET seen = :at WHERE principal = :principal AND kind = 'key'
+    AND hash IN (SELECT unhex(value) FROM json_each(:keys)) AND (seen IS NULL OR seen < :at - :step)
+"""
+_STRANGERS = """
+INSERT INTO strangers (principal, key, seen)
+SELECT :principal, unhex(value), :at FROM json_each(:keys) WHERE NOT EXISTS (
+    SELECT 1 FROM marks WHERE principal = :principal AND kind = 'key' AND hash = unhex(value)
+)
+ON CONFLICT (principal, key) DO UPDATE SET seen = excluded.seen WHERE seen < excluded.seen - :step
+"""
+_USED = """
+UPDATE recordings SET used = :at WHERE principal = :principal AND used < :at - :step AND (
+    id IN (SELECT value FROM json_each(:ids)) OR seq IN (
+        SELECT recording FROM marks WHERE principal = :principal AND kind = 'key'
+            AND hash IN (SELECT unhex(value) FROM json_each(:keys))
+    )
+)
+"""
+
+
+def without_content(turn: TurnRecord) -> TurnRecord:
+    """The turn without what is only for people to read."""
+    recording = turn.recording
+    if recording:
+        recording = msgspec.structs.replace(recording, blocks=without_inputs(recording.blocks))
+    return msgspec.structs.replace(turn, recording=recording, asked=(), title="", bodies=None)
+
+
+def turn_weight(turn: TurnRecord) -> int:
+    """About how many bytes a turn takes while it waits to be written."""
+    recording = turn.recording
+    said = sum(map(len, recording.blocks)) if recording else 0
+    return sum(map(len, turn.asked)) + said + _CHANGE_BYTES * len(turn.exchange.changes)
+
+
+def record(
+    connection: Database, turn: TurnRecord, *, process: str = "", readable: bool = True, brought_back: bool = False
+) -> bool:
+    """Keep a turn. False if it is there already, or if its thread was deleted since it began: then the exchange is kept
+    without its text, unless it is `brought_back`. A turn that is not `readable` was kept without content, and is not found
+    by its words. `process` is the one that answers an open turn.
+    """
+    exchange, recording, cursor = turn.exchange, turn.recording, connection.cursor()
+    hashes = NO_HASHES if brought_back else deletion_hashes(exchange)
+    row = (*_columns(turn, readable), process, ",".join(exchange.betas), *hashes)
+    cursor.execute(_EXCHANGE, row)
+    if not connection.changes():
+        if not brought_back and is_forgotten(connection, exchange):
+            if exchange.outcome != "open":
+                forgotten = TurnRecord(exchange=without_text(exchange))
+                record(connection, forgotten, readable=False, brought_back=True)
+            return False
+        if not discard_open(connection, exchange.principal, exchange.id):
+            return False
+        cursor.execute(_EXCHANGE, row)
+    if exchange.kind == "messages":
+        thread = (exchange.principal, exchange.thread, exchange.session, exchange.agent)
+        created = exchange.started if turn.created is None else turn.created
+        cursor.execute(_THREAD, (*thread, turn.title, created, exchange.ended))
+    if usage := exchange.usage:
+        made_by = (exchange.principal, exchange.id, exchange.ended, exchange.backend, exchange.model)
+        counts = (usage.input, usage.output, usage.cache_read, usage.cache_written, int(usage.estimated))
+        cursor.execute(_USAGE, (*made_by, *counts, usage.thinking))
+    if recording:
+        _add_recording(connection, cursor, recording, exchange.ended)
+    return True
+
+
+def _columns(turn: TurnRecord, readable: bool) -> tuple[Value, ...]:
+    exchange, recording = turn.exchange, turn.recording
+    return (
+        *(exchange.principal, exchange.id, exchange.thread, exchange.started, exchange.ended),
+        *(exchange.asked_model, exchange.backend, exchange.model, exchange.session, exchange.agent),
+        *(exchange.outcome, exchange.status, exchange.first_byte, exchange.attempts),
+        *(pack_changes(exchange.changes), exchange.kind, int(exchange.streamed), exchange.stop_reason),
+        *(exchange.request_id, exchange.heals, exchange.kept, msgspec.json.encode(exchange.tries)),
+        *(recording.id if recording else None, pack(turn.asked), int(readable)),
+    )
+
+
+def _add_recording(connection: Database, cursor: Cursor, recording: Recording, at: float) -> None:
+    columns, principal = columns_of(recording), recording.principal
+    cursor.execute(_RECORDING, (*columns, at, at, sum_of(columns)))
+    seq = connection.last_insert_rowid()
+    maker = {"key": (recording.origin.backend, at)}
+    marks = [(principal, kind, hash, seq, *maker.get(kind, (None, None))) for kind, hash in marks_of(recording)]
+    cursor.executemany(_MARK, marks)
+    cursor.executemany(_NO_STRANGER, [(principal, key) for key in recording.keys])
+
+
+def touch(connection: Database, principal: str, keys: Iterable[bytes], recordings: Iterable[str], at: float) -> None:
+    bindings = {"principal": principal, "at": at, "step": SEEN_STEP, "keys": json.dumps([key.hex() for key in keys])}
+    connection.execute(_SEEN, bindings)
+    connection.execute(_STRANGERS, bindings)
+    connection.execute(_USED, {**bindings, "step": USED_STEP, "ids": json.dumps(list(recordings))})
+
+
+class TouchBatch:
+    """Touches that nobody waits for: what requests brought within a moment is marked as seen together. Any thread may add.
+
+    Every request of a conversation brings the blocks of the previous answer. Marking them takes half as long as recording a
+    turn if that is a transaction of its own, and next to nothing together with others. A process that dies loses some of the
+    marks, which does no harm: the next request brings the same blocks.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._lock = threading.Lock()
+        self._gathered: dict[str, tuple[dict[bytes, None], dict[str, None], float]] = {}
+        """By principal: keys and recordings (dictionaries, to keep the order), and the time of the last request."""
+        self._written: Future[None] | None = None
+
+    def add(self, principal: str, keys: Iterable[bytes], recordings: Iterable[str], at: float) -> Future[None]:
+        """The future is that of all touches that go together."""
+        with self._lock:
+            all_keys, all_recordings, last = self._gathered.get(principal, ({}, {}, 0.0))
+            all_keys.update(dict.fromkeys(keys))
+            all_recordings.update(dict.fromkeys(recordings))
+            self._gathered[principal] = all_keys, all_recordings, max(last, at)
+            if self._written is None or self._written.done():
+                self._written = self._writer.submit(self._write, lazily=True)
+                if self._written.done():  # refused: it cannot have begun, since this thread holds the lock
+                    self._gathered = {}
+            return self._written
+
+    def _write(self, connection: Database) -> None:
+        with self._lock:
+            gathered, self._gathered, self._written = self._gathered, {}, None
+        for principal, (keys, recordings, at) in gathered.items():
+            touch(connection, principal, keys, recordings, at)
+
+
+def pin(connection: Database, principal: str, thread: str, backend: str) -> bool:
+    connection.execute("UPDATE threads SET pin = ? WHERE principal = ? AND id = ?", (backend, principal, thread))
+    is_there = bool(connection.changes())
+    connection.execute(_NEXT_GENERATION, (PINS, GENERATION))
+    return is_there
+
+
+def rename(connection: Database, principal: str, thread: str, title: str) -> bool:
+    connection.execute("UPDATE threads SET title = ? WHERE principal = ? AND id = ?", (title, principal, thread))
+    return bool(connection.changes())
+
+
+def set_setting(connection: Database, scope: str, name: str, value: str | None, at: float) -> None:
+    if value is None:
+        connection.execute("DELETE FROM settings WHERE scope = ? AND name = ?", (scope, name))
+    else:
+        connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)", (scope, name, value, at))
