@@ -18,9 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 from clew.cli import main
-from clew.cli.busy_ports import moved
 from clew.cli.demo import demo
-from clew.cli.greeting import greeting
+from clew.cli.serve_admin import greeting, moved_warning
 from clew.cli.threads import exchange_lines
 from clew.errors import SettingsInvalid
 from clew.gateway.admission import Border
@@ -95,7 +94,7 @@ def test_a_port_that_a_gateway_has_is_named_with_that_gateway(tmp_path: Path) ->
             f"Error: port {first.port} is in use by {owner}: use that one, end it with `kill {first.process.pid}`, or choose "
             "another with --port, or a free one with --port 0\n",
         )
-        told = list(moved(first.port, "http://127.0.0.1:9", Home(first.home)))
+        told = list(moved_warning(first.port, "http://127.0.0.1:9", Home(first.home)))
     assert told == [
         f"port {first.port} is in use by {owner}, so http://127.0.0.1:9 is taken instead: "
         f"a client that calls port {first.port} talks to the other one"

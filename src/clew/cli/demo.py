@@ -2,8 +2,8 @@
 
 One is Anthropic with block binding enforced, so that a lost or altered thinking block is refused at once; another speaks
 the same dialect and signs with a key of its own, which the first must never see; the third speaks Chat Completions, and
-refuses a tool call that comes back without its reasoning. Its home is a directory that goes with it,
-unless `CLEW_HOME` says where to keep it; several demos may share that one.
+refuses a tool call that comes back without its reasoning. The demo's home is a temporary directory, unless `CLEW_HOME` names
+one; several demos may share that.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import os
 import re
 import tempfile
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from clew.settings.home import HOME_VARIABLE, Home, home_of
 from clew.settings.private_file import write_private
 from clew.simulator.anthropic.judge import judge
-from clew.simulator.server import Simulation, start
+from clew.simulator.server import start
 from clew.simulator.shell import Settings
 from clew.simulator.stances import stance
 
@@ -59,41 +59,35 @@ _PROBE_SECONDS: Final = 1.0
 @asynccontextmanager
 async def demo(environ: Mapping[str, str]) -> AsyncGenerator[tuple[Path, dict[str, str]]]:
     """The config file, and the environment to read it in: without any vendor's key."""
-    with ExitStack() as stack:
-        home = _home(environ, stack)
-        file = await _file(home, stack)
-        claude = await start(Settings(stance=stance({"prefix_enforcement": "on"})), judge)
-        other = await start(Settings(stance=stance(), kind="compat"), judge)
-        deepseek = await start(Settings(stance=stance(), kind="deepseek-chat"), judge)
-        write_private(file, _CONFIG.format(claude=claude.url, other=other.url, deepseek=deepseek.url).encode())
+    async with AsyncExitStack() as stack:
+        if environ.get(HOME_VARIABLE, "").strip():
+            home = home_of(environ).make()
+        else:
+            temporary = tempfile.TemporaryDirectory(prefix="clew-demo-", ignore_cleanup_errors=True)
+            home = Home(Path(stack.enter_context(temporary))).make()
+        # The home's own config is where `clew use` and the other commands look. But a real one is never replaced, nor that
+        # of a demo that runs: its gateway would follow, and be left without backends when this demo ends.
+        file, ports = home.config, _demo_ports(home.config)
+        if ports is None or any([await _answers(port) for port in ports]):
+            file = home.root / f"demo-{os.getpid()}.toml"
+            stack.callback(file.unlink, missing_ok=True)
+        urls: dict[str, str] = {}
+        for name, settings in {
+            "claude": Settings(stance=stance({"prefix_enforcement": "on"})),
+            "other": Settings(stance=stance(), kind="compat"),
+            "deepseek": Settings(stance=stance(), kind="deepseek-chat"),
+        }.items():
+            simulation = await start(settings, judge)
+            stack.push_async_callback(simulation.close, grace=0)
+            urls[name] = simulation.url
+        write_private(file, _CONFIG.format(**urls).encode())
         own = {name: value for name, value in environ.items() if name.startswith("CLEW_") and name != "CLEW_CONFIG"}
-        try:
-            yield file, {**own, HOME_VARIABLE: str(home.root), "PATH": environ.get("PATH", "")}
-        finally:
-            await _closed(claude, other, deepseek)
+        yield file, {**own, HOME_VARIABLE: str(home.root), "PATH": environ.get("PATH", "")}
 
 
-def _home(environ: Mapping[str, str], stack: ExitStack) -> Home:
-    if environ.get(HOME_VARIABLE, "").strip():
-        return home_of(environ).make()
-    directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="clew-demo-", ignore_cleanup_errors=True))
-    return Home(Path(directory)).make()
-
-
-async def _file(home: Home, stack: ExitStack) -> Path:
-    """The home's own config, so that `clew use` and its kin find the demo's backends; never over somebody's real one, nor
-    over that of a demo that runs: its gateway would follow, and be left without backends when this one ends."""
-    ports = _ports_of(home.config)
-    if ports is not None and not any([await _answers(port) for port in ports]):
-        return home.config
-    file = home.root / f"demo-{os.getpid()}.toml"
-    stack.callback(file.unlink, missing_ok=True)
-    return file
-
-
-def _ports_of(file: Path) -> list[int] | None:
-    """Where the simulators of the demo listen that wrote it, if they still do. None if it is no demo's."""
-    text = file.read_text(errors="replace") if file.exists() else _MARK
+def _demo_ports(config: Path) -> list[int] | None:
+    """The ports of the simulators that a demo wrote into this file; none without a file. None if it is not a demo's."""
+    text = config.read_text(errors="replace") if config.exists() else _MARK
     return [int(port) for port in _PORTS.findall(text)] if text.startswith(_MARK) else None
 
 
@@ -104,8 +98,3 @@ async def _answers(port: int) -> bool:
         return False
     writer.close()
     return True
-
-
-async def _closed(*simulations: Simulation) -> None:
-    for simulation in simulations:
-        await simulation.close(grace=0)

@@ -1,8 +1,8 @@
 """`clew run`: a client with a gateway of its own, for as long as the client runs.
 
 The gateway listens on a free port of this machine, with a key that nobody else ever sees. The client has the terminal: it
-gets the terminal's signals itself, and those that are sent to this process from elsewhere are passed on. What the gateway
-has to say goes to a file meanwhile, and a summary to standard error at the end.
+gets the terminal's signals itself, and those that are sent to this process from elsewhere are passed on. The gateway's log
+goes to a file meanwhile, and a summary to standard error at the end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import shutil
 import signal
 import sys
 from asyncio.subprocess import Process
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
@@ -55,45 +55,33 @@ _LOG_BYTES: Final = 8 * 1024 * 1024
 @click.pass_context
 def run(context: click.Context, backend: str, config: Path | None, command: tuple[str, ...]) -> None:
     """Start COMMAND with a gateway of its own, and end with it."""
-    from clew.gateway.ending import Deadline
+    from clew.gateway.deadline import Deadline
+    from clew.gateway.plan import Plan
     from clew.http.loops import run as run_loop
     from clew.settings.home import home_of
     from clew.settings.load import load
 
-    _check_command(context, command)
+    if shutil.which(command[0]) is None:
+        exists = Path(command[0]).exists() and "/" in command[0]
+        click.echo(f"Error: {command[0]} {'cannot be run' if exists else 'is not a command here'}", err=True)
+        context.exit(NOT_RUNNABLE if exists else NOT_FOUND)
     with report_errors(), Deadline() as deadline:
         loaded = load(config, os.environ)
-        _check_backend(backend, loaded)
+        backends, disabled = loaded.settings.backends, loaded.settings.disabled
+        if backend in disabled:
+            raise BadConfig(f"{disabled[backend].says}. Set it, and run this again.")
+        if backend and backend not in backends:
+            raise click.UsageError(f"There is no backend {backend!r}; there are: {', '.join(backends)}.")
         for warning in loaded.warnings:
             click.echo(f"clew: {warning}", err=True)
-        context.exit(run_loop(_run(_plan(backend, config), loaded, home_of(os.environ), command, deadline)))
-
-
-def _check_command(context: click.Context, command: Sequence[str]) -> None:
-    if shutil.which(command[0]) is None:
-        there = Path(command[0]).exists() and "/" in command[0]
-        click.echo(f"Error: {command[0]} {'cannot be run' if there else 'is not a command here'}", err=True)
-        context.exit(NOT_RUNNABLE if there else NOT_FOUND)
-
-
-def _check_backend(name: str, loaded: Loaded) -> None:
-    backends, disabled = loaded.settings.backends, loaded.settings.disabled
-    if name in disabled:
-        raise BadConfig(f"{disabled[name].says}. Set it, and run this again.")
-    if name and name not in backends:
-        raise click.UsageError(f"There is no backend {name!r}; there are: {', '.join(backends)}.")
-
-
-def _plan(backend: str, config: Path | None) -> Plan:
-    from clew.gateway.plan import Plan
-
-    return Plan(
-        name=f"run-{os.getpid()}",
-        port=0,
-        named_file=str(config.absolute()) if config else "",
-        choice=backend,
-        run_key=f"clew_run_{secrets.token_urlsafe(32)}",
-    )
+        plan = Plan(
+            name=f"run-{os.getpid()}",
+            port=0,
+            named_file=str(config.absolute()) if config else "",
+            choice=backend,
+            run_key=f"clew_run_{secrets.token_urlsafe(32)}",
+        )
+        context.exit(run_loop(_run(plan, loaded, home_of(os.environ), command, deadline)))
 
 
 async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str], deadline: Deadline) -> int:
@@ -103,9 +91,9 @@ async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str], d
     tally = RunSummary()
     gateway = await open_gateway(plan, loaded, home)
     try:
-        with _log(home) as log:
+        with _open_log(home) as log:
             async with gateway.load(log, tally.add):
-                code = await _with_client(gateway, command)
+                code = await _run_client(gateway, command)
                 deadline.begin(_LAST_SECONDS + loaded.settings.gateway.closing_seconds)
                 gateway.plane.draining = True
                 await gateway.server.close(_LAST_SECONDS)
@@ -117,31 +105,35 @@ async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str], d
     return code
 
 
-async def _with_client(gateway: Gateway, command: Sequence[str]) -> int:
-    """The command, from its start to its end. Its exit code, as a shell would say it."""
+async def _run_client(gateway: Gateway, command: Sequence[str]) -> int:
+    """Run the command to its end. Its exit code, as a shell would give it."""
     from clew.gateway.client import variables
 
-    ours = variables(gateway.loaded.settings, gateway.url, gateway.plan.run_key, os.environ)
+    environ = {**os.environ, **variables(gateway.loaded.settings, gateway.url, gateway.plan.run_key, os.environ)}
     client: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
     _pass_signals_on(client)
-    client.set_result(process := await _started(command, {**os.environ, **ours}))
+    try:
+        process = await asyncio.create_subprocess_exec(*command, env=environ)
+    except OSError as error:
+        raise Failed(f"{command[0]} cannot be started: {error.strerror or error}") from error
+    client.set_result(process)
     code = await process.wait()
     return code if code >= 0 else 128 - code
 
 
-async def _started(command: Sequence[str], environ: Mapping[str, str]) -> Process:
-    try:
-        return await asyncio.create_subprocess_exec(*command, env=environ)
-    except OSError as error:
-        raise Failed(f"{command[0]} cannot be started: {error.strerror or error}") from error
-
-
 def _pass_signals_on(client: asyncio.Future[Process]) -> None:
-    """What comes before the client waits for it. What the terminal sends, both hear: then it is the client's to answer."""
+    """Send each signal to the client; one that comes before the client is there waits for it.
+
+    The client gets the signals of a terminal itself, so this process ignores those.
+    """
     loop = asyncio.get_running_loop()
 
+    def send(process: Process, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+
     def pass_on(number: signal.Signals) -> None:
-        client.add_done_callback(lambda started: _send(started.result(), number))
+        client.add_done_callback(lambda started: send(started.result(), number))
 
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         loop.add_signal_handler(number, pass_on, number)
@@ -149,14 +141,9 @@ def _pass_signals_on(client: asyncio.Future[Process]) -> None:
         loop.add_signal_handler(number, (lambda _: None) if sys.stdin.isatty() else pass_on, number)
 
 
-def _send(client: Process, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError):
-        client.send_signal(number)
-
-
 @contextmanager
-def _log(home: Home) -> Generator[IO[str]]:
-    """Where the gateway writes while the client has the terminal; the last one is kept."""
+def _open_log(home: Home) -> Generator[IO[str]]:
+    """The file where the gateway writes while the client has the terminal. The last one is kept."""
     path = home.make().root / "run.log"
     with suppress(FileNotFoundError):
         if path.stat().st_size > _LOG_BYTES:

@@ -1,24 +1,23 @@
 """`clew serve`: the gateway, until Ctrl-C.
 
-Whatever is slow is imported when clients can already connect. One process does it all, unless `--workers` asks for more:
-then this one is their parent, and has the admin.
+Modules that are slow to load are imported when clients can already connect. One process does everything, unless `--workers`
+asks for more: then this process is their parent, and has the admin.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+import os
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.cli.beside import Front, beside
-from clew.cli.busy_ports import taken
 from clew.cli.command import Failed, report_errors
-from clew.cli.stage import Stage, staged
+from clew.cli.serve_admin import DataPlaneAccess, ServeSetup, admin_beside, port_taken
 
 if TYPE_CHECKING:
     import socket
@@ -26,9 +25,10 @@ if TYPE_CHECKING:
     from clew.engine.works import Works
     from clew.gateway.ending import Deadline, Ending
     from clew.gateway.plan import Plan
-    from clew.gateway.process import Gateway
-    from clew.gateway.registration import ProcessRegistration
-    from clew.gateway.workers import WorkerReport, Workers
+    from clew.gateway.presence import Presence
+    from clew.gateway.signals import Ending
+    from clew.gateway.workers import Workers
+    from clew.gateway.works import Works
 
 __all__ = ["serve"]
 
@@ -71,39 +71,92 @@ async def _serve(options: Mapping[str, Any], deadline: Deadline) -> None:
 
     ending = Ending()
     with ending.watched(deadline):
-        async with staged(options) as stage:
-            await (_alone if stage.workers == 1 else _with_workers)(stage, ending, deadline)
-    deadline.finish()
+        async with _set_up(options) as setup:
+            await (_serve_alone if setup.workers == 1 else _serve_with_workers)(setup, ending, deadline)
+    deadline.has_kept()
 
 
-async def _alone(stage: Stage, ending: Ending, deadline: Deadline) -> None:
-    from clew.gateway.process import open_gateway
+@asynccontextmanager
+async def _set_up(options: Mapping[str, Any]) -> AsyncGenerator[ServeSetup]:
+    """The setup for these options. For the demo, the simulated backends run as long as it is used."""
+    if not options["demo"]:
+        yield _look_up(options, options["config"], os.environ)
+        return
+    from clew.cli.demo import demo
 
-    with _listening_at(stage):
-        gateway = await open_gateway(stage.plan, stage.loaded, stage.home, environ=stage.environ)
-    gateway.limit(deadline)
+    async with demo(os.environ) as (file, environ):
+        yield _look_up(options, file, environ)
+
+
+def _look_up(options: Mapping[str, Any], file: Path | None, environ: Mapping[str, str]) -> ServeSetup:
+    from clew.gateway.plan import Plan
+    from clew.settings.home import home_of
+    from clew.settings.load import load
+
+    loaded = load(file, environ)
+    wanted = loaded.settings.gateway
+    given = {name: options[name] for name in ("host", "port", "admin_port") if options[name] is not None}
+    plan = Plan(
+        name=str(os.getpid()),
+        host=given.get("host", wanted.host),
+        port=given.get("port", wanted.port),
+        admin_port=given.get("admin_port", wanted.admin_port),
+        port_is_asked_for="port" in given or "gateway.port" in loaded.origins,
+        named_file=str(file.absolute()) if file else "",
+    )
+    return ServeSetup(
+        plan=plan,
+        loaded=loaded,
+        home=home_of(environ),
+        environ=environ,
+        workers=options["workers"] or wanted.workers,
+        admin=not options["no_admin"],
+        admin_is_asked_for="admin_port" in given or "gateway.admin_port" in loaded.origins,
+        as_json=options["as_json"],
+    )
+
+
+@contextmanager
+def _port_errors(setup: ServeSetup) -> Generator[None]:
+    """End the command with a sentence if the gateway cannot listen."""
     try:
-        async with (
-            gateway.load() as works,
-            beside(stage, works, _front(gateway), ending),
-        ):
+        yield
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise port_taken(setup.plan.port, setup.home, "--port") from error
+        raise Failed(f"cannot listen on {setup.plan.host}: {error.strerror or error}") from error
+
+
+# In one process
+
+
+async def _serve_alone(setup: ServeSetup, ending: Ending, deadline: Deadline) -> None:
+    from clew.gateway.process import opened
+    from clew.gateway.report import Report
+
+    with _port_errors(setup):
+        gateway = await opened(setup.plan, setup.loaded, setup.home, environ=setup.environ)
+    gateway.limit(deadline)
+    access = DataPlaneAccess(
+        url=gateway.url,
+        key=gateway.key,
+        keys=gateway.keys,
+        presence=gateway.presence,
+        planes=lambda: (Report(running=gateway.plane.running),),
+    )
+    try:
+        async with gateway.load() as works, admin_beside(setup, works, access, ending):
             await ending.asked.wait()
             await gateway.drain(ending)
     finally:
         await gateway.close()
 
 
-def _front(gateway: Gateway) -> Front:
-    from clew.gateway.workers import WorkerReport
-
-    def planes() -> Sequence[WorkerReport]:
-        return (WorkerReport(running=gateway.plane.running),)
-
-    return Front(url=gateway.url, key=gateway.key, keys=gateway.keys, presence=gateway.registration, planes=planes)
+# With workers
 
 
-async def _with_workers(stage: Stage, ending: Ending, deadline: Deadline) -> None:
-    """The parent has the port, but takes no connection: the workers do."""
+async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadline) -> None:
+    """The parent has the port, but accepts no connection: the workers do."""
     import msgspec
 
     from clew.gateway.plan import check_exposure, url_of
@@ -111,44 +164,50 @@ async def _with_workers(stage: Stage, ending: Ending, deadline: Deadline) -> Non
     from clew.gateway.workers import Workers
     from clew.settings.gateway_key import KeyTable, load_key
 
-    check_exposure(stage.plan, stage.home.make(), stage.environ)  # here, or every worker fails of it, one after the other
-    presence = ProcessRegistration(stage.home, stage.plan, stage.loaded)
-    with closing(presence), _claimed(stage, presence) as place:
-        plan = msgspec.structs.replace(
-            stage.plan, port=place.getsockname()[1], port_is_asked_for=True, workers=stage.workers
-        )
-        key = load_key(stage.home, stage.environ)
-        drain, grace = stage.loaded.settings.gateway.drain_seconds, stage.loaded.settings.gateway.closing_seconds
-        workers = Workers(plan, stage.workers, stage.environ, drain, lambda: stage.loaded.taken, grace)
+    check_exposure(setup.plan, setup.home.make(), setup.environ)  # else every worker would fail, one after the other
+    presence = Presence(setup.home, setup.plan, setup.loaded)
+    with closing(presence), _claim_port(setup, presence) as listener:
+        port = listener.getsockname()[1]
+        plan = msgspec.structs.replace(setup.plan, port=port, port_is_asked_for=True, workers=setup.workers)
+        key = load_key(setup.home, setup.environ)
+        drain, grace = setup.loaded.settings.gateway.drain_seconds, setup.loaded.settings.gateway.closing_seconds
+        workers = Workers(plan, setup.workers, setup.environ, drain, lambda: setup.loaded.taken, grace)
         deadline.drain_seconds, deadline.closing_seconds = (lambda: drain), (lambda: grace)
         deadline.before_the_end = workers.kill
-        url, keys = url_of(plan.host, plan.port), KeyTable(key, stage.home.keys)
-        front = Front(url=url, key=key, keys=keys, presence=presence, planes=workers.reports)
-        async with _kept(workers, ending) as running, _built(plan, stage, front) as works:
+        access = DataPlaneAccess(
+            url=url_of(plan.host, plan.port),
+            key=key,
+            keys=KeyTable(key, setup.home.keys),
+            presence=presence,
+            planes=workers.reports,
+        )
+        async with _run_workers(workers, ending) as running, _parent_works(plan, setup, access) as works:
             workers.taken = lambda: works.current.loaded.taken
-            if await _somebody_listens(workers, running):
-                async with beside(stage, works, front, ending):
+            # All workers may be told to end before one of them listens.
+            listening = asyncio.ensure_future(workers.listening.wait())
+            await asyncio.wait({listening, running}, return_when=asyncio.FIRST_COMPLETED)
+            listening.cancel()
+            if not running.done():
+                async with admin_beside(setup, works, access, ending):
                     await running
             await running
 
 
-def _claimed(stage: Stage, presence: ProcessRegistration) -> socket.socket:
+def _claim_port(setup: ServeSetup, presence: Presence) -> socket.socket:
     """The port that the workers will share. The gateway is in the registry before anybody can connect."""
     from clew.gateway.plan import claim_port, url_of
 
-    with _listening_at(stage):
+    with _port_errors(setup):
         try:
-            return claim_port(
-                stage.plan, reuse_port=True, bound_to=lambda port: presence.enter(url_of(stage.plan.host, port))
-            )
+            return claim(setup.plan, reuse_port=True, bound_to=lambda port: presence.enter(url_of(setup.plan.host, port)))
         except OSError:
-            presence.close()  # whoever looks for the owner of the port does not find this process
+            presence.close()  # so that the search for the owner of the port does not find this process
             raise
 
 
 @asynccontextmanager
-async def _kept(workers: Workers, ending: Ending) -> AsyncGenerator[asyncio.Future[None]]:
-    """What keeps the workers; none of them is left behind it."""
+async def _run_workers(workers: Workers, ending: Ending) -> AsyncGenerator[asyncio.Future[None]]:
+    """The task that keeps the workers running. No worker is left when it ends."""
     running = asyncio.ensure_future(workers.run(ending))
     try:
         yield running
@@ -158,35 +217,16 @@ async def _kept(workers: Workers, ending: Ending) -> AsyncGenerator[asyncio.Futu
 
 
 @asynccontextmanager
-async def _built(plan: Plan, stage: Stage, front: Front) -> AsyncGenerator[Works]:
-    """The parent's own works, for the admin."""
-    from clew.gateway.process import build_works
+async def _parent_works(plan: Plan, setup: ServeSetup, access: DataPlaneAccess) -> AsyncGenerator[Works]:
+    """The store and the engine of the parent, for the admin."""
+    from clew.gateway.works import build_works
 
-    works = await build_works(plan, stage.loaded, stage.home, environ=stage.environ, hidden=(front.key,))
+    works = await build_works(plan, setup.loaded, setup.home, environ=setup.environ, hidden=(access.key,))
     try:
-        with front.presence.reporting(works.current, front.keys):
-            await asyncio.to_thread(front.presence.catch_up, works.current)
-            works.keep_up(front.presence.wakeup)
+        with access.presence.reporting(works.current, access.keys):
+            await asyncio.to_thread(access.presence.catch_up, works.current)
+            works.keep_up(access.presence.wakeup)
             yield works
     finally:
-        front.presence.close()
+        access.presence.close()
         await works.close()
-
-
-async def _somebody_listens(workers: Workers, running: asyncio.Future[None]) -> bool:
-    """Waits for it; not beyond the end of all workers, who may be told to end before one of them listens."""
-    listening = asyncio.ensure_future(workers.listening.wait())
-    await asyncio.wait({listening, running}, return_when=asyncio.FIRST_COMPLETED)
-    listening.cancel()
-    return not running.done()
-
-
-@contextmanager
-def _listening_at(stage: Stage) -> Generator[None]:
-    plan = stage.plan
-    try:
-        yield
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise taken(plan.port, stage.home, "--port") from error
-        raise Failed(f"cannot listen on {plan.host}: {error.strerror or error}") from error

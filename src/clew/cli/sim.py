@@ -6,19 +6,17 @@ import asyncio
 import errno
 import os
 import signal
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.cli.command import report_errors
-from clew.cli.output import visible_json
+from clew.cli.command import BadConfig, report_errors
+from clew.cli.output import print_json
 from clew.errors import SettingsInvalid
 
 if TYPE_CHECKING:
-    from clew.model.facts import ModelFacts
     from clew.simulator.server import Simulation
     from clew.simulator.shell import Settings
 
@@ -87,57 +85,50 @@ def sim(**options: Any) -> None:
     It is the Anthropic API, or with --kind another vendor that speaks its dialect or Chat Completions.
     """
     from clew.http.loops import run
+    from clew.simulator.kinds import kinds
 
-    if options["listed"]:
-        click.echo(_list(as_json=options["as_json"]))
-        return
-    try:
-        run(_serve(_settings(options), options["port"], as_json=options["as_json"]))
-    except OSError as error:
-        raise click.ClickException(_why(error, options["port"])) from error
+    if options["listed"] and options["as_json"]:
+        print_json(kinds())
+    elif options["listed"]:
+        click.echo("\n".join(f"{name:<14} {about}" for name, about in kinds().items()))
+    else:
+        port = options["port"]
+        try:
+            run(_serve(_settings(options), port, as_json=options["as_json"]))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                why = f"port {port} is in use; choose another with --port, or a free one with --port 0"
+            else:
+                why = f"cannot start: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}"
+            raise click.ClickException(why) from error
 
 
 def _settings(options: dict[str, Any]) -> Settings:
+    from clew.settings.load import load
     from clew.simulator.kinds import check_kind
     from clew.simulator.shell import Settings
-    from clew.simulator.stage import load
+    from clew.simulator.stage import load as load_scenario
     from clew.simulator.stances import read_file, stance
 
-    _look_up(check_kind, options, "kind")
-    _look_up(load, options, "scenario")
+    for name, check in (("kind", check_kind), ("scenario", load_scenario)):
+        try:
+            check(options[name])
+        except SettingsInvalid as error:
+            raise click.BadParameter(str(error), param_hint=f"--{name}") from error
     file = options["stance"]
     try:
-        chosen = read_file(file) if file else {}
+        switches = read_file(file) if file else {}
         if options["predecessor"]:
-            chosen["predecessor"] = options["predecessor"]
+            switches["predecessor"] = options["predecessor"]
         if options["without_grade"]:
-            chosen["without_grades"] = list(options["without_grade"])
-        taken = replace(stance(chosen, file=str(file or "")), models=_rows(options["config"]))
+            switches["without_grades"] = list(options["without_grade"])
+        chosen = stance(switches, file=str(file or ""))
     except SettingsInvalid as error:
-        raise _BadConfig(f"{file}: {error}" if file and str(file) not in str(error) else str(error)) from error
-    return Settings(
-        kind=options["kind"],
-        scenario=options["scenario"],
-        seed=options["seed"],
-        realm=options["realm"],
-        stance=taken,
-        journal=options["journal"],
-    )
-
-
-def _rows(config: Path | None) -> Mapping[str, ModelFacts]:
-    """What is known of models, with what the config says on top."""
-    from clew.settings.load import load
-
+        raise BadConfig(f"{file}: {error}" if file and str(file) not in str(error) else str(error)) from error
     with report_errors():
-        return load(config, os.environ, keys=False).settings.models
-
-
-def _look_up(find: Callable[[str], object], options: dict[str, Any], name: str) -> None:
-    try:
-        find(options[name])
-    except SettingsInvalid as error:
-        raise click.BadParameter(str(error), param_hint=f"--{name}") from error
+        models = load(options["config"], os.environ, keys=False).settings.models
+    given = {name: options[name] for name in ("kind", "scenario", "seed", "realm", "journal")}
+    return Settings(stance=replace(chosen, models=models), **given)
 
 
 async def _serve(settings: Settings, port: int, *, as_json: bool) -> None:
@@ -148,72 +139,38 @@ async def _serve(settings: Settings, port: int, *, as_json: bool) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     simulation = await start(settings, judge, port=port)
-    click.echo(_json(simulation) if as_json else _welcome(simulation))
+    if as_json:
+        about = {"pid": os.getpid(), "kind": settings.kind, "seed": settings.seed}
+        realm = {"realm": settings.realm} if settings.realm else {}
+        print_json({"url": simulation.server.url, "port": simulation.server.port, **about, **realm})
+    else:
+        click.echo(_welcome(simulation))
     await stopped.wait()
     await simulation.close(grace=0.5)
 
 
-def _json(simulation: Simulation) -> str:
-    import msgspec
-
-    server, settings = simulation.server, simulation.shell.settings
-    told = {"url": server.url, "port": server.port, "pid": os.getpid(), "kind": settings.kind, "seed": settings.seed}
-    told |= {"realm": settings.realm} if settings.realm else {}
-    return visible_json(msgspec.json.encode(told)).decode()
-
-
-def _list(*, as_json: bool) -> str:
-    import msgspec
-
-    from clew.simulator.kinds import kinds
-
-    if as_json:
-        return visible_json(msgspec.json.encode(kinds())).decode()
-    return "\n".join(f"{name:<14} {about}" for name, about in kinds().items())
-
-
 def _welcome(simulation: Simulation) -> str:
+    from clew.simulator.chat.vendors import chat_vendors
     from clew.simulator.kinds import speaks_chat
 
-    chat = speaks_chat(simulation.shell.settings.kind)
-    head = f"clew simulator ({simulation.shell.settings.kind}, scenario {simulation.shell.settings.scenario})"
-    body = _try_chat(simulation) if chat else _try_messages(simulation)
-    return f"""{head} at {simulation.url}
-
-{body}
-
-What came and what was found: {simulation.url}/_sim/journal. Ctrl-C ends it."""
-
-
-def _try_chat(simulation: Simulation) -> str:
-    from clew.simulator.openai_chat.vendors import chat_vendors
-
-    url, model = simulation.url, chat_vendors()[simulation.shell.settings.kind].listed[0]
-    body = f'{{"model":"{model}","messages":[{{"role":"user","content":"Hello"}}]}}'
-    headers = "-H 'authorization: Bearer sim-me-1' -H 'content-type: application/json'"
-    return f"""Ask it something:
-  curl -s {url}/v1/chat/completions {headers} -d '{body}'
-Point an SDK at it:
-  export OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=sim-me-1"""
-
-
-def _try_messages(simulation: Simulation) -> str:
     url, settings = simulation.url, simulation.shell.settings
-    model = "claude-sonnet-4-5" if settings.kind == "anthropic" else "any-model"
-    body = f'{{"model":"{model}","max_tokens":300,"messages":[{{"role":"user","content":"Hello"}}]}}'
-    headers = "-H 'x-api-key: sim-me-1' -H 'anthropic-version: 2023-06-01' -H 'content-type: application/json'"
-    return f"""Ask it something:
-  curl -s {url}/v1/messages {headers} -d '{body}'
-Point an SDK or Claude Code at it:
-  export ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=sim-me-1"""
+    message = '"messages":[{"role":"user","content":"Hello"}]}'
+    if speaks_chat(settings.kind):
+        body = f'{{"model":"{chat_vendors()[settings.kind].listed[0]}",{message}'
+        headers = "-H 'authorization: Bearer sim-me-1' -H 'content-type: application/json'"
+        path, client = "/v1/chat/completions", "an SDK"
+        variables = f"OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=sim-me-1"
+    else:
+        model = "claude-sonnet-4-5" if settings.kind == "anthropic" else "any-model"
+        body = f'{{"model":"{model}","max_tokens":300,{message}'
+        headers = "-H 'x-api-key: sim-me-1' -H 'anthropic-version: 2023-06-01' -H 'content-type: application/json'"
+        path, client = "/v1/messages", "an SDK or Claude Code"
+        variables = f"ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=sim-me-1"
+    return f"""clew simulator ({settings.kind}, scenario {settings.scenario}) at {url}
 
+Ask it something:
+  curl -s {url}{path} {headers} -d '{body}'
+Point {client} at it:
+  export {variables}
 
-class _BadConfig(click.ClickException):
-    exit_code = 5
-
-
-def _why(error: OSError, port: int) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"port {port} is in use; choose another with --port, or a free one with --port 0"
-    where = f"{error.filename}: " if error.filename else ""
-    return f"cannot start: {where}{error.strerror or error}"
+What came and what was found: {url}/_sim/journal. Ctrl-C ends it."""
