@@ -13,7 +13,7 @@ from clew.chat.formats.claude_code import read_transcript
 from clew.chat.formats.format import ImportContext, NumberedLine
 from clew.chat.markdown import render_finished, render_markdown
 from clew.cli.transcripts import excerpts
-from clew.cli.transcripts import read as read_lines
+from clew.cli.transcripts import read_transcript as read_lines
 from clew.dialects.failures.reading import failure_of
 from clew.errors import SettingsInvalid
 from clew.http.client.message import ResponseBroken, ResponseLimits
@@ -149,7 +149,7 @@ def _imported(lines: Sequence[bytes]) -> None:
 
 def _checked(lines: Sequence[bytes]) -> None:
     transcript = read_lines(b"\n".join(lines))
-    for talk in transcript.talks.values():
+    for talk in transcript.threads.values():
         list(excerpts(talk, "claude-opus-5-5"))
 
 

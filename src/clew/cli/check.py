@@ -1,7 +1,7 @@
 """`clew check`: the offline doctor for a request or a Claude Code transcript.
 
-This file has the command and its input and output; what is looked for is in `examine`, what a transcript is in
-`transcripts`, how findings are said in `findings` and `pages`.
+This file has the command, its input and its output. `examine` looks for what is wrong, `transcripts` reads transcripts, and
+`findings` prints what was found.
 """
 
 from __future__ import annotations
@@ -9,24 +9,32 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import click
-from msgspec import structs
+import msgspec
+from msgspec import Struct, structs
 
-from clew.cli.check_targets import targets_for
+from clew.chat.formats.anthropic import EXPORT
 from clew.cli.command import BadConfig, report_errors
-from clew.cli.examine import Report, examine
-from clew.cli.examine_talk import examine_talk
-from clew.cli.exports import NOTE, gone_on
-from clew.cli.findings import as_json, page
-from clew.cli.output import TextLine, print_page, visible_json, visible_on_terminal
-from clew.cli.transcripts import MAIN, Place, Talk, Transcript, looks_like_transcript, mended, read
-from clew.errors import ClewError, SettingsInvalid, StoreError
+from clew.cli.examine import CheckReport, examine, examine_thread, targets_for
+from clew.cli.findings import findings_json, findings_page
+from clew.cli.output import TextLine, print_page, progress_bar, visible_json, visible_on_terminal
+from clew.cli.transcripts import (
+    MAIN,
+    BlockPlace,
+    Transcript,
+    TranscriptThread,
+    is_transcript,
+    read_transcript,
+    without_blocks,
+)
+from clew.errors import ClewError, RequestInvalid, SettingsInvalid, StoreError
 from clew.model.change import Change
+from clew.model.json import JsonValue
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.settings.home import home_of
@@ -35,16 +43,18 @@ from clew.settings.running import file_in_use
 from clew.settings.secret import known_keyring
 from clew.settings.values import Settings
 from clew.store.kinds import BODIES, location_of
-from clew.thinking.seal import Sealer
 from clew.wire.requests import encode, parse
+from clew.wire.splice import locate
 
 __all__ = ["check"]
 
 CLEAN, VIOLATIONS, INTERRUPTED = 0, 1, 130
+MOST_BYTES: Final = 1024 * 1024 * 1024
+LONG_BYTES: Final = 16 * 1024 * 1024
+"""A transcript of so many bytes has a progress bar on a terminal."""
+NOTE: Final = "an export that ends with an answer: checked with a question after it"
 
-MOST_BYTES = 1024 * 1024 * 1024
-LONG_BYTES = 16 * 1024 * 1024
-"""From here on a person on a terminal sees a progress bar."""
+_PLACE: Final = re.compile(r"line \d+ content\.\d+")
 
 
 @click.command(short_help="Say what a vendor would refuse in a request or a transcript, and mend it.")
@@ -83,173 +93,175 @@ def check(ctx: click.Context, file: str, names: tuple[str, ...], config: Path | 
     if fix and (json_ or len(names) > 1):
         raise click.UsageError("--fix prints the document for one target: give --for at most once, and leave --json out.")
     try:
-        aim = Aim(names, _settings(config))
-        with _known(aim.settings) as facts:
-            status = _checked(file, aim, facts, fix=fix, json_=json_)
+        with report_errors():  # no backend is called, so no key is looked up
+            settings = load(config or file_in_use(home_of(os.environ), os.environ), os.environ, keys=False).settings
+        with _known_facts(settings) as facts:
+            status = _check(file, _Check(names, settings, facts), fix=fix, json_=json_)
     except KeyboardInterrupt:
         status = INTERRUPTED
     ctx.exit(status)
 
 
-class Aim(NamedTuple):
-    """For whom a document is judged: the names of `--for`, and the settings that they are looked up in."""
+class _Check(NamedTuple):
+    """The names of `--for`, the settings that they are looked up in, and what is known of thinking."""
 
     names: Sequence[str]
     settings: Settings
+    facts: Facts
 
-    @property
-    def is_through_clew(self) -> bool:
-        """Whether every target is one that clew calls. Without a name nobody said that clew is left out."""
-        return all(name in self.settings.backends for name in self.names)
+    def examine(self, raw: bytes) -> CheckReport:
+        return examine(raw, self.names, self.facts, settings=self.settings)
 
-    def examine(self, raw: bytes, facts: Facts) -> Report:
-        return examine(raw, self.names, facts, settings=self.settings)
-
-    def examine_talk(self, talk: Talk, facts: Facts) -> tuple[Report, dict[str, Place]]:
-        return examine_talk(talk, self.names, facts, self.settings)
+    def examine_thread(self, thread: TranscriptThread) -> tuple[CheckReport, dict[str, BlockPlace]]:
+        return examine_thread(thread, self.names, self.facts, self.settings)
 
 
-def _settings(config: Path | None) -> Settings:
-    """Nobody is called, so no key is looked up."""
-    with report_errors():
-        return load(config or file_in_use(home_of(os.environ), os.environ), os.environ, keys=False).settings
+@contextmanager
+def _known_facts(settings: Settings) -> Generator[Facts]:
+    """What this clew knows of thinking: its seals, and what its store recorded. Without a store, the seals alone."""
+    home = home_of(os.environ)
+    try:
+        ring = known_keyring(home.secret, os.environ)
+    except SettingsInvalid as error:
+        raise (BadConfig(str(error)) if error.file else click.UsageError(str(error))) from None
+    facts, location = Facts(sealer=ring.sealer() if ring else None), location_of(settings.store.url, home.root)
+    with ExitStack() as stack:
+        if location is not None and location.exists():
+            try:
+                store = stack.enter_context(location.open(content=True, bodies=BODIES))
+            except StoreError as error:
+                _note(f"the recordings cannot be read, so they do not count: {error}", "bad")
+            else:
+                facts = structs.replace(facts, recordings=store.recordings(facts.context.principal))
+        yield facts
 
 
-def _checked(file: str, aim: Aim, facts: Facts, *, fix: bool, json_: bool) -> int:
-    raw = _bytes_of(file)
-    if not looks_like_transcript(raw):
-        return _fix_request(file, raw, aim, facts) if fix else _check_request(file, raw, aim, facts, json_=json_)
-    with _progress(len(raw)) as progress:
-        transcript = read(raw, progress)
-    if fix:
-        return _fix_transcript(transcript, aim, facts)
-    return _say(file, aim, [aim.examine_talk(talk, facts)[0] for talk in _talks(transcript)], transcript, json_)
+def _note(text: str, tone: str) -> None:
+    print_page([TextLine(text, tone)], sys.stderr)
 
 
-def _check_request(file: str, raw: bytes, aim: Aim, facts: Facts, *, json_: bool) -> int:
-    asked = gone_on(raw)
-    if asked is not None:
-        print_page([TextLine(NOTE, "quiet")], sys.stderr)
-    return _say(file, aim, [aim.examine(asked or raw, facts)], None, json_)
-
-
-def _bytes_of(file: str) -> bytes:
-    """The whole input, within reason: a device that never ends must not fill the memory."""
+def _check(file: str, aim: _Check, *, fix: bool, json_: bool) -> int:
+    """Check or repair the file. The exit code."""
     try:
         with click.open_file(file, "rb") as stream:
-            raw: bytes = stream.read(MOST_BYTES + 1)
+            raw: bytes = stream.read(MOST_BYTES + 1)  # a device that never ends must not fill the memory
     except OSError as error:
         raise click.UsageError(f"{file}: {error.strerror or error}") from None
     if len(raw) > MOST_BYTES:
         raise click.UsageError(f"{file} has more than {MOST_BYTES // 1024**2} MB: split it.")
-    return raw
-
-
-@contextmanager
-def _known(settings: Settings) -> Generator[Facts]:
-    """What this clew knows of thinking: its seals, and what its store recorded. Without a store, the seals alone."""
-    facts, location = Facts(sealer=_sealer()), location_of(settings.store.url, home_of(os.environ).root)
-    if location is None or not location.exists():
-        yield facts
-        return
-    with ExitStack() as stack:
-        try:
-            store = stack.enter_context(location.open(content=True, bodies=BODIES))
-        except StoreError as error:
-            print_page([TextLine(f"the recordings cannot be read, so they do not count: {error}", "bad")], sys.stderr)
-        else:
-            facts = structs.replace(facts, recordings=store.recordings(facts.context.principal))
-        yield facts
-
-
-def _sealer() -> Sealer | None:
-    """Opens seals that this clew made."""
-    try:
-        ring = known_keyring(home_of(os.environ).secret, os.environ)
-    except SettingsInvalid as error:
-        raise (BadConfig(str(error)) if error.file else click.UsageError(str(error))) from None
-    return ring.sealer() if ring else None
-
-
-def _talks(transcript: Transcript) -> list[Talk]:
-    """The main conversation first."""
-    return sorted(transcript.talks.values(), key=lambda talk: talk.name != MAIN) or [Talk(MAIN)]
-
-
-def _say(file: str, aim: Aim, reports: Sequence[Report], transcript: Transcript | None, json_: bool) -> int:
+    transcript: Transcript | None = None
+    if is_transcript(raw):
+        with progress_bar("reading", len(raw), LONG_BYTES) as progress:
+            transcript = read_transcript(raw, progress)
+        if fix:
+            return _fix_transcript(transcript, aim)
+        reports = [aim.examine_thread(thread)[0] for thread in _threads(transcript)]
+    elif fix:
+        return _fix_request(file, raw, aim)
+    else:
+        if (asked := _continued_export(raw)) is not None:
+            _note(NOTE, "quiet")
+        reports = [aim.examine(asked or raw)]
     shown = "standard input" if file == "-" else Path(file).name
     if json_:
-        click.echo(visible_json(as_json(shown, reports, transcript)))
+        click.echo(visible_json(findings_json(shown, reports, transcript)))
     else:
-        print_page(page(shown, reports, transcript))
-    works = all(report.clean or (aim.is_through_clew and report.works_through_clew) for report in reports)
+        print_page(findings_page(shown, reports, transcript))
+    # Without --for, and for backends of the config, it is enough that the request works through clew.
+    through_clew = all(name in aim.settings.backends for name in aim.names)
+    works = all(report.clean or (through_clew and report.works_through_clew) for report in reports)
     return CLEAN if works else VIOLATIONS
 
 
-def _fix_request(file: str, raw: bytes, aim: Aim, facts: Facts) -> int:
-    """The request as the target would get it. What remains wrong after that is said, on stderr."""
+def _threads(transcript: Transcript) -> list[TranscriptThread]:
+    """The main thread first."""
+    return sorted(transcript.threads.values(), key=lambda thread: thread.name != MAIN) or [TranscriptThread(MAIN)]
+
+
+# Repairing
+
+
+def _fix_request(file: str, raw: bytes, aim: _Check) -> int:
+    """Print the request as the target would get it. What remains wrong after that goes to stderr."""
     try:
         request = parse(raw)
         [target] = targets_for(aim.names, request.body.model, aim.settings).values()
-        projection = project(request, target, facts)
+        projection = project(request, target, aim.facts)
         fixed = encode(projection.request)
     except ClewError as error:
-        print_page([TextLine(f"cannot be mended: {error}", "bad")], sys.stderr)
+        _note(f"cannot be mended: {error}", "bad")
         return VIOLATIONS
-    sys.stdout.buffer.write(visible_on_terminal(fixed))
-    sys.stdout.flush()
-    _say_changes(projection.changes)
-    report = aim.examine(fixed, facts)
+    _print_fixed(fixed, projection.changes)
+    report = aim.examine(fixed)
     if not report.clean:
-        print_page(page(f"{Path(file).name} as mended", [report], None), sys.stderr)
+        print_page(findings_page(f"{Path(file).name} as mended", [report], None), sys.stderr)
     return CLEAN if report.clean else VIOLATIONS
 
 
-def _fix_transcript(transcript: Transcript, aim: Aim, facts: Facts) -> int:
-    """The transcript without the blocks that do not go; every other line as it was."""
-    drop: dict[Place, str] = {}
-    for talk in _talks(transcript):
-        drop |= _unfit(*aim.examine_talk(talk, facts))
+def _fix_transcript(transcript: Transcript, aim: _Check) -> int:
+    """Print the transcript without the blocks that do not go to the target, or that it would refuse."""
+    drop: dict[BlockPlace, str] = {}
+    for thread in _threads(transcript):
+        report, places = aim.examine_thread(thread)
+        for violation in (violation for each in report.judged for violation in each.violations):
+            if (at := _PLACE.match(violation.path)) and at[0] in places:
+                drop[places[at[0]]] = violation.words
+        for block in report.blocks:
+            if block.verdicts[0].what != "goes":
+                drop[places[block.path]] = block.verdicts[0].why
     try:
-        lines = list(mended(transcript, drop))
+        lines = list(without_blocks(transcript, drop))
     except ClewError as error:
-        print_page([TextLine(f"cannot be mended: {error}", "bad")], sys.stderr)
+        _note(f"cannot be mended: {error}", "bad")
         return VIOLATIONS
-    sys.stdout.buffer.write(visible_on_terminal(b"\n".join(lines)))
-    sys.stdout.flush()
-    _say_changes(Change("thinking", str(place), "left out", why) for place, why in sorted(drop.items()))
+    changes = [Change("thinking", str(place), "left out", why) for place, why in sorted(drop.items())]
+    _print_fixed(b"\n".join(lines), changes)
     return CLEAN
 
 
-def _unfit(report: Report, places: dict[str, Place]) -> dict[Place, str]:
-    """The blocks that do not go to the target, or that it would refuse, with the reason."""
-    refused = {
-        places[at[0]]: violation.words
-        for each in report.judged
-        for violation in each.violations
-        if (at := _PLACE.match(violation.path)) and at[0] in places
-    }
-    left = {places[seen.path]: seen.verdicts[0].why for seen in report.blocks if seen.verdicts[0].what != "goes"}
-    return refused | left
-
-
-_PLACE = re.compile(r"line \d+ content\.\d+")
-
-
-def _say_changes(changes: Iterable[Change]) -> None:
+def _print_fixed(document: bytes, changes: Iterable[Change]) -> None:
+    """Print the document to standard output, and what was changed to standard error."""
+    sys.stdout.buffer.write(visible_on_terminal(document))
+    sys.stdout.flush()
     lines = [TextLine(f"{change.path} {change.what}: {change.why}") for change in changes]
     print_page(lines or [TextLine("nothing had to be changed", "quiet")], sys.stderr)
 
 
-@contextmanager
-def _progress(total: int) -> Generator[Callable[[int], None] | None]:
-    """A bar on stderr, for long files and for people."""
-    if total < LONG_BYTES or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
+# Exports
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=total)
-        yield lambda count: bar.advance(task, count)
+
+class _Metadata(Struct, frozen=True):
+    user_id: str = ""
+
+
+class _Message(Struct, frozen=True):
+    role: str
+    content: JsonValue = None
+
+
+class _Export(Struct, frozen=True):
+    messages: list[_Message]
+    metadata: _Metadata = _Metadata()
+
+
+def _continued_export(raw: bytes) -> bytes | None:
+    """An export with a question after its last answer, or with results for the calls in it; None for anything else.
+
+    An export ends with an answer, and no new model takes that as a request.
+    """
+    try:
+        document = msgspec.json.decode(raw, type=_Export)
+        _, end = locate(raw, ("messages",))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, RequestInvalid):
+        return None
+    if document.metadata.user_id != EXPORT or not document.messages or document.messages[-1].role != "assistant":
+        return None
+    content = document.messages[-1].content
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    results = [
+        {"type": "tool_result", "tool_use_id": block.get("id"), "content": "."}
+        for block in blocks
+        if block.get("type") == "tool_use"
+    ]
+    asked = msgspec.json.encode({"role": "user", "content": results or "."})
+    return b"%b,%b%b" % (raw[: end - 1], asked, raw[end - 1 :])
