@@ -344,7 +344,7 @@ def test_ctrl_c_before_anything_is_asked_ends_it_as_a_shell_expects(home: Home, 
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("clew.cli.talk.find_installation", interrupted)
+    monkeypatch.setattr("clew.cli.conversation.find_installation", interrupted)
     done = home.clew("ask", "Hi")
     assert (done.exit_code, done.stdout, done.stderr) == (130, "", "\n")
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import clew.cli.chat
-from clew.cli.chat_input import Prompt
+from clew.cli.chat import ChatPrompt
 from clew.settings.home import Home as Place
 from clew.settings.running import Running, register, unregister
 from clew.testing import Simulator
@@ -273,13 +273,13 @@ def test_ctrl_c_that_comes_when_the_answer_is_over_does_not_leave(home: Home, mo
         for each in late:
             raise each
 
-    monkeypatch.setattr(clew.cli.chat, "say_summary", summary)
-    monkeypatch.setattr(clew.cli.chat, "Prompt", _Typed)
+    monkeypatch.setattr(clew.cli.chat, "print_summary", summary)
+    monkeypatch.setattr(clew.cli.chat, "ChatPrompt", _Typed)
     done = home.clew("chat", input="One.\nTwo.\n")
     assert (done.exit_code, done.stdout) == (0, "You said: “One.”\nYou said: “Two.”\n")
 
 
-class _Typed(Prompt):
+class _Typed(ChatPrompt):
     """A pipe that is taken for a person."""
 
     @property

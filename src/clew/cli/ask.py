@@ -10,19 +10,23 @@ from threading import Timer
 from typing import TYPE_CHECKING, Final
 
 import click
+import msgspec
+from msgspec import Struct
 
 from clew.cli import INTERRUPTED
-from clew.cli.answer_json import answer_json
-from clew.cli.answering import NoView, aside, say_summary, shown, unechoed, what_is_kept
+from clew.cli.answers import SilentView, echo_off, kept_text, print_note, print_summary, show_answer
 from clew.cli.command import failure_for, report_errors
+from clew.cli.conversation import ConversationOptions, OpenConversation, conversation_options, open_conversation
 from clew.cli.output import visible_json
-from clew.cli.talk import Talk, Wanted, talk
-from clew.cli.wanting import wanting
 from clew.errors import ClewError, RequestInvalid
+from clew.model.change import Change
+from clew.model.json import JsonObject
 
 if TYPE_CHECKING:
     from clew.chat.blocking import Answer
     from clew.chat.contents import Content
+    from clew.chat.messages import ToolCall
+    from clew.chat.turns import Turn
 
 __all__ = ["ask"]
 
@@ -31,7 +35,7 @@ _PATIENCE_SECONDS: Final = 1.0
 
 @click.command(short_help="Ask one question, in a pipe or on a terminal.")
 @click.argument("question", nargs=-1)
-@wanting
+@conversation_options
 @click.option(
     "--attach",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -43,7 +47,7 @@ _PATIENCE_SECONDS: Final = 1.0
 @click.option(
     "--json", "json_", is_flag=True, help="Print one JSON object: answer, thinking, usage, cost, thread, changes …"
 )
-def ask(wanted: Wanted, question: tuple[str, ...], attach: tuple[Path, ...], thread: str, json_: bool) -> None:
+def ask(options: ConversationOptions, question: tuple[str, ...], attach: tuple[Path, ...], thread: str, json_: bool) -> None:
     """Ask QUESTION. The answer goes to standard output as it comes, all else to standard error.
 
     What is piped in is added to the question; without a QUESTION, or where it is `-`, it is the question. On a terminal the
@@ -65,74 +69,64 @@ def ask(wanted: Wanted, question: tuple[str, ...], attach: tuple[Path, ...], thr
     Exit status: 0 ok, 1 failed, 2 wrong usage or unknown name, 3 the backend failed, 4 it refused the key, 5 the config
     cannot be used, 130 stopped by Ctrl-C.
     """
-    wanted.thread = thread
+    options.thread = thread
     with report_errors():
-        content = _content(_words(question), attach)
-        with unechoed(), talk(wanted) as open_talk:
-            open_talk.wish()
-            code = _ask(open_talk, content, json_=json_)
+        content = _content(_question_text(question), attach)
+        with echo_off(), open_conversation(options) as opened:
+            opened.apply_options()
+            code = _ask(opened, content, json_=json_)
     click.get_current_context().exit(code)
 
 
-def _ask(open_talk: Talk, content: Content, *, json_: bool) -> int:
-    answer = open_talk.conversation.ask(content)
+def _ask(opened: OpenConversation, content: Content, *, json_: bool) -> int:
+    answer = opened.conversation.ask(content)
     try:
-        seconds = shown(open_talk, answer, NoView() if json_ else None)
+        seconds = show_answer(opened, answer, SilentView() if json_ else None)
     except KeyboardInterrupt:
-        _tell(open_talk, answer, None, json_=json_, trouble="stopped by Ctrl-C")
-        aside(f"stopped; {_next(open_talk, answer)}")
+        _print_result(opened, answer.turn, None, json_=json_, trouble="stopped by Ctrl-C")
+        print_note(f"stopped; {_hint(opened, answer)}")
         return INTERRUPTED
     except ClewError as error:
-        _tell(open_talk, answer, None, json_=json_, trouble=str(error))
-        raise failure_for(error, _next(open_talk, answer), backend=open_talk.conversation.backend) from error
-    _tell(open_talk, answer, seconds, json_=json_)
+        _print_result(opened, answer.turn, None, json_=json_, trouble=str(error))
+        raise failure_for(error, _hint(opened, answer), backend=opened.conversation.backend) from error
+    _print_result(opened, answer.turn, seconds, json_=json_)
     return 0
 
 
-def _tell(open_talk: Talk, answer: Answer, seconds: float | None, *, json_: bool, trouble: str = "") -> None:
-    """What came of it."""
-    turn = answer.turn
-    if json_:
-        click.echo(visible_json(answer_json(open_talk, turn, trouble)))
-    elif turn is not None and (turn.answer is not None or not trouble):
-        say_summary(open_talk, turn, seconds)
-
-
-def _next(open_talk: Talk, answer: Answer) -> str:
-    kept = what_is_kept(answer.turn)
+def _hint(opened: OpenConversation, answer: Answer) -> str:
+    kept = kept_text(answer.turn)
     if answer.turn is None:
         return kept
-    return f"{kept}: `clew chat --thread {open_talk.conversation.thread}` goes on with it, and /retry there asks again"
+    return f"{kept}: `clew chat --thread {opened.conversation.thread}` goes on with it, and /retry there asks again"
 
 
 # The question
 
 
-def _words(question: Sequence[str]) -> str:
-    """What was said, and what was piped in. Ends the command if that is nothing."""
-    given = " ".join(question)
-    piped = _piped() if given == "-" or not sys.stdin.isatty() else ""
+def _question_text(question: Sequence[str]) -> str:
+    """The arguments, and what was piped in. Ends the command if that is nothing.
+
+    Without `-`, standard input is read only if it is no terminal.
+    """
+    given, piped = " ".join(question), ""
+    if given == "-" or not sys.stdin.isatty():
+        try:
+            with _waiting_note():
+                piped = sys.stdin.read().rstrip("\n")
+        except UnicodeDecodeError as error:
+            raise click.UsageError(
+                f"What was piped in is no text: {error.reason}. For pictures and PDFs there is --attach."
+            ) from error
     words = piped if given in ("", "-") else "\n\n".join(filter(None, (given, piped)))
     if not words.strip():
         raise click.UsageError('There is no question. Say it: clew ask "Why?", or pipe it in.')
     return words
 
 
-def _piped() -> str:
-    """A pipe or a file; what a terminal or nothing at all is connected to is not waited for, unless asked for."""
-    try:
-        with _patience():
-            return sys.stdin.read().rstrip("\n")
-    except UnicodeDecodeError as error:
-        raise click.UsageError(
-            f"What was piped in is no text: {error.reason}. For pictures and PDFs there is --attach."
-        ) from error
-
-
 @contextmanager
-def _patience() -> Generator[None]:
-    """A pipe that nobody closes is waited for without an end: whoever sits there is told so."""
-    timer = Timer(_PATIENCE_SECONDS, aside, ("reading standard input to its end; Ctrl-C leaves",))
+def _waiting_note() -> Generator[None]:
+    """Say on a terminal that the command waits for the end of a pipe, which may never come."""
+    timer = Timer(_PATIENCE_SECONDS, print_note, ("reading standard input to its end; Ctrl-C leaves",))
     timer.daemon = True
     if sys.stderr.isatty():
         timer.start()
@@ -151,3 +145,81 @@ def _content(words: str, files: Sequence[Path]) -> Content:
     except RequestInvalid as error:
         raise click.UsageError(f"{error}; or PDF. Text can be piped in: clew ask … < FILE") from error
     return [*blocks, words] if blocks else words
+
+
+# The result
+
+
+class AnswerCost(Struct, frozen=True):
+    """What an answer cost. `estimated`: the list price of what is known of the usage."""
+
+    usd: float
+    estimated: bool
+
+
+class AnswerJson(Struct, frozen=True, kw_only=True):
+    """An answer as `--json` prints it: the text exactly as the model gave it. `error` says why `outcome` is not `whole`."""
+
+    answer: str
+    thinking: str | None
+    """What can be read of it; None if the model did not think, "" if its thinking is hidden."""
+    calls: Sequence[ToolCall]
+    outcome: str
+    error: str | None
+    stop_reason: str | None
+    backend: str
+    model: str
+    usage: JsonObject | None
+    cache_efficiency: float | None
+    cost: AnswerCost | None
+    thread: str
+    turn: str | None
+    changes: Sequence[Change]
+
+
+def _print_result(
+    opened: OpenConversation, turn: Turn | None, seconds: float | None, *, json_: bool, trouble: str = ""
+) -> None:
+    if json_:
+        click.echo(visible_json(msgspec.json.encode(_answer_json(opened, turn, trouble))))
+    elif turn is not None and (turn.answer is not None or not trouble):
+        print_summary(opened, turn, seconds)
+
+
+def _answer_json(opened: OpenConversation, turn: Turn | None, error: str) -> AnswerJson:
+    from clew.chat.thoughts import extract_thinking_blocks
+
+    answer = turn.answer if turn else None
+    summary = opened.summary(turn) if turn else None
+    cost = summary.cost if summary else None
+    thoughts = [thought.get("content", "") for thought in extract_thinking_blocks(answer.raw_content)] if answer else []
+    return AnswerJson(
+        answer=(answer.content if answer else None) or "",
+        thinking="\n\n".join(filter(None, thoughts)) if thoughts else None,
+        calls=answer.tool_calls if answer else (),
+        outcome=turn.outcome if turn else "failed",
+        error=error or None,
+        stop_reason=answer.stop_reason if answer else None,
+        backend=turn.backend if turn else opened.conversation.backend,
+        model=turn.model if turn else "",
+        usage=_usage_json(turn) if turn else None,
+        cache_efficiency=summary.efficiency if summary else None,
+        cost=AnswerCost(float(cost.usd), cost.estimated) if cost else None,
+        thread=opened.conversation.thread,
+        turn=turn.id if turn else None,
+        changes=turn.changes if turn else (),
+    )
+
+
+def _usage_json(turn: Turn) -> JsonObject | None:
+    """The usage under the names of Anthropic's API. The tokens of the thinking are as reported, else an estimate."""
+    from clew.chat.counts import Estimate
+    from clew.chat.display.summary import anthropic_usage, thought_tokens
+
+    if turn.usage is None:
+        return None
+    counts: JsonObject = {**anthropic_usage(turn.usage)}
+    if (thought := thought_tokens(turn.answer, turn.usage)) is not None:
+        counts["thinking_tokens"] = thought.tokens if isinstance(thought, Estimate) else thought
+        counts["thinking_tokens_estimated"] = isinstance(thought, Estimate)
+    return {**counts, "estimated": turn.usage.estimated}

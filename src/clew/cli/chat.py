@@ -1,36 +1,48 @@
-"""`clew chat`: a conversation in the terminal, or in a pipe: then each line is a question."""
+"""`clew chat`: a conversation in the terminal, or in a pipe: then each line is a question.
+
+On a terminal, questions are typed with editing, history and completion. A question may have several lines: a line that ends
+with a backslash goes on, three quotation marks begin and end a text of any length, and a pasted text is one question. The
+history is kept for its owner alone, each entry as one line of JSON.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+import msgspec
 
 from clew.cli import INTERRUPTED
-from clew.cli.answering import aside, say_summary, shown, unechoed, what_is_kept
-from clew.cli.chat_commands import COMMANDS, Leave, completions, obey
-from clew.cli.chat_input import Prompt
+from clew.cli.answers import echo_off, kept_text, print_note, print_summary, show_answer
+from clew.cli.chat_commands import COMMANDS, Leave, completions, run_command
 from clew.cli.command import error_text, report_errors
-from clew.cli.output import printable
-from clew.cli.talk import Talk, Wanted, talk
-from clew.cli.wanting import wanting
+from clew.cli.conversation import ConversationOptions, OpenConversation, conversation_options, open_conversation
+from clew.cli.output import plural, printable
 from clew.errors import ClewError
 
 if TYPE_CHECKING:
     from clew.chat.blocking import Answer
 
-__all__ = ["chat"]
+__all__ = ["ChatPrompt", "chat"]
 
+QUOTES: Final = '"""'
 _HISTORY: Final = "chat_history"
+_MOST_KEPT: Final = 1_000
+_CONTINUES: Final = "… "
 _COMMANDS: Final = "\n".join(["\b", "Commands:", *(f"  {row.usage:28}{row.does}" for row in COMMANDS.values())])
 
 
 @click.command(short_help="Hold a conversation in the terminal.", epilog=_COMMANDS)
-@wanting
+@conversation_options
 @click.option("--thread", metavar="THREAD", default="", help="Go on with this conversation: how its id begins, or `last`.")
 @click.option("--last", is_flag=True, help="Go on with the conversation that was used last.")
-def chat(wanted: Wanted, thread: str, last: bool) -> None:
+def chat(options: ConversationOptions, thread: str, last: bool) -> None:
     """Talk with a model. Everything is kept, and can be gone on with later.
 
     Lines that begin with a slash are commands; Tab completes them. A backslash at the end of a line, or three quotation
@@ -51,47 +63,44 @@ def chat(wanted: Wanted, thread: str, last: bool) -> None:
     """
     if thread and last:
         raise click.UsageError("--last is a thread already: leave --thread out.")
-    wanted.thread = "last" if last else thread
-    wanted.on_overflow = "compact"
-    with report_errors(), talk(wanted) as open_talk:
-        code = _Chat(open_talk).run()
+    options.thread = "last" if last else thread
+    options.on_overflow = "compact"
+    with report_errors(), open_conversation(options) as opened:
+        code = _ChatLoop(opened).run()
     click.get_current_context().exit(code)
 
 
-class _Chat:
-    """The loop: read, obey or ask, and again."""
+class _ChatLoop:
+    """The loop: read a line, run its command or ask its question, and again."""
 
-    def __init__(self, open_talk: Talk) -> None:
-        self._talk = open_talk
-        home = open_talk.at.home.make()
-        self._prompt = Prompt(home.root / _HISTORY, lambda line: completions(open_talk, line))
+    def __init__(self, opened: OpenConversation) -> None:
+        self._opened = opened
+        home = opened.installation.home.make()
+        self._prompt = ChatPrompt(home.root / _HISTORY, lambda line: completions(opened, line))
 
     def run(self) -> int:
-        self._talk.wish()
-        self._greet()
+        self._opened.apply_options()
+        if self._prompt.is_live and not self._opened.options.quiet:
+            self._greet()
         try:
             while True:
-                self._turn(self._read())
+                self._handle(self._read())
         except (EOFError, Leave):
             return 0
         except KeyboardInterrupt:
             return INTERRUPTED
         finally:
-            self._part()
+            conversation = self._opened.conversation
+            if self._prompt.is_live and conversation.turns:
+                print_note(f"kept; come back with `clew chat --thread {conversation.thread}`")
 
     def _greet(self) -> None:
-        conversation = self._talk.conversation
-        if not self._prompt.is_live or self._talk.wanted.quiet:
-            return
-        aside(printable(f"{conversation.backend}, {self._talk.next_model} · /help lists commands, Ctrl-D leaves"))
+        conversation = self._opened.conversation
+        who = f"{conversation.backend}, {self._opened.next_model}"
+        print_note(printable(f"{who} · /help lists commands, Ctrl-D leaves"))
         if turns := conversation.turns:
-            count = f"{len(turns)} {'turn' if len(turns) == 1 else 'turns'}"
-            aside(printable(f"going on with “{conversation.title}”: {count}, /show shows them"))
-
-    def _part(self) -> None:
-        conversation = self._talk.conversation
-        if self._prompt.is_live and conversation.turns:
-            aside(f"kept; come back with `clew chat --thread {conversation.thread}`")
+            count = plural(len(turns), "turn")
+            print_note(printable(f"going on with “{conversation.title}”: {count}, /show shows them"))
 
     def _read(self) -> str:
         """The next line. Ctrl-C throws away what was typed, and twice it leaves."""
@@ -100,39 +109,37 @@ class _Chat:
         except KeyboardInterrupt:
             if not self._prompt.is_live:
                 raise
-            aside("\nCtrl-C again leaves, and so does Ctrl-D")
+            print_note("\nCtrl-C again leaves, and so does Ctrl-D")
         try:
             return self._prompt.read("> ")
         except KeyboardInterrupt:
             click.echo(err=True)
             raise Leave from None
 
-    def _turn(self, line: str) -> None:
+    def _handle(self, line: str) -> None:
         if not line.strip():
             return
         try:
-            self._go_on()
-            if (answer := self._asked(line)) is not None:
-                with unechoed():
+            self._reconnect()
+            if line.startswith("/") and not line.startswith("//"):
+                answer = run_command(self._opened, line, self._edit)
+            else:
+                self._opened.apply_options()
+                answer = self._opened.conversation.ask(line.removeprefix("/") if line.startswith("//") else line)
+            if answer is not None:
+                with echo_off():
                     self._show(answer)
         except ClewError as error:
             if not self._prompt.is_live:
                 raise
-            self._regret(error)
-        except KeyboardInterrupt:  # too late to stop an answer, and nobody said that it leaves
+            self._print_error(error)
+        except KeyboardInterrupt:  # too late to stop an answer, and not meant to leave
             if not self._prompt.is_live:
                 raise
-            aside("")
+            print_note("")
 
-    def _asked(self, line: str) -> Answer | None:
-        """What a line asks for: an answer, or what a command does."""
-        if line.startswith("/") and not line.startswith("//"):
-            return obey(self._talk, line, self._edited)
-        self._talk.wish()
-        return self._talk.conversation.ask(line.removeprefix("/") if line.startswith("//") else line)
-
-    def _edited(self, text: str) -> str:
-        """Ctrl-C and Ctrl-D leave it as it is."""
+    def _edit(self, text: str) -> str:
+        """Let the person edit the text. "" after Ctrl-C and Ctrl-D."""
         try:
             return self._prompt.read("edit> ", text)
         except (KeyboardInterrupt, EOFError):
@@ -141,27 +148,121 @@ class _Chat:
 
     def _show(self, answer: Answer) -> None:
         try:
-            seconds = shown(self._talk, answer)
+            seconds = show_answer(self._opened, answer)
         except KeyboardInterrupt:
-            aside(f"stopped; {what_is_kept(answer.turn)}, and /retry asks again")
+            print_note(f"stopped; {kept_text(answer.turn)}, and /retry asks again")
             if not self._prompt.is_live:
                 raise
         except ClewError as error:
             if not self._prompt.is_live:
                 raise
-            self._regret(error, f"{what_is_kept(answer.turn)}, and /retry asks again")
+            self._print_error(error)
+            print_note(f"{kept_text(answer.turn)}, and /retry asks again")
         else:
-            say_summary(self._talk, answer.turn, seconds)
+            print_summary(self._opened, answer.turn, seconds)
 
-    def _regret(self, error: ClewError, next_: str = "") -> None:
-        """What is wrong, and what can be done now."""
-        click.secho(f"Error: {error_text(error, self._talk.conversation.backend)}", fg="red", err=True)
-        with suppress(ClewError):  # tried again with the next line, which is then told why
-            self._go_on()
-        if next_:
-            aside(next_)
+    def _print_error(self, error: ClewError) -> None:
+        click.secho(f"Error: {error_text(error, self._opened.conversation.backend)}", fg="red", err=True)
+        with suppress(ClewError):  # tried again with the next line, which then reports the error
+            self._reconnect()
 
-    def _go_on(self) -> None:
-        """A gateway that ended is no reason to leave: that is said once."""
-        if happened := self._talk.go_on():
-            aside(happened)
+    def _reconnect(self) -> None:
+        """Go on after the gateway has ended, and say so once."""
+        if happened := self._opened.reconnect():
+            print_note(happened)
+
+
+class ChatPrompt:
+    """Reads one text after another. `complete` gives what the text so far may be completed with: see `chat_commands`."""
+
+    def __init__(self, history: Path, complete: Callable[[str], Sequence[str]]) -> None:
+        self.is_live = sys.stdin.isatty()
+        self._history = history
+        self._complete = complete
+        # Not every Python has readline, and not every terminal can be edited on.
+        can_edit = find_spec("readline") is not None and os.environ.get("TERM", "") not in ("", "dumb")
+        self._edits = self.is_live and sys.stdout.isatty() and can_edit
+        if self._edits:
+            self._set_up_readline()
+
+    def read(self, prompt: str, begin: str = "") -> str:
+        """The next text, which may be empty. `begin` is there already, to be changed. Raises EOFError, KeyboardInterrupt."""
+        lines = [self._read_line(prompt, begin)]
+        if lines[0].lstrip().startswith(QUOTES):
+            lines[0] = lines[0].lstrip().removeprefix(QUOTES)
+            while not lines[-1].rstrip().endswith(QUOTES):
+                lines.append(self._read_line(_CONTINUES))
+            text = "\n".join(lines).rstrip().removesuffix(QUOTES).strip("\n")
+        else:
+            while lines[-1].endswith("\\"):
+                lines[-1] = lines[-1][:-1]
+                lines.append(self._read_line(_CONTINUES))
+            text = "\n".join(lines)
+        if self._edits and text.strip():
+            self._remember(text)
+        return text
+
+    def _read_line(self, prompt: str, begin: str = "") -> str:
+        if self._edits:
+            import readline
+
+            readline.set_startup_hook(lambda: readline.insert_text(begin) if begin else None)
+            try:
+                return input(prompt)
+            finally:
+                readline.set_startup_hook(None)
+        if self.is_live:
+            sys.stderr.write(prompt)
+            sys.stderr.flush()
+        try:
+            line = sys.stdin.readline()
+        except UnicodeDecodeError as error:
+            raise click.UsageError(f"What was piped in is no text: {error.reason}.") from error
+        if not line:
+            raise EOFError
+        return line.removesuffix("\n")
+
+    # On a terminal
+
+    def _set_up_readline(self) -> None:
+        import readline
+
+        def completed(word: str, number: int) -> str | None:
+            found = self._complete(readline.get_line_buffer()[: readline.get_endidx()])
+            return f"{found[number]} " if number < len(found) else None
+
+        readline.set_auto_history(False)
+        readline.set_completer(completed)
+        readline.set_completer_delims(" \t\n")
+        readline.parse_and_bind("set enable-bracketed-paste on")
+        readline.parse_and_bind("tab: complete")
+        readline.clear_history()
+        for line in self._history_lines():
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                if text := msgspec.json.decode(line, type=str):
+                    readline.add_history(text)
+
+    def _history_lines(self) -> list[bytes]:
+        """The last entries; a file that has grown long is made short again."""
+        try:
+            lines = self._history.read_bytes().splitlines()
+        except OSError:
+            return []
+        if len(lines) > 2 * _MOST_KEPT:
+            from clew.settings.private_file import write_private
+
+            write_private(self._history, b"\n".join(lines[-_MOST_KEPT:]) + b"\n")
+        return lines[-_MOST_KEPT:]
+
+    def _remember(self, text: str) -> None:
+        """Add the text to the history, unless it is the last entry already."""
+        import readline
+
+        count = readline.get_current_history_length()
+        if count and readline.get_history_item(count) == text:
+            return
+        readline.add_history(text)
+        with suppress(OSError):  # a full disk is no reason to stop talking
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+            with open(os.open(self._history, flags, 0o600), "ab") as file:
+                file.write(msgspec.json.encode(text) + b"\n")

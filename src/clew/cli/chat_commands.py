@@ -1,32 +1,46 @@
-"""What can be said to `clew chat` beside questions: one row for each command.
+"""The commands of `clew chat`: lines that begin with a slash. One row for each command.
 
-A command gets the chat and the rest of its line. It prints to standard output, or gives an answer to be shown.
+A command gets the conversation and the rest of its line. It prints to standard output, or gives an answer to be shown.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 from msgspec import Struct
 
 from clew.chat.formats import FORMATS
-from clew.cli.chat_pages import branches_page, help_page, turns_page, usage_page
 from clew.cli.command import Failed
+from clew.cli.conversation import EFFORTS, PRINCIPAL, OpenConversation
 from clew.cli.export import export_threads
 from clew.cli.installation import find_thread, store_for_reading
-from clew.cli.output import TextLine, print_page, printable
-from clew.cli.talk import EFFORTS, PRINCIPAL, Talk
+from clew.cli.output import Page, TextLine, TextTable, plural, print_page, printable
+from clew.cli.threads import Shows, message_lines
 from clew.errors import RequestInvalid
+from clew.store.text import CUT_OFF, format_time
 
 if TYPE_CHECKING:
     from clew.chat.blocking import Answer
+    from clew.chat.display import AnswerSummary
+    from clew.chat.turns import Turn
 
-__all__ = ["COMMANDS", "Leave", "completions", "obey"]
+__all__ = ["COMMANDS", "Leave", "completions", "run_command"]
 
-Asked = Callable[[str], str]
+KEYS: Final = (
+    ("\\ at the end of a line", "The next line belongs to it."),
+    ('""" … """', "A text of several lines."),
+    ("//…", "Say a line that begins with a slash."),
+    ("Ctrl-C", "Stop the answer, and keep what was finished; twice at the prompt: leave."),
+    ("Ctrl-D", "Leave."),
+)
+NOTHING: Final = TextLine("Nothing was said yet.", "quiet")
+
+_WIDEST: Final = 60
+
+Edit: TypeAlias = Callable[[str], str]
 """Lets the person edit a text."""
 
 
@@ -35,64 +49,95 @@ class Leave(Exception):
 
 
 class Command(Struct, frozen=True):
-    """How it is said, what it does, who does it, and what may come after it."""
+    """How the command is written, what it does, the function that does it, and the words that may come after it."""
 
     usage: str
     does: str
-    run: Callable[[Talk, str, Asked], Answer | None]
-    words: Callable[[Talk], Sequence[str]] = lambda _: ()
+    run: Callable[[OpenConversation, str, Edit], Answer | None]
+    words: Callable[[OpenConversation], Sequence[str]] = lambda _: ()
+
+
+def run_command(opened: OpenConversation, line: str, edit: Edit) -> Answer | None:
+    """Run the command of this line. Raises Leave, RequestInvalid if it cannot be done, and other ClewErrors."""
+    name, _, rest = line.removeprefix("/").partition(" ")
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, 1)
+        hint = f"is /{near[0]} meant? " if near else ""
+        raise RequestInvalid(
+            f"there is no /{name}; {hint}/help lists what there is, and //… says a line that begins with a slash"
+        )
+    try:
+        return COMMANDS[name].run(opened, rest.strip(), edit)
+    except (Failed, click.UsageError) as error:
+        raise RequestInvalid(error.message) from error
+
+
+def completions(opened: OpenConversation, line: str) -> list[str]:
+    """What the word at the end of this line may become."""
+    if not line.startswith("/"):
+        return []
+    *before, word = line.split(" ")
+    if not before:
+        return [f"/{name}" for name in COMMANDS if f"/{name}".startswith(word)]
+    command = COMMANDS.get(before[0].removeprefix("/"))
+    choices = command.words(opened) if command and len(before) == 1 else ()
+    return [choice for choice in choices if choice.startswith(word)]
+
+
+def _print_note(text: str) -> None:
+    print_page([TextLine(printable(text), "quiet")])
 
 
 # Who answers, and how
 
 
-def _backends(talk: Talk) -> Sequence[str]:
-    return sorted(talk.at.usable.settings.backends)
+def _backends(opened: OpenConversation) -> Sequence[str]:
+    return sorted(opened.installation.usable.settings.backends)
 
 
-def _use(talk: Talk, rest: str, asked: Asked) -> None:
+def _use(opened: OpenConversation, rest: str, edit: Edit) -> None:
     if not rest:
-        now = talk.conversation.backend
-        print_page([TextLine(printable(f"{'*' if name == now else ' '} {name}")) for name in _backends(talk)])
+        now = opened.conversation.backend
+        print_page([TextLine(printable(f"{'*' if name == now else ' '} {name}")) for name in _backends(opened)])
         return
     name, _, model = rest.partition(" ")
-    talk.use(name, model.strip())
-    talk.wanted.model = "" if model else talk.wanted.model
-    talk.wish()
-    _say(f"{name} answers next, with {talk.next_model}")
+    opened.use(name, model.strip())
+    opened.options.model = "" if model else opened.options.model
+    opened.apply_options()
+    _print_note(f"{name} answers next, with {opened.next_model}")
 
 
-def _thinking(talk: Talk, rest: str, asked: Asked) -> None:
-    wanted = talk.wanted
+def _thinking(opened: OpenConversation, rest: str, edit: Edit) -> None:
+    options = opened.options
     if rest in ("on", "off"):
-        wanted.thinking = "on" if rest == "on" else "off"
-        wanted.show_thinking = wanted.show_thinking and rest == "on"
+        options.thinking = "on" if rest == "on" else "off"
+        options.show_thinking = options.show_thinking and rest == "on"
     elif rest in ("show", "fold"):
-        wanted.show_thinking = rest == "show"
-        wanted.thinking = "on" if wanted.show_thinking and wanted.thinking == "off" else wanted.thinking
+        options.show_thinking = rest == "show"
+        options.thinking = "on" if options.show_thinking and options.thinking == "off" else options.thinking
     elif rest:
         raise RequestInvalid(f"/thinking {rest}: it is on, off, show or fold")
-    talk.wish()
+    opened.apply_options()
     how = {"on": "asked for", "off": "switched off, where the model can do without", "": "as the model does by itself"}
-    _say(f"thinking: {how[wanted.thinking]}; its text is {'shown' if wanted.show_thinking else 'folded'}")
+    _print_note(f"thinking: {how[options.thinking]}; its text is {'shown' if options.show_thinking else 'folded'}")
 
 
-def _effort(talk: Talk, rest: str, asked: Asked) -> None:
+def _effort(opened: OpenConversation, rest: str, edit: Edit) -> None:
     if rest and rest not in (*EFFORTS, "default"):
         raise RequestInvalid(f"/effort {rest}: it is {', '.join(EFFORTS)}, or default")
-    talk.wanted.effort = "" if rest == "default" else rest or talk.wanted.effort
-    talk.wish()
-    _say(f"effort: {talk.wanted.effort or 'the default of the model'}")
+    opened.options.effort = "" if rest == "default" else rest or opened.options.effort
+    opened.apply_options()
+    _print_note(f"effort: {opened.options.effort or 'the default of the model'}")
 
 
 # Where in the conversation
 
 
-def _branch(talk: Talk, rest: str, asked: Asked) -> None:
-    conversation = talk.conversation
+def _branch(opened: OpenConversation, rest: str, edit: Edit) -> None:
+    conversation = opened.conversation
     branches = conversation.branches
     if not rest:
-        print_page(branches_page(branches, conversation.turns))
+        print_page(_branches_page(branches, conversation.turns))
         return
     word, _, number = rest.rpartition(" ")
     choices = conversation.turns if word == "turn" else branches
@@ -101,62 +146,116 @@ def _branch(talk: Talk, rest: str, asked: Asked) -> None:
             f"/branch {rest}: there is no such line; /branch lists them, /branch turn N goes to a turn of this one"
         )
     conversation.branch(choices[int(number) - 1])
-    count = len(conversation.turns)
-    _say(f"here now: {count} {'turn' if count == 1 else 'turns'}; what you say next goes on from there")
+    _print_note(f"here now: {plural(len(conversation.turns), 'turn')}; what you say next goes on from there")
 
 
-def _retry(talk: Talk, rest: str, asked: Asked) -> Answer:
-    talk.wish()
-    return talk.conversation.retry()
+def _branches_page(branches: Sequence[Turn], line: Sequence[Turn]) -> Page:
+    """The branches, by what was asked last in each; a star for the present one."""
+    if not branches:
+        return [NOTHING]
+    here = line[-1].id if line else ""
+    rows: list[tuple[str, ...]] = []
+    for number, turn in enumerate(branches, 1):
+        texts = [line.text.strip() for message in turn.asked for line in message_lines(message.get("content"), Shows())]
+        words = " ".join(texts)
+        short = words if len(words) <= _WIDEST else words[: _WIDEST - 1] + "…"
+        by = printable(f"{turn.backend}, {turn.model}" if turn.answer else f"nobody ({turn.outcome})")
+        rows.append(("*" if turn.id == here else "", str(number), format_time(turn.at), short, by))
+    table = TextTable(("", "line", "last said", "", "answered by"), tuple(rows))
+    return [table, TextLine("Go to one with /branch N.", "quiet")]
 
 
-def _edit(talk: Talk, rest: str, asked: Asked) -> Answer | None:
-    turns = talk.conversation.turns
+def _retry(opened: OpenConversation, rest: str, edit: Edit) -> Answer:
+    opened.apply_options()
+    return opened.conversation.retry()
+
+
+def _edit(opened: OpenConversation, rest: str, edit: Edit) -> Answer | None:
+    turns = opened.conversation.turns
     if not turns:
         raise RequestInvalid("nothing was said yet, so there is nothing to edit")
     content = turns[-1].asked[-1].get("content") if turns[-1].asked else ""
-    text = rest or asked(content if isinstance(content, str) else "")
+    text = rest or edit(content if isinstance(content, str) else "")
     if not text.strip():
         return None
-    talk.wish()
-    return talk.conversation.edit(turns[-1], text)
+    opened.apply_options()
+    return opened.conversation.edit(turns[-1], text)
 
 
 # What there is of it
 
 
-def _show(talk: Talk, rest: str, asked: Asked) -> None:
-    print_page(turns_page(talk.conversation.turns, thinking=rest == "thinking"))
+def _show(opened: OpenConversation, rest: str, edit: Edit) -> None:
+    print_page([*_turn_lines(opened.conversation.turns, Shows(thinking=rest == "thinking"))] or [NOTHING])
 
 
-def _title(talk: Talk, rest: str, asked: Asked) -> None:
+def _turn_lines(turns: Sequence[Turn], shows: Shows) -> Iterator[TextLine]:
+    for number, turn in enumerate(turns, 1):
+        yield TextLine(f"turn {number}, {format_time(turn.at)}", "head")
+        for message in turn.asked:
+            yield from message_lines(message.get("content"), shows)
+        if turn.answer is None:
+            yield TextLine(f"no answer ({turn.outcome})", "bad")
+            continue
+        ending = "" if turn.outcome == "whole" else f", {turn.ending or CUT_OFF}"
+        yield TextLine(printable(f"{turn.backend}, {turn.model}{ending}"), "head")
+        yield from message_lines(turn.answer.raw_content, shows)
+
+
+def _title(opened: OpenConversation, rest: str, edit: Edit) -> None:
     if rest:
-        talk.conversation.rename(rest)
-    _say(talk.conversation.title or "it has no title yet: it gets one from what you say first")
+        opened.conversation.rename(rest)
+    _print_note(opened.conversation.title or "it has no title yet: it gets one from what you say first")
 
 
-def _usage(talk: Talk, rest: str, asked: Asked) -> None:
-    print_page(usage_page([talk.summary(turn) for turn in talk.conversation.turns if turn.usage]))
+def _usage(opened: OpenConversation, rest: str, edit: Edit) -> None:
+    from clew.chat.display.summary import total_of
+
+    summaries = [opened.summary(turn) for turn in opened.conversation.turns if turn.usage]
+    if not summaries:
+        print_page([TextLine("Nothing was used yet.", "quiet")])
+        return
+    rows = [(str(number), *_usage_cells(summary)) for number, summary in enumerate(summaries, 1)]
+    total = [("all", *_usage_cells(total_of(summaries)))] if len(rows) > 1 else []
+    print_page([TextTable(("answer", "in", "cached", "out", "thought", "cost", "by"), (*rows, *total))])
 
 
-def _export(talk: Talk, rest: str, asked: Asked) -> None:
+def _usage_cells(summary: AnswerSummary) -> tuple[str, ...]:
+    from clew.chat.counts import Estimate
+
+    usage, thought = summary.usage, summary.thinking
+    assert usage is not None, "only answers with a usage are listed"
+    about = "≈" if usage.estimated else ""
+    tokens = thought.tokens if isinstance(thought, Estimate) else thought
+    return (
+        f"{usage.input + usage.cache_read + usage.cache_written:,}",
+        "" if summary.efficiency is None else f"{summary.efficiency:.0f} %",
+        f"{about}{usage.output:,}",
+        "" if tokens is None else f"{'≈' if isinstance(thought, Estimate) else ''}{tokens:,}",
+        "not known" if summary.cost is None else str(summary.cost),
+        printable(summary.backend),
+    )
+
+
+def _export(opened: OpenConversation, rest: str, edit: Edit) -> None:
     name, _, file = rest.partition(" ")
     if name not in FORMATS or not file.strip():
         raise RequestInvalid(f"/export FORMAT FILE: the formats are {', '.join(FORMATS)}")
-    with store_for_reading(talk.at) as store:
-        if store is None or not talk.conversation.turns:
+    with store_for_reading(opened.installation) as store:
+        if store is None or not opened.conversation.turns:
             raise RequestInvalid("nothing was said yet, so there is nothing to export")
-        thread = find_thread(store, PRINCIPAL, talk.conversation.thread)
-        notes = export_threads(store, iter([thread]), FORMATS[name], file.strip())
-    _say(f"written to {file.strip()}")
+        thread = find_thread(store, PRINCIPAL, opened.conversation.thread)
+        notes = export_threads(store, [thread], FORMATS[name], file.strip())
+    _print_note(f"written to {file.strip()}")
     print_page([TextLine(printable(note), "quiet") for note in notes])
 
 
-def _help(talk: Talk, rest: str, asked: Asked) -> None:
-    print_page(help_page([(each.usage, each.does) for each in COMMANDS.values()]))
+def _help(opened: OpenConversation, rest: str, edit: Edit) -> None:
+    rows = [(each.usage, each.does) for each in COMMANDS.values()]
+    print_page([TextTable(("say", "to"), (*rows, *KEYS))])
 
 
-def _quit(talk: Talk, rest: str, asked: Asked) -> None:
+def _quit(opened: OpenConversation, rest: str, edit: Edit) -> None:
     raise Leave
 
 
@@ -182,34 +281,3 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "quit": Command("/quit", "Leave; Ctrl-D does too.", _quit),
 }
 """Every command, by its name."""
-
-
-def obey(talk: Talk, line: str, asked: Asked) -> Answer | None:
-    """Do what a line that begins with a slash says. Raises Leave, RequestInvalid for what cannot be done, and ClewError."""
-    name, _, rest = line.removeprefix("/").partition(" ")
-    if name not in COMMANDS:
-        near = difflib.get_close_matches(name, COMMANDS, 1)
-        hint = f"is /{near[0]} meant? " if near else ""
-        raise RequestInvalid(
-            f"there is no /{name}; {hint}/help lists what there is, and //… says a line that begins with a slash"
-        )
-    try:
-        return COMMANDS[name].run(talk, rest.strip(), asked)
-    except (Failed, click.UsageError) as error:
-        raise RequestInvalid(error.message) from error
-
-
-def completions(talk: Talk, line: str) -> list[str]:
-    """What the word at the end of this line may become."""
-    if not line.startswith("/"):
-        return []
-    *before, word = line.split(" ")
-    if not before:
-        return [f"/{name}" for name in COMMANDS if f"/{name}".startswith(word)]
-    command = COMMANDS.get(before[0].removeprefix("/"))
-    choices = command.words(talk) if command and len(before) == 1 else ()
-    return [choice for choice in choices if choice.startswith(word)]
-
-
-def _say(text: str) -> None:
-    print_page([TextLine(printable(text), "quiet")])

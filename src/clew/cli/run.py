@@ -55,7 +55,7 @@ _LOG_BYTES: Final = 8 * 1024 * 1024
 @click.pass_context
 def run(context: click.Context, backend: str, config: Path | None, command: tuple[str, ...]) -> None:
     """Start COMMAND with a gateway of its own, and end with it."""
-    from clew.gateway.deadline import Deadline
+    from clew.gateway.ending import Deadline
     from clew.gateway.plan import Plan
     from clew.http.loops import run as run_loop
     from clew.settings.home import home_of

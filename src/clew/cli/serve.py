@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from clew.engine.works import Works
     from clew.gateway.ending import Deadline, Ending
     from clew.gateway.plan import Plan
-    from clew.gateway.presence import Presence
-    from clew.gateway.signals import Ending
+    from clew.gateway.registration import ProcessRegistration
     from clew.gateway.workers import Workers
-    from clew.gateway.works import Works
 
 __all__ = ["serve"]
 
@@ -73,7 +71,7 @@ async def _serve(options: Mapping[str, Any], deadline: Deadline) -> None:
     with ending.watched(deadline):
         async with _set_up(options) as setup:
             await (_serve_alone if setup.workers == 1 else _serve_with_workers)(setup, ending, deadline)
-    deadline.has_kept()
+    deadline.finish()
 
 
 @asynccontextmanager
@@ -131,18 +129,18 @@ def _port_errors(setup: ServeSetup) -> Generator[None]:
 
 
 async def _serve_alone(setup: ServeSetup, ending: Ending, deadline: Deadline) -> None:
-    from clew.gateway.process import opened
-    from clew.gateway.report import Report
+    from clew.gateway.process import open_gateway
+    from clew.gateway.workers import WorkerReport
 
     with _port_errors(setup):
-        gateway = await opened(setup.plan, setup.loaded, setup.home, environ=setup.environ)
+        gateway = await open_gateway(setup.plan, setup.loaded, setup.home, environ=setup.environ)
     gateway.limit(deadline)
     access = DataPlaneAccess(
         url=gateway.url,
         key=gateway.key,
         keys=gateway.keys,
-        presence=gateway.presence,
-        planes=lambda: (Report(running=gateway.plane.running),),
+        registration=gateway.registration,
+        planes=lambda: (WorkerReport(running=gateway.plane.running),),
     )
     try:
         async with gateway.load() as works, admin_beside(setup, works, access, ending):
@@ -165,8 +163,8 @@ async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadl
     from clew.settings.gateway_key import KeyTable, load_key
 
     check_exposure(setup.plan, setup.home.make(), setup.environ)  # else every worker would fail, one after the other
-    presence = Presence(setup.home, setup.plan, setup.loaded)
-    with closing(presence), _claim_port(setup, presence) as listener:
+    registration = ProcessRegistration(setup.home, setup.plan, setup.loaded)
+    with closing(registration), _claim_port(setup, registration) as listener:
         port = listener.getsockname()[1]
         plan = msgspec.structs.replace(setup.plan, port=port, port_is_asked_for=True, workers=setup.workers)
         key = load_key(setup.home, setup.environ)
@@ -178,7 +176,7 @@ async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadl
             url=url_of(plan.host, plan.port),
             key=key,
             keys=KeyTable(key, setup.home.keys),
-            presence=presence,
+            registration=registration,
             planes=workers.reports,
         )
         async with _run_workers(workers, ending) as running, _parent_works(plan, setup, access) as works:
@@ -193,15 +191,17 @@ async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadl
             await running
 
 
-def _claim_port(setup: ServeSetup, presence: Presence) -> socket.socket:
+def _claim_port(setup: ServeSetup, registration: ProcessRegistration) -> socket.socket:
     """The port that the workers will share. The gateway is in the registry before anybody can connect."""
     from clew.gateway.plan import claim_port, url_of
 
     with _port_errors(setup):
         try:
-            return claim(setup.plan, reuse_port=True, bound_to=lambda port: presence.enter(url_of(setup.plan.host, port)))
+            return claim_port(
+                setup.plan, reuse_port=True, bound_to=lambda port: registration.enter(url_of(setup.plan.host, port))
+            )
         except OSError:
-            presence.close()  # so that the search for the owner of the port does not find this process
+            registration.close()  # so that the search for the owner of the port does not find this process
             raise
 
 
@@ -219,14 +219,14 @@ async def _run_workers(workers: Workers, ending: Ending) -> AsyncGenerator[async
 @asynccontextmanager
 async def _parent_works(plan: Plan, setup: ServeSetup, access: DataPlaneAccess) -> AsyncGenerator[Works]:
     """The store and the engine of the parent, for the admin."""
-    from clew.gateway.works import build_works
+    from clew.gateway.process import build_works
 
     works = await build_works(plan, setup.loaded, setup.home, environ=setup.environ, hidden=(access.key,))
     try:
-        with access.presence.reporting(works.current, access.keys):
-            await asyncio.to_thread(access.presence.catch_up, works.current)
-            works.keep_up(access.presence.wakeup)
+        with access.registration.reporting(works.current, access.keys):
+            await asyncio.to_thread(access.registration.catch_up, works.current)
+            works.keep_up(access.registration.wakeup)
             yield works
     finally:
-        access.presence.close()
+        access.registration.close()
         await works.close()

@@ -24,11 +24,11 @@ from clew.store.kinds import OFF
 
 if TYPE_CHECKING:
     from clew.admin.server import Admin
+    from clew.engine.works import Works
+    from clew.gateway.ending import Ending
     from clew.gateway.plan import Plan
-    from clew.gateway.presence import Presence
-    from clew.gateway.report import Report
-    from clew.gateway.signals import Ending
-    from clew.gateway.works import Works
+    from clew.gateway.registration import ProcessRegistration
+    from clew.gateway.workers import WorkerReport
     from clew.settings.gateway_key import KeyTable
     from clew.settings.home import Home
     from clew.settings.load import Loaded
@@ -62,8 +62,8 @@ class DataPlaneAccess:
     key: str
     """The operator's own, for the line that is printed."""
     keys: KeyTable
-    presence: Presence
-    planes: Callable[[], Sequence[Report]]
+    registration: ProcessRegistration
+    planes: Callable[[], Sequence[WorkerReport]]
     """The present state of each data plane."""
 
 
@@ -72,13 +72,13 @@ async def admin_beside(setup: ServeSetup, works: Works, access: DataPlaneAccess,
     """Run the admin, and enter its address in the registry of running gateways."""
     admin = await _start_admin(setup, works, access) if setup.admin else None
     address = {"admin_url": admin.url, "socket": str(admin.socket)} if admin else {}
-    gateway = access.presence.enter(access.url, **address)
+    gateway = access.registration.enter(access.url, **address)
     draining = asyncio.ensure_future(_drain_admin(admin, works, ending, access.planes))
     try:
         _greet(setup, gateway, access.key, admin)
         yield
     finally:
-        access.presence.close()
+        access.registration.close()
         if not ending.asked.is_set():
             draining.cancel()
         with suppress(asyncio.CancelledError):
@@ -114,7 +114,9 @@ async def _start_admin(setup: ServeSetup, works: Works, access: DataPlaneAccess)
     raise port_taken(port, setup.home, "--admin-port")
 
 
-async def _drain_admin(admin: Admin | None, works: Works, ending: Ending, planes: Callable[[], Sequence[Report]]) -> None:
+async def _drain_admin(
+    admin: Admin | None, works: Works, ending: Ending, planes: Callable[[], Sequence[WorkerReport]]
+) -> None:
     """Let the chat end as the data plane does: answers may finish, for as long as the settings say."""
     await ending.asked.wait()
     seconds = works.current.settings.gateway.drain_seconds
@@ -136,7 +138,7 @@ async def _drain_admin(admin: Admin | None, works: Works, ending: Ending, planes
 
 def port_taken(port: int, home: Home, option: str) -> Failed:
     """The error where no other port will do: who has the port, and what to do."""
-    from clew.gateway.port_owner import gateway_on, owner_of
+    from clew.gateway.plan import gateway_on, owner_of
 
     here = gateway_on(port, home)
     instead = f"use that one, end it with `kill {here.pid}`, or choose" if here else "choose"
@@ -147,7 +149,7 @@ def port_taken(port: int, home: Home, option: str) -> Failed:
 
 def moved_warning(wanted: int, url: str, home: Home) -> Iterator[str]:
     """A warning if a listener does not have the port that it usually has."""
-    from clew.gateway.port_owner import owner_of
+    from clew.gateway.plan import owner_of
 
     if wanted not in (0, urlsplit(url).port):
         yield (
@@ -187,8 +189,8 @@ def _greet(setup: ServeSetup, gateway: Running, key: str, admin: Admin | None) -
 def greeting(loaded: Loaded, url: str, key: str, home: Home, host: str) -> str:
     """How to call the gateway, and which backends it has."""
     from clew.cli.active_backend import active_now
-    from clew.gateway.border import WILDCARDS
     from clew.gateway.client import line_to_copy
+    from clew.gateway.plan import WILDCARDS
     from clew.settings.gateway_key import KEY_VARIABLE
 
     on_terminal, settings = sys.stdout.isatty(), loaded.settings

@@ -150,8 +150,8 @@ async def _serve(settings: Settings, port: int, *, as_json: bool) -> None:
 
 
 def _welcome(simulation: Simulation) -> str:
-    from clew.simulator.chat.vendors import chat_vendors
     from clew.simulator.kinds import speaks_chat
+    from clew.simulator.openai_chat.vendors import chat_vendors
 
     url, settings = simulation.url, simulation.shell.settings
     message = '"messages":[{"role":"user","content":"Hello"}]}'

@@ -228,7 +228,7 @@ def _requests_text(part: Switched | UseScope) -> str:
 # Listing
 
 
-class BackendRow(Struct, frozen=True, kw_only=True):
+class ListedBackend(Struct, frozen=True, kw_only=True):
     """A backend of the list."""
 
     name: str
@@ -246,7 +246,7 @@ class BackendList(Struct, frozen=True, kw_only=True):
     """The backends, and what is chosen."""
 
     active: ActiveBackend
-    backends: tuple[BackendRow, ...]
+    backends: tuple[ListedBackend, ...]
     chosen: tuple[Rule, ...] = ()
     pins: tuple[ThreadPin, ...] = ()
     """Threads that stay with a backend, whatever is active."""
@@ -267,9 +267,9 @@ def _list_backends(installation: Installation, scope: UseScope, principal: str) 
         pins = pins_in(store, principal) if scope == UseScope() else ()
     if scope.gateway is not None and not active.is_its_own:
         _check_gateway(scope.gateway, running(installation.home))
-    rows = [_backend_row(each, active, loaded) for each in loaded.settings.backends.values()]
+    rows = [_listed_backend(each, active, loaded) for each in loaded.settings.backends.values()]
     rows += [
-        BackendRow(name=each.name, active=each.name == active.backend, disabled=each.says)
+        ListedBackend(name=each.name, active=each.name == active.backend, disabled=each.says)
         for each in loaded.settings.disabled.values()  # their addresses are not known here either
     ]
     return BackendList(
@@ -282,9 +282,9 @@ def _list_backends(installation: Installation, scope: UseScope, principal: str) 
     )
 
 
-def _backend_row(backend: Backend, active: ActiveBackend, loaded: Loaded) -> BackendRow:
+def _listed_backend(backend: Backend, active: ActiveBackend, loaded: Loaded) -> ListedBackend:
     disabled = loaded.disabled.get(backend.name)
-    return BackendRow(
+    return ListedBackend(
         name=backend.name,
         active=backend.name == active.backend,
         realm=backend.realm,

@@ -1,0 +1,147 @@
+"""One answer on the screen: shown while it comes, and a summary at its end.
+
+The answer's text goes to standard output, all else to standard error. Whatever ends it, an answer is never left running:
+what was finished of it is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from importlib.util import find_spec
+from threading import Thread
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from clew.cli.conversation import OpenConversation
+from clew.model.change import tally
+
+if TYPE_CHECKING:
+    from clew.chat.blocking import Answer
+    from clew.chat.display import ToolState, View
+    from clew.chat.events import Said
+    from clew.chat.messages import ToolCall
+    from clew.chat.turns import Turn
+
+__all__ = ["SilentView", "echo_off", "kept_text", "print_note", "print_summary", "show_answer"]
+
+_STOPS: Final = {
+    "max_tokens": "the answer ends here because it reached its limit of tokens",
+    "model_context_window_exceeded": "the answer ends here because the model's context is full",
+    "refusal": "the model refused to go on",
+    "pause_turn": "the model paused: ask it to go on",
+}
+
+
+class SilentView:
+    """A view that shows nothing, where only the end of the answer is wanted."""
+
+    def add(self, event: Said) -> None: ...
+
+    def tool(self, call: ToolCall, state: ToolState, detail: str = "") -> None: ...
+
+    def note(self, text: str) -> None: ...
+
+    def paused(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def close(self) -> None: ...
+
+
+def show_answer(opened: OpenConversation, answer: Answer, given: View | None = None) -> float:
+    """Show the answer as it comes. The seconds that it took. Raises what iterating it raises, and KeyboardInterrupt."""
+    began = time.monotonic()
+    view = given or _view_for(opened)
+    try:
+        try:
+            for event in answer:
+                view.add(event)
+        except BaseException:
+            answer.stop()
+            raise
+    finally:  # a view that is left open would go on drawing, and keep the cursor
+        with suppress(BrokenPipeError):  # reported where it was written to
+            try:
+                view.close()
+            except BaseException:  # Ctrl-C, at the very end
+                view.close()
+                raise
+    return time.monotonic() - began
+
+
+def _view_for(opened: OpenConversation) -> View:
+    from clew.chat.display import view_for
+    from clew.chat.prices import prepare
+
+    options = opened.options
+    if not options.quiet:
+        Thread(target=prepare, daemon=True).start()  # while the model thinks
+    name = opened.conversation.backend
+    return view_for(sys.stdout, sys.stderr, show_thinking=options.show_thinking, name=name)
+
+
+@contextmanager
+def echo_off() -> Generator[None]:
+    """Text that is typed meanwhile is read afterwards, and not drawn into the answer."""
+    if not sys.stdin.isatty() or find_spec("termios") is None:
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(sys.stdin)
+    silent = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
+    termios.tcsetattr(sys.stdin, termios.TCSADRAIN, silent)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+def print_summary(opened: OpenConversation, turn: Turn | None, seconds: float | None) -> None:
+    """Print what the answer took, and what was changed on the way."""
+    from clew.chat.display.view import is_live
+
+    if turn is None or opened.options.quiet:
+        return
+    if is_live(sys.stdout):
+        print_note("")
+    for note in filter(None, (_hidden_note(turn) if opened.options.show_thinking else "", _end_note(turn))):
+        print_note(note)
+    print_note(opened.summary(turn, seconds).line)
+    if counts := tally(change for change in turn.changes if change.step != "model"):  # the model stands above
+        what = ", ".join(f"{count} {what}" for what, count in counts.items())
+        print_note(f"changed on the way to {turn.backend}: {what} (`clew log` says why)")
+
+
+def _hidden_note(turn: Turn) -> str:
+    from clew.chat.thoughts import extract_thinking_blocks
+
+    thoughts = extract_thinking_blocks(turn.answer.raw_content) if turn.answer else []
+    count = sum(not thought.get("content", "").strip() for thought in thoughts)
+    return f"🔒 {count} of {len(thoughts)} thoughts cannot be read: the provider hides them" if count else ""
+
+
+def _end_note(turn: Turn) -> str:
+    """Why the answer ends as it does, where its text does not tell."""
+    answer = turn.answer
+    if answer is None or turn.outcome != "whole":
+        return ""
+    if note := _STOPS.get(answer.stop_reason or ""):
+        return note
+    return "" if answer.content or answer.tool_calls else "the model said nothing"
+
+
+def print_note(text: str) -> None:
+    """Print a line that is no part of the answer."""
+    click.secho(text, dim=True, err=True, color=False if os.environ.get("NO_COLOR") else None)
+
+
+def kept_text(turn: Turn | None) -> str:
+    """What the store has of an answer that did not come to its end, for the person who waited."""
+    if turn is None:
+        return "nothing is kept"
+    return "what was finished is kept" if turn.answer else "the question is kept"
