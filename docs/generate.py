@@ -23,7 +23,7 @@ from clew.settings.document import Document
 from clew.settings.schema import defaults_of, meanings_of
 from clew.settings.shape import fields_of, table_in, words_of
 from clew.settings.shown import toml_value
-from clew.simulator.stage import shipped
+from clew.simulator.turns import shipped
 from clew.web.table import PAGES as WEB
 
 HERE = Path(__file__).parent

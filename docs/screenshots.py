@@ -30,7 +30,7 @@ from tests.store.turns import recorded  # noqa: E402
 
 from clew.model.json import JsonObject  # noqa: E402
 from clew.model.origin import Origin  # noqa: E402
-from clew.simulator import model, stage  # noqa: E402
+from clew.simulator import model, turns  # noqa: E402
 from clew.simulator.acts import Scenario  # noqa: E402
 from clew.simulator.conversation import texts_of_users  # noqa: E402
 from clew.simulator.openai_chat import model as chat_model  # noqa: E402
@@ -101,17 +101,17 @@ def gateway() -> Iterator[Demo]:
     """Three vendors that say the same, each in its own dialect and with its own signatures."""
     scenes = {question: parse(script, f"scene {number}") for number, (question, script) in enumerate(SCENES.items())}
     for module in (model, chat_model):
-        vars(module)["Stage"] = partial(_Theatre, scenes)
+        vars(module)["ScenarioPicker"] = partial(_Theatre, scenes)
     kinds: dict[str, Any] = {"claude": "anthropic", "glm": "compat", "deepseek": "deepseek-chat"}
     with ExitStack() as stack:
         rows = [_row(name, stack.enter_context(Simulator(kind=kind)).url) for name, kind in kinds.items()]
         yield stack.enter_context(Demo("\n".join(['active = "claude"', '[store]\nbodies = "last:50"', *rows])))
 
 
-class _Theatre(stage.Stage):
+class _Theatre(turns.ScenarioPicker):
     """Plays by the question, so that no question has to name its scenario."""
 
-    def __init__(self, scenes: Mapping[str, Scenario], standing: str = stage.DEFAULT) -> None:
+    def __init__(self, scenes: Mapping[str, Scenario], standing: str = turns.DEFAULT) -> None:
         super().__init__(standing)
         self._scenes = scenes
 

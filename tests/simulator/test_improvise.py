@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from clew.simulator.acts import Call, Say, Think
-from clew.simulator.conversation import Exchange, open_exchange, texts_of_users, tools_on_offer
-from clew.simulator.improvise import improvise, pick_tool
+from clew.simulator.acts import CallTool, Say, Think
+from clew.simulator.conversation import ConversationState, state_of, texts_of_users, tools_on_offer
 from clew.simulator.plausible import value_for
+from clew.simulator.turns import improvise, pick_tool
 
 READ: Any = {"name": "Read", "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}}}
 BASH: Any = {"name": "Bash", "input_schema": {"type": "object", "properties": {"command": {"type": "string"}}}}
@@ -22,13 +22,13 @@ GOT: Any = {
 
 def turn(*messages: Any, seed: int = 0, **fields: Any) -> list[Any]:
     request: Any = {"messages": list(messages), "tools": [BASH, READ], **fields}
-    return list(improvise(request, open_exchange(request), seed).acts)
+    return list(improvise(request, state_of(request), seed).acts)
 
 
 def test_first_it_thinks_and_calls_the_gentlest_tool() -> None:
     think, call = turn(ASK)
     assert isinstance(think, Think)
-    assert call == Call("Read")
+    assert call == CallTool("Read")
 
 
 def test_then_it_quotes_what_it_read_and_ends() -> None:
@@ -47,11 +47,11 @@ def test_without_tools_it_answers_at_once() -> None:
     [({"type": "any"}, "Read"), ({"type": "tool", "name": "Bash"}, "Bash"), ({"type": "auto"}, "Read")],
 )
 def test_it_calls_what_it_is_told_to_call(choice: Any, expected: str) -> None:
-    assert turn(ASK, tool_choice=choice)[-1] == Call(expected)
+    assert turn(ASK, tool_choice=choice)[-1] == CallTool(expected)
 
 
 def test_forced_to_call_it_calls_again_after_a_result() -> None:
-    assert turn(ASK, USED, GOT, tool_choice={"type": "any"}) == [Call("*")]
+    assert turn(ASK, USED, GOT, tool_choice={"type": "any"}) == [CallTool("*")]
 
 
 def test_asked_for_json_it_answers_with_the_smallest_that_fits() -> None:
@@ -80,21 +80,21 @@ def test_an_exchange_opens_with_the_last_user_message_without_a_result() -> None
     system: Any = {"role": "system", "content": "be brief"}
     beside: Any = {"role": "user", "content": [*GOT["content"], {"type": "text", "text": "go on"}]}
 
-    def stands(*messages: Any) -> Exchange:
-        return open_exchange({"messages": list(messages)})
+    def stands(*messages: Any) -> ConversationState:
+        return state_of({"messages": list(messages)})
 
-    assert stands(ASK) == Exchange("look into notes.txt", 0, ())
-    assert stands(ASK, system, USED, system, beside) == Exchange("look into notes.txt", 1, ("it  says\nthis",))
+    assert stands(ASK) == ConversationState("look into notes.txt", 0, ())
+    assert stands(ASK, system, USED, system, beside) == ConversationState("look into notes.txt", 1, ("it  says\nthis",))
     assert stands(ASK, USED, GOT, USED, GOT).turn == 2
-    assert stands(ASK, USED, GOT, USED, {"role": "user", "content": "next"}) == Exchange("next", 0, ())
+    assert stands(ASK, USED, GOT, USED, {"role": "user", "content": "next"}) == ConversationState("next", 0, ())
     assert stands(ASK, {"role": "assistant", "content": "part"}).turn == 1
-    assert stands() == Exchange("", 0, ())
+    assert stands() == ConversationState("", 0, ())
 
 
 def test_reminders_of_the_client_are_not_what_the_user_asked() -> None:
     reminder = {"type": "text", "text": "<system-reminder>\nBe kind.\n</system-reminder>\n"}
     request: Any = {"messages": [{"role": "user", "content": [reminder, {"type": "text", "text": "hello"}]}]}
-    assert open_exchange(request).prompt == "hello"
+    assert state_of(request).prompt == "hello"
 
 
 def test_texts_of_users_come_newest_first() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clew.errors import SettingsInvalid
-from clew.simulator.stage import Stage, load, shipped
+from clew.simulator.turns import ScenarioPicker, load, shipped
 from clew.testing import Simulator
 from tests.manifest import accepts
 from tests.simulator.standin import judge
@@ -145,7 +145,7 @@ def test_a_prompt_cannot_open_a_file(sim: Simulator, tmp_path: Path) -> None:
     path = tmp_path / "x.scenario"
     path.write_text("text: leaked")
     with pytest.raises(SettingsInvalid, match="a prompt can only name a scenario"):
-        Stage().scenario_for({"messages": [{"role": "user", "content": "[[scenario:x.scenario]]"}]})
+        ScenarioPicker().scenario_for({"messages": [{"role": "user", "content": "[[scenario:x.scenario]]"}]})
 
 
 def test_a_file_of_ones_own_is_played_and_can_be_left_for_another(tmp_path: Path) -> None:

@@ -6,23 +6,23 @@ import pytest
 
 from clew.errors import SettingsInvalid
 from clew.simulator.acts import (
-    Block,
-    Call,
-    Event,
-    Pace,
+    CallTool,
     Pause,
-    Ping,
-    Redacted,
     Say,
     Scenario,
+    ScriptTurn,
+    SendBlock,
+    SendEvent,
+    SendPings,
+    SetPace,
+    SetUsage,
     Stop,
     Think,
-    Turn,
-    Usage,
+    ThinkRedacted,
 )
 from clew.simulator.faults import Fault
 from clew.simulator.script import WORDS, parse
-from clew.simulator.stage import load
+from clew.simulator.turns import load
 
 SCRIPT = """
 # Every direction once.
@@ -59,26 +59,26 @@ def test_every_direction_is_read() -> None:
         "all",
         "Everything.",
         (
-            Turn(
+            ScriptTurn(
                 (
                     Think("First: a colon in the text.\nAnd a second line.\n\n  An indented fourth."),
                     Think("Never seen.", "never"),
                     Think("On the way.", "update"),
-                    Redacted("Gone."),
+                    ThinkRedacted("Gone."),
                     Say("Only continued."),
-                    Call("Read", {"file_path": "/etc/hosts"}),
-                    Call("*"),
-                    Block({"type": "hologram"}),
+                    CallTool("Read", {"file_path": "/etc/hosts"}),
+                    CallTool("*"),
+                    SendBlock({"type": "hologram"}),
                 )
             ),
-            Turn(
+            ScriptTurn(
                 (
-                    Ping(1, 0.0),
-                    Ping(3, 0.5),
+                    SendPings(1, 0.0),
+                    SendPings(3, 0.5),
                     Pause(0.25),
-                    Usage({"input_tokens": 10, "output_tokens": 2}),
-                    Pace(7, 3),
-                    Event("odd", '{"type":"odd"} with more'),
+                    SetUsage({"input_tokens": 10, "output_tokens": 2}),
+                    SetPace(7, 3),
+                    SendEvent("odd", '{"type":"odd"} with more'),
                     Fault(kind="status", status=529, retry_after="2"),
                     Stop("refusal", "cyber"),
                 )
@@ -93,7 +93,7 @@ def test_the_example_uses_every_word_there_is() -> None:
 
 
 def test_a_single_turn_needs_no_heading() -> None:
-    assert parse("text: Hi.", "one").turns == (Turn((Say("Hi."),)),)
+    assert parse("text: Hi.", "one").turns == (ScriptTurn((Say("Hi."),)),)
 
 
 @pytest.mark.parametrize(
@@ -134,4 +134,4 @@ def test_a_file_with_a_mark_before_it_is_read(tmp_path: Path) -> None:
     """Editors on Windows write one, and nobody sees it."""
     file = tmp_path / "marked.scenario"
     file.write_text("text: Hello.", "utf-8-sig")
-    assert load(str(file)) == Scenario("marked", "", (Turn((Say("Hello."),)),))
+    assert load(str(file)) == Scenario("marked", "", (ScriptTurn((Say("Hello."),)),))

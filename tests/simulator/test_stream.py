@@ -3,12 +3,25 @@
 import json
 from typing import Any
 
-from clew.simulator.acts import Act, Block, Call, Event, Pace, Pause, Ping, Redacted, Say, Think, Turn, Usage
+from clew.simulator.acts import (
+    Act,
+    CallTool,
+    Pause,
+    Say,
+    ScriptTurn,
+    SendBlock,
+    SendEvent,
+    SendPings,
+    SetPace,
+    SetUsage,
+    Think,
+    ThinkRedacted,
+)
 from clew.simulator.cache import CacheUse
-from clew.simulator.conversation import open_exchange
+from clew.simulator.conversation import state_of
 from clew.simulator.ids import Mint
 from clew.simulator.interfaces import Prompt
-from clew.simulator.speak import Occasion, speak
+from clew.simulator.player import AnswerContext, play_turn
 from clew.simulator.steps import Send, Wait, body_of
 from clew.simulator.stream import Message, events, message
 from tests.manifest import accepts
@@ -20,16 +33,16 @@ ADAPTIVE = Prompt(thinking="adaptive", interleaved=True, input_tokens=100)
 
 
 def written(*acts: Act, prompt: Prompt = ADAPTIVE, betas: frozenset[str] = frozenset(), max_tokens: int = 1000) -> Message:
-    occasion = Occasion(
+    context = AnswerContext(
         request={**REQUEST, "max_tokens": max_tokens},
         prompt=prompt,
         signer=Hashing(),
-        exchange=open_exchange(REQUEST),
+        state=state_of(REQUEST),
         ids=Mint(0).ids("a", "p", b"b"),
         betas=betas,
     )
     cache = CacheUse(read=20, written_5m=3, written_1h=7)
-    return Message(id="msg_1", model="m", answer=speak(Turn(acts), occasion), prompt=prompt, cache=cache)
+    return Message(id="msg_1", model="m", answer=play_turn(ScriptTurn(acts), context), prompt=prompt, cache=cache)
 
 
 def streamed(whole: Message) -> list[dict[str, Any]]:
@@ -49,7 +62,7 @@ USAGE = {
 
 @accepts("rule:R65", "rule:R66", "rule:R67", "rule:R73")
 def test_a_stream_follows_the_vendors_grammar_event_by_event() -> None:
-    whole = written(Think("hm"), Redacted("x"), Say("ok"), Call("get_weather", {"city": "a"}))
+    whole = written(Think("hm"), ThinkRedacted("x"), Say("ok"), CallTool("get_weather", {"city": "a"}))
     thinking, redacted, _, call = whole.answer.content
     assert streamed(whole) == [
         {
@@ -111,7 +124,7 @@ def test_a_stream_follows_the_vendors_grammar_event_by_event() -> None:
 
 @accepts("rule:R66")
 def test_a_call_that_was_cut_has_no_stop_event() -> None:
-    kinds = [event["type"] for event in streamed(written(Call("get_weather", {"city": "x" * 90}), max_tokens=5))]
+    kinds = [event["type"] for event in streamed(written(CallTool("get_weather", {"city": "x" * 90}), max_tokens=5))]
     assert kinds == [
         "message_start",
         "content_block_start",
@@ -124,7 +137,7 @@ def test_a_call_that_was_cut_has_no_stop_event() -> None:
 
 @accepts("rule:R65")
 def test_padding_stands_before_the_last_brace_and_changes_no_value() -> None:
-    plain, padded = written(Say("hello")), written(Say("hello"), Pace(padding=5))
+    plain, padded = written(Say("hello")), written(Say("hello"), SetPace(padding=5))
     assert streamed(padded) == streamed(plain)
     lines = [line for line in body_of(events(padded)).split(b"\n") if line.startswith(b"data: ")]
     assert {len(line) - len(line[:-1].rstrip()) - 1 for line in lines} > {0}
@@ -155,7 +168,7 @@ def test_transformations_are_in_the_start_and_edits_in_the_delta() -> None:
 def test_a_script_sets_the_numbers_of_the_usage() -> None:
     """R73."""
     numbers = {"input_tokens": 5, "output_tokens": 9, "thinking_tokens": 4}
-    whole = written(Say("a"), Usage(numbers))
+    whole = written(Say("a"), SetUsage(numbers))
     usage: Any = message(whole)["usage"]
     assert (usage["input_tokens"], usage["output_tokens"]) == (5, 9)
     assert usage["output_tokens_details"] == {"thinking_tokens": 4}
@@ -164,7 +177,7 @@ def test_a_script_sets_the_numbers_of_the_usage() -> None:
 
 def test_pauses_pings_blocks_and_odd_events_come_where_the_script_has_them() -> None:
     block: Any = {"type": "hologram", "shape": "cube"}
-    steps = list(events(written(Say("a"), Pause(0.5), Ping(2, 0.1), Event("odd", "no json"), Block(block))))
+    steps = list(events(written(Say("a"), Pause(0.5), SendPings(2, 0.1), SendEvent("odd", "no json"), SendBlock(block))))
     after = steps[5:]
     assert after[:5] == [Wait(0.5), steps[2], Wait(0.1), steps[2], Wait(0.1)]
     assert after[5] == Send(b"event: odd\ndata: no json\n\n", "odd")

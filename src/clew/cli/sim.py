@@ -107,8 +107,8 @@ def _settings(options: dict[str, Any]) -> Settings:
     from clew.settings.load import load
     from clew.simulator.kinds import check_kind
     from clew.simulator.shell import Settings
-    from clew.simulator.stage import load as load_scenario
     from clew.simulator.stances import read_file, stance
+    from clew.simulator.turns import load as load_scenario
 
     for name, check in (("kind", check_kind), ("scenario", load_scenario)):
         try:

@@ -1,7 +1,7 @@
 """What a scripted model can do: the values that a scenario is made of.
 
-A scenario is a list of turns, one for each answer of an exchange (an exchange is a prompt of the user's and the tool loop
-that it opens). A turn is a list of acts, done in order. Nothing here says how an act looks on the wire.
+A scenario is a list of turns. A prompt of the user's and the tool loop that it opens get one turn for each answer. A turn
+is a list of acts, done in order. Nothing here says how an act looks on the wire.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from clew.simulator.faults import Fault
 
 __all__ = [
     "Act",
-    "Block",
-    "Call",
-    "Event",
-    "Pace",
+    "CallTool",
     "Pause",
-    "Ping",
-    "Redacted",
     "Say",
     "Scenario",
+    "ScriptTurn",
+    "SendBlock",
+    "SendEvent",
+    "SendPings",
+    "SetPace",
+    "SetUsage",
     "Stop",
     "Think",
-    "Turn",
-    "Usage",
+    "ThinkRedacted",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Think:
-    """A thinking block. What is shown of it: as the request asks; never; or it is a progress update (R41)."""
+    """A thinking block. Its text is shown as the request asks, or never, or as a progress update (R41)."""
 
     text: str
     shown: Literal["asked", "never", "update"] = "asked"
 
 
 @dataclass(frozen=True, slots=True)
-class Redacted:
+class ThinkRedacted:
     """A redacted_thinking block."""
 
     text: str
@@ -53,23 +53,23 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A tool_use block. Tool `*` is any that was offered; without an input one is made from the tool's schema."""
+class CallTool:
+    """A tool_use block. Tool `*` is any that was offered; without an input, one is made from the tool's schema."""
 
     tool: str
     input: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """A block as it stands, complete in its start event: server tools' results, types that nobody knows."""
+class SendBlock:
+    """A block as it stands, complete in its start event: results of server tools, unknown types."""
 
     value: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why the answer ends, where it is not the obvious reason. `detail`: the refusal's category, or the stop sequence."""
+    """Why the answer ends, if not for the obvious reason. `detail`: the refusal's category, or the stop sequence."""
 
     reason: str
     detail: str | None = None
@@ -83,15 +83,15 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
-class Ping:
-    """Some pings, `every` so many seconds apart."""
+class SendPings:
+    """Some pings, `every` so many seconds."""
 
     times: int = 1
     every: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class SendEvent:
     """An event as it stands, legal or not; `data` need not even be JSON."""
 
     name: str
@@ -99,25 +99,27 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """Numbers that the usage shows in place of the counted ones."""
+class SetUsage:
+    """Numbers for the usage, in place of the counted ones."""
 
     numbers: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class SetPace:
     """How the turn is cut into events: characters in a delta; spaces before the last brace of each data line (R65)."""
 
     chunk: int | None = None
     padding: int | None = None
 
 
-Act: TypeAlias = Think | Redacted | Say | Call | Block | Stop | Pause | Ping | Event | Usage | Pace | Fault
+Act: TypeAlias = (
+    Think | ThinkRedacted | Say | CallTool | SendBlock | Stop | Pause | SendPings | SendEvent | SetUsage | SetPace | Fault
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ScriptTurn:
     """One answer."""
 
     acts: tuple[Act, ...]
@@ -125,8 +127,8 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What the model says, answer by answer, until the next prompt of the user's; then it begins again."""
+    """What the model does, answer by answer. It begins again with the next prompt of the user's."""
 
     name: str
     about: str
-    turns: tuple[Turn, ...]
+    turns: tuple[ScriptTurn, ...]

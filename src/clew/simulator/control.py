@@ -19,7 +19,7 @@ import msgspec
 
 from clew.errors import SettingsInvalid
 from clew.http.message import HttpRequest
-from clew.simulator import faults, stage
+from clew.simulator import faults, turns
 from clew.simulator.journal import Journal, encoded
 from clew.simulator.queue import FaultQueue
 from clew.simulator.replies import json_reply
@@ -53,7 +53,7 @@ def answer(shell: Controlled, request: HttpRequest) -> Steps:
         case "GET", "/_sim/journal":
             return _bytes(encoded(shell.journal.since(_since(request.query))))
         case "GET", "/_sim/scenarios":
-            return json_reply({name: scenario.about for name, scenario in stage.shipped().items()})
+            return json_reply({name: scenario.about for name, scenario in turns.shipped().items()})
         case "POST", "/_sim/fault":
             return _fault(shell, request.body)
         case "POST", "/_sim/reset":

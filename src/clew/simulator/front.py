@@ -23,8 +23,8 @@ from clew.simulator.interfaces import Account, Kind, Stance, Violation
 from clew.simulator.journal import Entry, Journal
 from clew.simulator.queue import FaultQueue
 from clew.simulator.replies import HeaderPairs
-from clew.simulator.stage import DEFAULT
 from clew.simulator.steps import End, Steps, play
+from clew.simulator.turns import DEFAULT
 
 __all__ = ["Front", "Settings", "Visit", "misuse"]
 

@@ -21,7 +21,7 @@ import msgspec
 from clew.http.message import HttpRequest
 from clew.model.json import JsonObject
 from clew.simulator.accounts import credential_of
-from clew.simulator.answer import Answer
+from clew.simulator.answers import ModelAnswer
 from clew.simulator.interfaces import BlockFate, Verdict, Violation
 
 __all__ = ["Entry", "Journal", "encoded"]
@@ -81,7 +81,7 @@ class Entry:
         """Note where the answer is written."""
         self.scenario, self.turn = scenario, turn
 
-    def answered(self, answer: Answer, *, id: str, model: str, stop: str | None, stream: bool) -> None:
+    def answered(self, answer: ModelAnswer, *, id: str, model: str, stop: str | None, stream: bool) -> None:
         """Note what the model says, and what the client is told of it."""
         self.faults = [fault.kind for fault in answer.faults]
         self.response = {

@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from clew.simulator.acts import Turn
+from clew.simulator.acts import ScriptTurn
 from clew.simulator.cache import CacheUse, PromptCache
-from clew.simulator.conversation import Exchange, calls_in, open_exchange
+from clew.simulator.conversation import ConversationState, calls_in, state_of
 from clew.simulator.ids import Ids
-from clew.simulator.improvise import improvise
 from clew.simulator.interfaces import Account, Stance, Verdict
-from clew.simulator.speak import Occasion, speak
-from clew.simulator.stage import DEFAULT, Stage, turn_of
+from clew.simulator.player import AnswerContext, play_turn
 from clew.simulator.stream import Message
+from clew.simulator.turns import DEFAULT, ScenarioPicker, improvise, turn_of
 
 __all__ = ["Model", "Performance"]
 
@@ -34,7 +33,7 @@ class Model:
     """All models of one simulator. `clock` counts seconds, for the cache."""
 
     def __init__(self, *, scenario: str, stance: Stance, seed: int, clock: Callable[[], float]) -> None:
-        self._stage = Stage(scenario)
+        self._scenarios = ScenarioPicker(scenario)
         self._empty_delta = stance["C-11"] == "empty_delta"
         self._seed = seed
         self._cache = PromptCache(clock)
@@ -42,14 +41,14 @@ class Model:
     def answer(self, verdict: Verdict, *, account: Account, ids: Ids, headers: Mapping[str, str]) -> Performance:
         """Answer a legal request. Raises SettingsInvalid if it names a scenario that there is not."""
         request = verdict.request
-        exchange = open_exchange(request)
-        scenario, turn = self._due(verdict, exchange)
+        state = state_of(request)
+        scenario, turn = self._due(verdict, state)
         assert verdict.signer is not None, "a legal request can be signed for"
-        occasion = Occasion(
+        context = AnswerContext(
             request=request,
             prompt=verdict.prompt,
             signer=verdict.signer,
-            exchange=exchange,
+            state=state,
             ids=ids,
             betas=_betas(headers),
             empty_delta=self._empty_delta,
@@ -59,11 +58,11 @@ class Model:
         message = Message(
             id=ids.message,
             model=model,
-            answer=speak(turn, occasion),
+            answer=play_turn(turn, context),
             prompt=verdict.prompt,
             cache=self._cached(verdict, f"{account.name} {model}"),
         )
-        return Performance(message, scenario, exchange.turn)
+        return Performance(message, scenario, state.turn)
 
     def reset(self) -> None:
         self._cache.reset()
@@ -73,11 +72,11 @@ class Model:
         minimum = verdict.prompt.cache_minimum
         return self._cache.use(verdict.request, owner=owner, minimum=minimum, without=unread)
 
-    def _due(self, verdict: Verdict, exchange: Exchange) -> tuple[str, Turn]:
-        scenario = self._stage.scenario_for(verdict.request)
+    def _due(self, verdict: Verdict, state: ConversationState) -> tuple[str, ScriptTurn]:
+        scenario = self._scenarios.scenario_for(verdict.request)
         if scenario is None:
-            return DEFAULT, improvise(verdict.request, exchange, self._seed)
-        return scenario.name, turn_of(scenario, exchange)
+            return DEFAULT, improvise(verdict.request, state, self._seed)
+        return scenario.name, turn_of(scenario, state)
 
 
 def _betas(headers: Mapping[str, str]) -> frozenset[str]:

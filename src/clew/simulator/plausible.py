@@ -1,7 +1,7 @@
-"""A plausible value for a JSON schema: small, valid in all that can be read off the schema, and the same each time.
+"""A plausible value for a JSON schema: small, valid as far as the schema shows, and the same each time.
 
-What the schema itself offers comes first (const, enum, default, examples). Else the property's name gives a hint, so that
-a tool that really runs does something harmless: a path is one that the prompt names, a command lists the directory.
+The schema's own values come first (const, enum, default, examples). Else the property's name gives a hint, so that a tool
+that really runs does something harmless: a path is one that the prompt names, a command lists the directory.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ _FORMATS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where in the schema we are."""
+class _SchemaPlace:
+    """A place in the schema."""
 
     root: JsonObject
     prompt: str
     name: str = ""
     depth: int = 0
 
-    def inside(self, name: str) -> _Place:
+    def inside(self, name: str) -> _SchemaPlace:
         return replace(self, name=name, depth=self.depth + 1)
 
 
 def value_for(schema: JsonObject, prompt: str = "") -> JsonValue:
-    """A value that the schema takes. `prompt` may hold paths and addresses to use."""
-    return _value(schema, _Place(root=schema, prompt=prompt))
+    """A value that fits the schema. `prompt` may have paths and URLs to use."""
+    return _value(schema, _SchemaPlace(root=schema, prompt=prompt))
 
 
-def _value(schema: JsonValue, place: _Place) -> JsonValue:
+def _value(schema: JsonValue, place: _SchemaPlace) -> JsonValue:
     if not isinstance(schema, dict) or place.depth > _DEPTH:
         return None
     if (offered := _offered(schema)) is not None:
@@ -83,8 +83,13 @@ def _offered(schema: JsonObject) -> JsonValue:
     return schema.get("default")
 
 
-def _typed(schema: JsonObject, place: _Place) -> JsonValue:
-    match _type(schema):
+def _typed(schema: JsonObject, place: _SchemaPlace) -> JsonValue:
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next((str(each) for each in kind if each != "null"), "null")
+    elif not isinstance(kind, str):
+        kind = "object" if "properties" in schema else "string"
+    match kind:
         case "object":
             return _object(schema, place)
         case "array":
@@ -99,16 +104,7 @@ def _typed(schema: JsonObject, place: _Place) -> JsonValue:
             return None
 
 
-def _type(schema: JsonObject) -> str:
-    given = schema.get("type")
-    if isinstance(given, list):
-        return next((str(kind) for kind in given if kind != "null"), "null")
-    if isinstance(given, str):
-        return given
-    return "object" if "properties" in schema else "string"
-
-
-def _object(schema: JsonObject, place: _Place) -> JsonObject:
+def _object(schema: JsonObject, place: _SchemaPlace) -> JsonObject:
     properties = schema.get("properties")
     required = schema.get("required")
     if not isinstance(properties, dict):
@@ -117,13 +113,13 @@ def _object(schema: JsonObject, place: _Place) -> JsonObject:
     return {name: _value(properties.get(name, {}), place.inside(name)) for name in names}
 
 
-def _array(schema: JsonObject, place: _Place) -> list[JsonValue]:
+def _array(schema: JsonObject, place: _SchemaPlace) -> list[JsonValue]:
     least = schema.get("minItems")
     count = least if isinstance(least, int) else 0
     return [_value(schema.get("items", {}), place.inside(place.name)) for _ in range(count)]
 
 
-def _string(schema: JsonObject, place: _Place) -> str:
+def _string(schema: JsonObject, place: _SchemaPlace) -> str:
     form = schema.get("format")
     text = _FORMATS[form] if isinstance(form, str) and form in _FORMATS else _by_name(place)
     least, most = schema.get("minLength"), schema.get("maxLength")
@@ -132,7 +128,7 @@ def _string(schema: JsonObject, place: _Place) -> str:
     return text[:most] if isinstance(most, int) else text
 
 
-def _by_name(place: _Place) -> str:
+def _by_name(place: _SchemaPlace) -> str:
     name = place.name.lower()
     if "url" in name and (found := _URL.search(place.prompt)):
         return found.group()

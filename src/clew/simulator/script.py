@@ -1,4 +1,4 @@
-"""The script format: a scenario as a text file that reads like stage directions.
+"""The script format: a scenario as a text file.
 
     # Looks at a file, then answers.
     about: One tool call with thinking before it and after it.
@@ -13,10 +13,10 @@
       text: It says:
         | {{result}}
 
-One direction a line: a word, a colon, the rest. A line that begins with `|` continues the text above it. Blank lines and
-lines that begin with `#` say nothing; indentation is free. `turn:` begins the next answer (the first need not say so).
+Each line is a direction: a word, a colon, the rest. A line that begins with `|` continues the text above it. Blank lines and
+lines that begin with `#` are skipped; indentation is free. `turn:` begins the next answer (the first need not say so).
 
-    think: TEXT           a thinking block; how much of it is shown, the request decides
+    think: TEXT           a thinking block; the request decides how much of it is shown
     omitted: TEXT         a thinking block whose text is never shown
     update: TEXT          a progress update: a thinking block that display `updates` shows
     redacted: TEXT        a redacted_thinking block
@@ -33,10 +33,10 @@ lines that begin with `#` say nothing; indentation is free. `turn:` begins the n
     event: NAME DATA      an event as it stands, legal or not
     fault: FAULT          see `faults`
 
-In the chat dialect a thought is written in the vendor's form, a redacted one is sealed where entries can be, a block has no
-place, a ping is a comment, and an event is its data alone.
+In the chat dialect a thought is written in the vendor's form, a redacted one is sealed if the form has seals, a block is
+left out, a ping is a comment, and an event is its data alone.
 
-In texts, `{{prompt}}` is what the user asked, `{{result}}` what the last tools gave back, `{{model}}` the model's name.
+In texts, `{{prompt}}` is the user's prompt, `{{result}}` the results of the last tools, `{{model}}` the model's name.
 """
 
 from __future__ import annotations
@@ -51,26 +51,26 @@ from clew.model.json import JsonObject, JsonValue
 from clew.simulator import faults
 from clew.simulator.acts import (
     Act,
-    Block,
-    Call,
-    Event,
-    Pace,
+    CallTool,
     Pause,
-    Ping,
-    Redacted,
     Say,
     Scenario,
+    ScriptTurn,
+    SendBlock,
+    SendEvent,
+    SendPings,
+    SetPace,
+    SetUsage,
     Stop,
     Think,
-    Turn,
-    Usage,
+    ThinkRedacted,
 )
 
 __all__ = ["WORDS", "parse"]
 
 
 def parse(text: str, name: str) -> Scenario:
-    """Read a script. Raises SettingsInvalid with the line's number and what would be right."""
+    """Read a script. Raises SettingsInvalid with the number of the line and what would be right."""
     about = ""
     turns: list[list[Act]] = [[]]
     for number, word, rest in _directions(text, name):
@@ -87,32 +87,29 @@ def parse(text: str, name: str) -> Scenario:
     played = turns if turns[0] else turns[1:]
     if not played:
         raise SettingsInvalid(f"scenario {name} says nothing: it has no directions", file=name)
-    return Scenario(name, about, tuple(Turn(tuple(acts)) for acts in played))
+    return Scenario(name, about, tuple(ScriptTurn(tuple(acts)) for acts in played))
 
 
 def _directions(text: str, name: str) -> Iterator[tuple[int, str, str]]:
-    pending: tuple[int, str, str] | None = None
+    """The directions: the number of the line, the word, and the rest with all its lines."""
+    start, word, rest = 0, "", list[str]()
     for number, line in enumerate(text.splitlines(), start=1):
         line = line.strip()
         if not line or line.startswith("#"):
             continue
         if line.startswith("|"):
-            if pending is None:
+            if not start:
                 raise SettingsInvalid(f"scenario {name}, line {number}: there is nothing above to continue", file=name)
-            pending = (pending[0], pending[1], _joined(pending[2], line[1:].removeprefix(" ")))
+            rest.append(line[1:].removeprefix(" "))
             continue
-        if pending:
-            yield pending
-        word, colon, rest = line.partition(":")
+        if start:
+            yield start, word, "\n".join(rest).lstrip("\n")
+        word, colon, first = line.partition(":")
         if not colon:
             raise SettingsInvalid(f"scenario {name}, line {number}: a word and a colon, not {line!r}", file=name)
-        pending = (number, word.strip(), rest.strip())
-    if pending:
-        yield pending
-
-
-def _joined(text: str, more: str) -> str:
-    return f"{text}\n{more}" if text else more
+        start, word, rest = number, word.strip(), [first.strip()]
+    if start:
+        yield start, word, "\n".join(rest).lstrip("\n")
 
 
 def _act(word: str, rest: str, where: str) -> Act:
@@ -124,11 +121,11 @@ def _act(word: str, rest: str, where: str) -> Act:
         raise SettingsInvalid(f"{where}: {word}: {error}") from error
 
 
-def _call(rest: str) -> Call:
+def _call(rest: str) -> CallTool:
     tool, _, given = rest.partition(" ")
     if not tool:
         raise ValueError("which tool? `*` is any that was offered")
-    return Call(tool, _object(given) if given.strip() else None)
+    return CallTool(tool, _object(given) if given.strip() else None)
 
 
 def _stop(rest: str) -> Stop:
@@ -138,19 +135,14 @@ def _stop(rest: str) -> Stop:
     return Stop(reason, detail.strip() or None)
 
 
-def _ping(rest: str) -> Ping:
+def _pings(rest: str) -> SendPings:
     times, _, every = rest.partition(" ")
-    return Ping(_count(times or "1"), _seconds(every or "0"))
-
-
-def _pause(rest: str) -> Pause:
-    return Pause(_seconds(rest))
+    return SendPings(_count(times or "1"), _seconds(every or "0"))
 
 
 def _seconds(text: str) -> float:
-    """Also of no length; but a number that a clock can wait for."""
     seconds = float(text)
-    if not 0 <= seconds <= faults.LONGEST:  # nor is what is no number
+    if not 0 <= seconds <= faults.LONGEST:  # false for nan, too
         raise ValueError(f"seconds from 0 to {faults.LONGEST}, not {text}")
     return seconds
 
@@ -162,17 +154,13 @@ def _count(text: str, least: int = 0) -> int:
     return count
 
 
-def _event(rest: str) -> Event:
+def _event(rest: str) -> SendEvent:
     name, _, data = rest.partition(" ")
-    return Event(name, data)
+    return SendEvent(name, data)
 
 
-def _usage(rest: str) -> Usage:
-    return Usage(_numbers(rest))
-
-
-def _pace(rest: str) -> Pace:
-    pace = Pace(**_numbers(rest))
+def _pace(rest: str) -> SetPace:
+    pace = SetPace(**_numbers(rest))
     _count(str(pace.chunk or 1), least=1)
     return pace
 
@@ -193,16 +181,16 @@ WORDS: Final[dict[str, Callable[[str], Act]]] = {
     "think": Think,
     "omitted": lambda rest: Think(rest, "never"),
     "update": lambda rest: Think(rest, "update"),
-    "redacted": Redacted,
+    "redacted": ThinkRedacted,
     "text": Say,
     "call": _call,
-    "block": lambda rest: Block(_object(rest)),
+    "block": lambda rest: SendBlock(_object(rest)),
     "stop": _stop,
-    "pause": _pause,
-    "ping": _ping,
-    "usage": _usage,
+    "pause": lambda rest: Pause(_seconds(rest)),
+    "ping": _pings,
+    "usage": lambda rest: SetUsage(_numbers(rest)),
     "pace": _pace,
     "event": _event,
     "fault": faults.parse,
 }
-"""Each direction and what makes an act of it."""
+"""Each direction, and the function that makes an act of it."""

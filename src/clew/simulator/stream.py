@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import msgspec
 
 from clew.model.json import JsonObject
-from clew.simulator.acts import Event, Pause, Ping
-from clew.simulator.answer import Answer, Item, Piece
+from clew.simulator.acts import Pause, SendEvent, SendPings
+from clew.simulator.answers import AnswerBlock, AnswerItem, ModelAnswer
 from clew.simulator.cache import CacheUse
 from clew.simulator.interfaces import Prompt
 from clew.simulator.steps import Send, Step, Wait, repeated
@@ -29,7 +29,7 @@ class Message:
 
     id: str
     model: str
-    answer: Answer
+    answer: ModelAnswer
     prompt: Prompt
     cache: CacheUse
 
@@ -67,14 +67,14 @@ def _events(whole: Message) -> Iterator[Step]:
             if not pinged and isinstance(step, Send) and step.event == "content_block_start":
                 pinged = True
                 yield PING
-        index += isinstance(item, Piece)
+        index += isinstance(item, AnswerBlock)
     yield _event(_message_delta(whole))
     yield _event({"type": "message_stop"})
 
 
-def _said(item: Item, index: int) -> Iterator[Step]:
+def _said(item: AnswerItem, index: int) -> Iterator[Step]:
     match item:
-        case Piece(start=start, deltas=deltas, closed=closed):
+        case AnswerBlock(start=start, deltas=deltas, closed=closed):
             yield _event({"type": "content_block_start", "index": index, "content_block": start})
             for delta in deltas:
                 yield _event({"type": "content_block_delta", "index": index, "delta": delta})
@@ -82,9 +82,9 @@ def _said(item: Item, index: int) -> Iterator[Step]:
                 yield _event({"type": "content_block_stop", "index": index})
         case Pause(seconds):
             yield Wait(seconds)
-        case Ping(times, every):
+        case SendPings(times, every):
             yield from repeated(PING, times, every)
-        case Event(name, data):
+        case SendEvent(name, data):
             yield Send(f"event: {name}\ndata: {data}\n\n".encode(), name)
 
 

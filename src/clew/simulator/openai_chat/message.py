@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.answer import Answer, Piece
+from clew.simulator.answers import AnswerBlock, ModelAnswer
 from clew.simulator.openai_chat.judge.case import ChatCase
 from clew.simulator.openai_chat.proofs import seal
 from clew.simulator.openai_chat.thoughts import THOUGHT_FORMS, MessageDraft, ThoughtToWrite
@@ -20,11 +20,11 @@ _FIELDS: Final = {"details": "reasoning_details", "chunks": "content", "tags": "
 """The field of a message that a form writes to, where the form is not named after it."""
 
 
-def draft_of(answer: Answer, case: ChatCase, salt: str) -> MessageDraft:
+def draft_of(answer: ModelAnswer, case: ChatCase, salt: str) -> MessageDraft:
     """The answer in the vendor's form. `salt` is unique to the answer and goes into its seals."""
     draft = MessageDraft()
     for item in answer.items:
-        if not isinstance(item, Piece):
+        if not isinstance(item, AnswerBlock):
             draft.steps.append(item)
             continue
         match item.block.get("type"):
@@ -79,7 +79,7 @@ def _reasoning(draft: MessageDraft, case: ChatCase) -> JsonObject:
             return {}
 
 
-def _add_thought(draft: MessageDraft, piece: Piece, case: ChatCase, salt: str) -> None:
+def _add_thought(draft: MessageDraft, piece: AnswerBlock, case: ChatCase, salt: str) -> None:
     parts = [as_str(delta.get("thinking")) for delta in piece.deltas if delta.get("type") == "thinking_delta"]
     redacted = piece.block.get("type") == "redacted_thinking"
     thought = ThoughtToWrite(
@@ -94,7 +94,7 @@ def _add_thought(draft: MessageDraft, piece: Piece, case: ChatCase, salt: str) -
     THOUGHT_FORMS[case.form](draft, thought)
 
 
-def _add_text(draft: MessageDraft, piece: Piece, case: ChatCase) -> None:
+def _add_text(draft: MessageDraft, piece: AnswerBlock, case: ChatCase) -> None:
     text = as_str(piece.block.get("text"))
     draft.text += text
     draft.content += text
@@ -106,7 +106,7 @@ def _add_text(draft: MessageDraft, piece: Piece, case: ChatCase) -> None:
         draft.add("content", {"content": [{"type": "text", "text": part}] if in_list else part})
 
 
-def _add_call(draft: MessageDraft, piece: Piece, case: ChatCase, salt: str) -> None:
+def _add_call(draft: MessageDraft, piece: AnswerBlock, case: ChatCase, salt: str) -> None:
     parts = [part for delta in piece.deltas if (part := as_str(delta.get("partial_json")))]
     id_, name, arguments = piece.block["id"], piece.block["name"], "".join(parts) or "{}"
     number, signed = len(draft.calls), _signature(draft, case, salt)

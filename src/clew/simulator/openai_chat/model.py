@@ -13,19 +13,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.acts import Act, Think, Turn
-from clew.simulator.answer import Answer
-from clew.simulator.conversation import calls_in, open_exchange
+from clew.simulator.acts import Act, ScriptTurn, Think
+from clew.simulator.answers import ModelAnswer
+from clew.simulator.conversation import calls_in, state_of
 from clew.simulator.ids import Ids
-from clew.simulator.improvise import improvise
 from clew.simulator.interfaces import Prompt
 from clew.simulator.openai_chat.judge.case import ChatCase, IndexedMessage, answer_limit, calls_of, text_of
 from clew.simulator.openai_chat.memory import PrefixCache, prompt_tokens
 from clew.simulator.openai_chat.message import draft_of, message_of
 from clew.simulator.openai_chat.proofs import add_mark
 from clew.simulator.openai_chat.stream import Completion, usage_of
-from clew.simulator.speak import Occasion, speak
-from clew.simulator.stage import DEFAULT, Stage, turn_of
+from clew.simulator.player import AnswerContext, play_turn
+from clew.simulator.turns import DEFAULT, ScenarioPicker, improvise, turn_of
 from clew.simulator.values import as_dict, as_list, as_str
 
 __all__ = ["ChatModel", "PlayedCompletion"]
@@ -39,7 +38,7 @@ class PlayedCompletion:
     """An answer, and which turn of which scenario it is."""
 
     completion: Completion
-    answer: Answer
+    answer: ModelAnswer
     scenario: str
     turn: int
 
@@ -58,34 +57,34 @@ class ChatModel:
     """All models of one simulator."""
 
     def __init__(self, *, scenario: str, seed: int) -> None:
-        self._stage = Stage(scenario)
+        self._scenarios = ScenarioPicker(scenario)
         self._seed = seed
         self._cache = PrefixCache()
 
     def answer(self, case: ChatCase, *, account: str, ids: Ids, created: int) -> PlayedCompletion:
         """Answer a legal request. Raises SettingsInvalid if it names an unknown scenario."""
         request = _messages_request(case)
-        exchange = open_exchange(request)
-        scenario = self._stage.scenario_for(request)
-        turn = turn_of(scenario, exchange) if scenario else _marked(improvise(request, exchange, self._seed), case)
-        occasion = Occasion(
+        state = state_of(request)
+        scenario = self._scenarios.scenario_for(request)
+        turn = turn_of(scenario, state) if scenario else _marked(improvise(request, state, self._seed), case)
+        context = AnswerContext(
             request=request,
             prompt=Prompt(thinking="adaptive" if case.thinking else "off", interleaved=True),
             signer=_Unsigned(),
-            exchange=exchange,
+            state=state,
             ids=ids,
             empty_delta=False,
             calls_before=calls_in(request),
         )
-        answer = speak(turn, occasion)
+        answer = play_turn(turn, context)
         completion = self._completion(case, answer, account, ids, created)
         name = scenario.name if scenario else DEFAULT
-        return PlayedCompletion(completion=completion, answer=answer, scenario=name, turn=exchange.turn)
+        return PlayedCompletion(completion=completion, answer=answer, scenario=name, turn=state.turn)
 
     def reset(self) -> None:
         self._cache.reset()
 
-    def _completion(self, case: ChatCase, answer: Answer, account: str, ids: Ids, created: int) -> Completion:
+    def _completion(self, case: ChatCase, answer: ModelAnswer, account: str, ids: Ids, created: int) -> Completion:
         draft, vendor = draft_of(answer, case, ids.message), case.vendor
         cached = self._cache.use(case.body, owner=account, unit=vendor.numbers.unit)
         return Completion(
@@ -101,11 +100,11 @@ class ChatModel:
         )
 
 
-def _marked(turn: Turn, case: ChatCase) -> Turn:
+def _marked(turn: ScriptTurn, case: ChatCase) -> ScriptTurn:
     def mark(act: Act) -> Act:
         return Think(add_mark(case.memory.secret, act.text), act.shown) if isinstance(act, Think) else act
 
-    return Turn(tuple(mark(act) for act in turn.acts))
+    return ScriptTurn(tuple(mark(act) for act in turn.acts))
 
 
 # The request as one of the Messages API.

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from clew.model.json import JsonObject
-from clew.simulator.acts import Event, Pause, Ping
-from clew.simulator.answer import Answer
+from clew.simulator.acts import Pause, SendEvent, SendPings
+from clew.simulator.answers import ModelAnswer
 from clew.simulator.openai_chat.thoughts import ChatDelta, MessageDraft
 from clew.simulator.openai_chat.vendors import ChatVendor, UsageFormat, decoded
 from clew.simulator.steps import Send, Step, Wait, repeated
@@ -76,9 +76,9 @@ def chunks(whole: Completion) -> Iterator[Step]:
                 first = {}
             case Pause(seconds):
                 yield Wait(seconds)
-            case Ping(times, every):
+            case SendPings(times, every):
                 yield from repeated(_comment(format_.comment or "keep-alive"), times, every)
-            case Event(name, data):
+            case SendEvent(name, data):
                 yield Send(f"data: {data}\n\n".encode(), name)
     yield from _end(whole)
 
@@ -121,7 +121,7 @@ def _comment(text: str) -> Send:
     return Send(f": {text}\n\n".encode())
 
 
-def usage_of(answer: Answer, prompt: int, cached: int, format_: UsageFormat) -> JsonObject:
+def usage_of(answer: ModelAnswer, prompt: int, cached: int, format_: UsageFormat) -> JsonObject:
     """The `usage` of an answer in this vendor's format. A scenario's numbers replace the counted ones."""
     given = answer.usage
     prompt, cached = given.get("input_tokens", prompt), given.get("cache_read_input_tokens", cached)

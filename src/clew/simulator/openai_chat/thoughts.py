@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Final, Literal, TypeAlias
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.acts import Event, Pause, Ping
+from clew.simulator.acts import Pause, SendEvent, SendPings
 from clew.simulator.openai_chat.proofs import seal, sign
 from clew.simulator.openai_chat.vendors import Form, Traits
 from clew.simulator.values import as_dict
@@ -36,7 +36,9 @@ class ChatDelta:
 class MessageDraft:
     """An answer that is being written."""
 
-    steps: list[ChatDelta | Pause | Ping | Event] = field(default_factory=list[ChatDelta | Pause | Ping | Event])
+    steps: list[ChatDelta | Pause | SendPings | SendEvent] = field(
+        default_factory=list[ChatDelta | Pause | SendPings | SendEvent]
+    )
     text: str = ""
     """The visible text."""
     content: str = ""

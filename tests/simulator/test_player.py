@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from clew.model.json import JsonObject
-from clew.simulator.acts import Act, Call, Redacted, Say, Stop, Think, Turn
-from clew.simulator.answer import Answer, Piece
-from clew.simulator.conversation import open_exchange
+from clew.simulator.acts import Act, CallTool, Say, ScriptTurn, Stop, Think, ThinkRedacted
+from clew.simulator.answers import AnswerBlock, ModelAnswer
+from clew.simulator.conversation import state_of
 from clew.simulator.ids import Mint
 from clew.simulator.interfaces import Prompt
-from clew.simulator.speak import Occasion, speak
+from clew.simulator.player import AnswerContext, play_turn
 from tests.manifest import accepts
 from tests.simulator.standin import Hashing
 from tests.simulator.wire import TOOL
@@ -28,26 +28,26 @@ def request(**fields: Any) -> JsonObject:
     }
 
 
-def say(*acts: Act, prompt: Prompt = ADAPTIVE, empty_delta: bool = True, **fields: Any) -> Answer:
+def say(*acts: Act, prompt: Prompt = ADAPTIVE, empty_delta: bool = True, **fields: Any) -> ModelAnswer:
     asked = request(**fields)
-    occasion = Occasion(
+    context = AnswerContext(
         request=asked,
         prompt=prompt,
         signer=Hashing(),
-        exchange=open_exchange(asked),
+        state=state_of(asked),
         ids=Mint(0).ids("a", "p", b"b"),
         betas=frozenset(fields.pop("betas", ())),
         empty_delta=empty_delta,
     )
-    return speak(Turn(acts), occasion)
+    return play_turn(ScriptTurn(acts), context)
 
 
-def types(answer: Answer) -> list[Any]:
+def types(answer: ModelAnswer) -> list[Any]:
     return [block["type"] for block in answer.content]
 
 
-def deltas(answer: Answer, place: int = 0) -> list[Any]:
-    pieces = [item for item in answer.items if isinstance(item, Piece)]
+def deltas(answer: ModelAnswer, place: int = 0) -> list[Any]:
+    pieces = [item for item in answer.items if isinstance(item, AnswerBlock)]
     return list(pieces[place].deltas)
 
 
@@ -90,13 +90,13 @@ def test_an_omitted_thought_has_one_empty_delta_or_none() -> None:
 
 
 def test_no_thinking_means_no_thoughts_of_any_kind() -> None:
-    answer = say(Think("a"), Redacted("b"), Say("c"), prompt=Prompt())
+    answer = say(Think("a"), ThinkRedacted("b"), Say("c"), prompt=Prompt())
     assert (types(answer), answer.thinking_tokens) == (["text"], 0)
 
 
 def test_between_tools_only_updates_are_thought() -> None:
     """The SDK's words for between_tools: thinking off, progress updates come back as thinking blocks."""
-    answer = say(Think("a"), Think("b", "update"), Call("*"), prompt=Prompt(thinking="between_tools", display="omitted"))
+    answer = say(Think("a"), Think("b", "update"), CallTool("*"), prompt=Prompt(thinking="between_tools", display="omitted"))
     assert types(answer) == ["thinking", "tool_use"]
     assert answer.content[0]["thinking"] == "b"
 
@@ -116,22 +116,22 @@ def test_manual_mode_without_interleaving_thinks_only_first() -> None:
 
 
 def test_a_call_without_an_input_gets_one_from_its_schema() -> None:
-    answer = say(Call("get_weather"))
+    answer = say(CallTool("get_weather"))
     assert answer.content[0]["input"] == {"city": "city", "days": 2}
     assert answer.stop_reason == "tool_use"
 
 
 @accepts("rule:R66")
 def test_a_call_begins_with_an_empty_piece_of_json() -> None:
-    assert deltas(say(Call("get_weather", {"city": "Köln"}))) == [
+    assert deltas(say(CallTool("get_weather", {"city": "Köln"}))) == [
         {"type": "input_json_delta", "partial_json": ""},
         {"type": "input_json_delta", "partial_json": '{"city":"Köln"}'},
     ]
-    assert deltas(say(Call("get_weather", {}))) == [{"type": "input_json_delta", "partial_json": ""}]
+    assert deltas(say(CallTool("get_weather", {}))) == [{"type": "input_json_delta", "partial_json": ""}]
 
 
 def test_calls_in_one_answer_have_ids_of_their_own() -> None:
-    answer = say(Call("*"), Call("*"))
+    answer = say(CallTool("*"), CallTool("*"))
     assert len({block["id"] for block in answer.content}) == 2
 
 
@@ -147,12 +147,12 @@ def test_calls_in_one_answer_have_ids_of_their_own() -> None:
     ],
 )
 def test_the_tool_choice_is_obeyed(fields: dict[str, Any], expected: list[str]) -> None:
-    answer = say(Say("a"), Call("*"), Call("get_weather", {"city": "x"}), **fields)
+    answer = say(Say("a"), CallTool("*"), CallTool("get_weather", {"city": "x"}), **fields)
     assert types(answer) == expected
 
 
 def test_an_answer_of_which_nothing_may_be_said_says_a_word() -> None:
-    assert say(Call("*"), tools=[]).content == [{"type": "text", "text": "Done."}]
+    assert say(CallTool("*"), tools=[]).content == [{"type": "text", "text": "Done."}]
 
 
 # Cuts.
@@ -180,9 +180,9 @@ def test_max_tokens_leaves_a_cut_thought_without_a_signature() -> None:
 @accepts("rule:R66")
 def test_max_tokens_inside_a_call_keeps_whole_members_and_no_stop_event() -> None:
     """R66: deltas stop at the last completed member."""
-    answer = say(Call("get_weather", {"city": "Rome", "note": "x" * 100}), max_tokens=10)
+    answer = say(CallTool("get_weather", {"city": "Rome", "note": "x" * 100}), max_tokens=10)
     piece = answer.items[0]
-    assert isinstance(piece, Piece)
+    assert isinstance(piece, AnswerBlock)
     assert (piece.closed, answer.stop_reason) == (False, "max_tokens")
     assert answer.content[0]["input"] == {"city": "Rome"}
     assert "".join(delta["partial_json"] for delta in deltas(answer)) == '{"city":"Rome"'
@@ -203,7 +203,7 @@ def test_a_stop_sequence_cuts_a_text_and_ends_the_answer() -> None:
 def test_a_stop_sequence_inside_a_tool_input_cuts_and_closes_it() -> None:
     """R15."""
     given: JsonObject = {"a": "keep", "b": ["x", {"c": "before STOP after"}, "y"], "d": "gone"}
-    answer = say(Call("get_weather", given), Say("never"), stop_sequences=["STOP"])
+    answer = say(CallTool("get_weather", given), Say("never"), stop_sequences=["STOP"])
     assert answer.content[0]["input"] == {"a": "keep", "b": ["x", {"c": "before "}]}
     assert (answer.stop_reason, answer.stop_sequence) == ("stop_sequence", "STOP")
 
