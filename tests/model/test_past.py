@@ -13,7 +13,7 @@ from clew.model.request import Message
 from clew.pipeline.normalise import _REFUSED
 from clew.pipeline.system import _NO_SYSTEM_MESSAGE
 from clew.pipeline.thinking.binding import _ROW, _STRAYS
-from clew.pipeline.tool_structure import _NONE_SERVED, _SOUND
+from clew.pipeline.tool_structure import _LEGALITY, _NO_SERVER_CALL
 from clew.thinking import record
 from clew.thinking.history import _RUNS
 from clew.thinking.record import _SIGNED
@@ -23,8 +23,8 @@ from tests.counts import examples
 FOLDS: list[Fold[object]] = [
     BLOCK_KEYS,
     _THINKING,
-    _SOUND,
-    _NONE_SERVED,
+    _LEGALITY,
+    _NO_SERVER_CALL,
     _REFUSED,
     _NO_SYSTEM_MESSAGE,
     _STRAYS,

@@ -1,4 +1,4 @@
-"""Retry and failover, in one place: a generator that says what to try, and is told what came of it.
+"""Retry and failover, in one place: a generator that yields the next attempt, and receives its outcome.
 
     flow = attempts(targets, policy, cool_downs, jitter=random.random, now=clock())
     attempt = next(flow)
@@ -6,7 +6,7 @@
         attempt = flow.send(Outcome(...))         # StopIteration carries the Verdict
 
 It has no clock, no chance and no I/O: moments come in with each outcome, jitter as a function. So a test drives a whole
-story by hand. What a failure means is read from one table, `class_of_status`:
+exchange by hand. One table, `class_of_status`, says what a failure means:
 
     never       the request's own fault (400, 404, 413, 422, …)     reported at once
     key         this key is no good (401, 402, 403)                 the next target, without a wait
@@ -23,7 +23,7 @@ has its one chance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
@@ -51,8 +51,8 @@ __all__ = [
 ]
 
 MOST_COOL: Final = 3600.0
-"""Seconds for which a target is left alone at most: a limit per day is asked about again each hour, and what a vendor got
-wrong parks nobody for days."""
+"""The longest cool-down, in seconds: a limit per day is asked about again each hour, and a vendor's mistake blocks no target
+for days."""
 
 FailureClass: TypeAlias = Literal["never", "key", "limited", "transient"]
 
@@ -89,7 +89,7 @@ class Candidate(Struct, frozen=True):
 
 
 class CoolDowns(Struct, frozen=True):
-    """Until when each (backend, key) should be left alone. A value: `a | b` is what both know."""
+    """Until when each (backend, key) should be left alone. A value: `a | b` has the later moment of each."""
 
     until: Mapping[tuple[str, str], float] = MappingProxyType({})
 
@@ -103,12 +103,12 @@ class CoolDowns(Struct, frozen=True):
         return self.until.get((candidate.backend, candidate.key), now) > now
 
     def without(self, candidate: Candidate) -> CoolDowns:
-        """What is known of all others."""
+        """The cool-downs of all other candidates."""
         name = candidate.backend, candidate.key
         return CoolDowns(MappingProxyType({each: moment for each, moment in self.until.items() if each != name}))
 
     def after(self, now: float) -> CoolDowns:
-        """Without what is over."""
+        """The cool-downs that are not over."""
         return CoolDowns(MappingProxyType({name: moment for name, moment in self.until.items() if moment > now}))
 
 
@@ -138,16 +138,16 @@ class Attempt(Struct, frozen=True):
     last: bool
     """Nothing can follow if it fails: a caller may grant it more time."""
     cooled: CoolDowns
-    """What was learnt so far, for others to know."""
+    """The cool-downs that this request has caused so far."""
 
 
 class AttemptOutcome(Struct, frozen=True, kw_only=True):
-    """What came of an attempt. An error event before the first content counts as the status that it stands for."""
+    """The outcome of an attempt. An error event before the first content counts as the status that it stands for."""
 
     now: float
     status: int | None = None
     error: BackendError | None = None
-    """What the way out raised, instead of a status."""
+    """The error that the connection raised, instead of a status."""
     retry_after: float | None = None
     should_retry: bool | None = None
     content_started: bool = False
@@ -161,7 +161,7 @@ class AttemptOutcome(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True):
-    """How it ended: `failure` is None for success, else what to report."""
+    """How the attempts ended: `failure` is None for success, else the error to report."""
 
     target: Candidate
     failure: BackendError | None
@@ -174,17 +174,14 @@ def attempts(
 ) -> Generator[Attempt, AttemptOutcome, Verdict]:
     """The attempts at one request. `jitter` gives numbers from 0 up to 1; `now` is when it begins."""
     assert targets, "there is always somewhere to go"
-    flow = _Flow(tuple(_usable(targets, cool_downs, now)), policy, jitter, began=now)
+    final = len(targets) - 1
+    usable = [each for place, each in enumerate(targets) if place == final or not cool_downs.cools(each, now)]
+    flow = _Flow(tuple(usable), policy, jitter, began=now)
     while True:
         outcome = yield flow.attempt()
         verdict = flow.judge(outcome)
         if verdict is not None:
             return verdict
-
-
-def _usable(targets: Sequence[Candidate], cool_downs: CoolDowns, now: float) -> Iterable[Candidate]:
-    final = len(targets) - 1
-    return (target for place, target in enumerate(targets) if place == final or not cool_downs.cools(target, now))
 
 
 class _Flow:
@@ -213,18 +210,26 @@ class _Flow:
 
     def judge(self, outcome: AttemptOutcome) -> Verdict | None:
         """The end, or None: there is a next attempt."""
-        kind = _class_of(outcome)
+        if outcome.error is not None:
+            kind: FailureClass | None = "transient"
+        else:
+            assert outcome.status is not None, "an outcome has a status or an error"
+            kind = class_of_status(outcome.status)
         if kind is None or outcome.content_started:
             return self._verdict(outcome.error or _status_failure(outcome, self._target) if kind is not None else None)
         again = self._again(kind, outcome)
         if kind == "limited" or (kind == "transient" and again is None):
-            self._cool(outcome)
+            seconds = outcome.retry_after if outcome.retry_after is not None else self._policy.cool_seconds
+            name = (self._target.backend, self._target.key)
+            self._cooled |= CoolDowns(MappingProxyType({name: outcome.now + min(seconds, MOST_COOL)}))
         if again is not None:
             self._wait = again
             return None
         if kind != "never" and self._advance(kind):
             return None
-        return self._verdict(self._failure(kind, outcome))
+        if kind == "key" and self._target.own:
+            return self._verdict(CredentialsExhausted(self._refused_keys(outcome.status or 0)))
+        return self._verdict(outcome.error or _status_failure(outcome, self._target))
 
     @property
     def _target(self) -> Candidate:
@@ -237,11 +242,8 @@ class _Flow:
         if not willing or rotates or self._tries > self._policy.retries:
             return None
         wait = outcome.retry_after if outcome.retry_after is not None else self._backoff()
-        return wait if self._affordable(wait, outcome.now) else None
-
-    def _affordable(self, wait: float, now: float) -> bool:
-        spent = max(self._waited, now - self._began)
-        return spent + wait <= self._policy.budget
+        spent = max(self._waited, outcome.now - self._began)
+        return wait if spent + wait <= self._policy.budget else None
 
     def _backoff(self) -> float:
         """Full jitter: anything up to a bound that doubles."""
@@ -258,18 +260,8 @@ class _Flow:
         self._tries = 0
         return True
 
-    def _cool(self, outcome: AttemptOutcome) -> None:
-        seconds = outcome.retry_after if outcome.retry_after is not None else self._policy.cool_seconds
-        name = (self._target.backend, self._target.key)
-        self._cooled |= CoolDowns(MappingProxyType({name: outcome.now + min(seconds, MOST_COOL)}))
-
-    def _failure(self, kind: FailureClass, outcome: AttemptOutcome) -> BackendError:
-        if kind == "key" and self._target.own:
-            return CredentialsExhausted(self._refused_keys(outcome.status or 0))
-        return outcome.error or _status_failure(outcome, self._target)
-
     def _refused_keys(self, status: int) -> str:
-        """What to do is said where it is read: in a client, on a terminal, on a page."""
+        """The message for an operator, with what to do: it is read in a client, on a terminal, on a page."""
         name = self._target.backend
         if not self._target.has_key:
             return (
@@ -286,13 +278,6 @@ class _Flow:
 
 def _tries(name: str) -> str:
     return f"`clew backends test {name}` tries it"
-
-
-def _class_of(outcome: AttemptOutcome) -> FailureClass | None:
-    if outcome.error is not None:
-        return "transient"
-    assert outcome.status is not None, "an outcome has a status or an error"
-    return class_of_status(outcome.status)
 
 
 def _status_failure(outcome: AttemptOutcome, target: Candidate) -> BackendError:

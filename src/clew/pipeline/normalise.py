@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET
 
 from clew.model.blocks import Block, filler, is_thinking, made
 from clew.model.change import Change
@@ -42,39 +42,28 @@ EMPTIED = "nothing else was left of the message"
 def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
     changes: list[Change] = []
-    system, more = _tidied_prompt(request)
-    request = request.with_messages(_tidied_messages(request, target, changes))
-    return with_changed_fields(request, system=system), (*changes, *more)
-
-
-def _tidied_prompt(request: Request) -> tuple[Raw | UnsetType, tuple[Change, ...]]:
-    """It is long, and mostly the very one that came with the request before."""
-    given = request.body.system
-    if given is UNSET or given is request.source.in_order:
-        return given, ()
-    system, changes = tidy_prompt(given, step=STEP)
-    if system is given:
-        request.source.in_order = given
-    return system, changes
-
-
-def _tidied_messages(request: Request, target: Target, changes: list[Change]) -> tuple[Message, ...]:
     messages = list(request.messages)
     for index in folded(request.messages, _REFUSED):
         messages[index] = _tidied(request, index, target, changes)
-    if messages:
+    if messages and messages[-1].role == "assistant":
         messages[-1] = _cut_at_end(request, messages[-1], changes)
-    return tuple(messages)
+    system, more = request.body.system, tuple[Change, ...]()
+    if system is not UNSET and system is not request.source.in_order:
+        # The prompt is long, and mostly the very one that came with the request before.
+        system, more = tidy_prompt(system, step=STEP)
+        if system is request.body.system:
+            request.source.in_order = system
+    return with_changed_fields(request.with_messages(tuple(messages)), system=system), (*changes, *more)
 
 
 def _is_refused(message: Message) -> bool:
-    """Whether there is something in it that would be. (A system-role message is `system_messages`' business.)"""
+    """Whether a message holds something that is refused. (System-role messages belong to `system_messages`.)"""
     if message.role not in ("user", "assistant"):
         return False
     for block in blocks_of(message):
         if is_empty_text(block) or _is_marked(block):
             return True
-    return bool(_unsayable(message))
+    return bool(_why_empty(message))
 
 
 def _refused(before: tuple[int, ...], messages: Sequence[Message], at: int) -> tuple[int, ...]:
@@ -86,8 +75,8 @@ _REFUSED = Fold[tuple[int, ...]]((), _refused)
 
 
 def _cut_at_end(request: Request, message: Message, changes: list[Change]) -> Message:
-    """The last message without the thinking at its end, if it is the assistant's."""
-    blocks = blocks_of(message) if message.role == "assistant" else ()
+    """The last message, an assistant's, without the thinking at its end."""
+    blocks = blocks_of(message)
     kept = without_trailing(blocks)
     if len(kept) == len(blocks):
         return message
@@ -105,21 +94,27 @@ def without_trailing(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _tidied(request: Request, index: int, target: Target, changes: list[Change]) -> Message:
-    """The message without what would be refused in it."""
+    """The message without the parts that are refused."""
     message = request.messages[index]
-    given = blocks_of(message)
-    blocks = [_unmarked(request, index, block, changes) for block in given]
-    blocks = _without_empty_texts(request, index, blocks, target, changes)
-    message = with_blocks(message, tuple(blocks))
-    why = EMPTIED if given and not blocks else _unsayable(message)
+    blocks: list[Block] = []
+    for block in blocks_of(message):
+        if _is_marked(block):
+            # The mark goes; the proof and the text of the thinking stay as the bytes that came.
+            path = block_path(request, index, block)
+            changes.append(Change(STEP, f"{path}.cache_control", "removed", MARKED))
+            block = made(drop_key(raw_of(request, block), "cache_control", path=path))
+        blocks.append(block)
+    kept = _without_empty_texts(request, index, blocks, target, changes)
+    message = with_blocks(message, tuple(kept))
+    why = EMPTIED if blocks and not kept else _why_empty(message)
     if not why:
         return message
     changes.append(Change(STEP, f"{message_path(request, index)}.content", "replaced", why))
     return with_content(message, (filler(),))
 
 
-def _unsayable(message: Message) -> str:
-    """Why the message as a whole would be refused for having nothing in it; "" if it would not."""
+def _why_empty(message: Message) -> str:
+    """Why the message as a whole is refused for having no content; "" if it is not."""
     if message.role == "user" and message.content in ("", ()):
         return EMPTY_USER
     return BLANK if is_nothing_but_blank(message.content) else ""
@@ -129,19 +124,10 @@ def _is_marked(block: Block) -> bool:
     return block.cache_control is not UNSET and is_thinking(block)
 
 
-def _unmarked(request: Request, index: int, block: Block, changes: list[Change]) -> Block:
-    """Thinking without its cache mark. Its proof and its text stay as the bytes that came."""
-    if not _is_marked(block):
-        return block
-    path = block_path(request, index, block)
-    changes.append(Change(STEP, f"{path}.cache_control", "removed", MARKED))
-    return made(drop_key(raw_of(request, block), "cache_control", path=path))
-
-
 def _without_empty_texts(
     request: Request, index: int, blocks: list[Block], target: Target, changes: list[Change]
 ) -> list[Block]:
-    """Empty texts go. One that thinking needs after it becomes the filler; in other dialects, thinking needs none."""
+    """The blocks without empty texts. One that must follow thinking becomes the filler; other dialects need none."""
     kept: list[Block] = []
     for block, follows in with_next(blocks, lambda block: not is_empty_text(block)):
         if not is_empty_text(block):

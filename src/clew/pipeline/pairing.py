@@ -1,7 +1,7 @@
 """Which tool result answers which call, within one assistant run and the user run that follows it.
 
-Pure bookkeeping for `tool_structure`: it decides, and that step rearranges. Calls and results pair up by id, in order: where
-one id was called twice, the first result is the first call's.
+Pure bookkeeping for `tool_structure`: this module decides, and that step rearranges. Calls and results pair up by id, in
+order: where one id was called twice, the first result is the first call's.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ ORPHAN_LABEL = "[Result of a tool call that is no longer part of this conversati
 
 
 class Pairing(Struct, frozen=True, eq=False):
-    """The calls of a run, and what became of each result that followed. Blocks are compared by identity."""
+    """The calls of a run, and the results that follow, by kind. Blocks are compared by identity."""
 
     calls: tuple[Block, ...]
     results: tuple[Block, ...]
-    """Those that answer a call, in the order in which they came."""
+    """Results that answer a call, in the order in which they came."""
     unanswered: tuple[Block, ...]
     late: tuple[Block, ...]
     """Results that answer, but not among the first blocks of the run."""
@@ -50,7 +50,7 @@ class Pairing(Struct, frozen=True, eq=False):
     ids: dict[int, str]
     """The id that a call, or the result that answers it, is to have; by the block's identity."""
     texts: dict[int, tuple[Made, ...]] = {}
-    """What each orphan says, as it may stand in a user message; by the block's identity. Only `with_texts` has it."""
+    """The content of each orphan for a user message, by the block's identity. Only `with_texts` fills it."""
 
     @property
     def is_legal(self) -> bool:
@@ -113,7 +113,7 @@ def pair(calls: Sequence[Block], stream: Sequence[Block], used: UsedIds) -> Pair
 
 
 def with_texts(pairing: Pairing) -> Pairing:
-    """The same, with the orphans put into words."""
+    """The pairing with the orphans as texts."""
     return structs.replace(pairing, texts={id(block): _orphan_as_text(block) for block in pairing.orphans})
 
 
@@ -130,7 +130,7 @@ _UNANSWERED = made({"type": "tool_result", "tool_use_id": "", "content": NO_RESU
 
 
 def result_for_unanswered(request: Request, id: str) -> Made:
-    """The result that a call gets which has none. (There may be very many, so it is not read again each time.)"""
+    """The result for a call that has none. (There may be very many, so it is not parsed again each time.)"""
     request.source.wanted.check()
     raw = _UNANSWERED.raw.replace(b'""', encoded(id), 1)
     return structs.replace(_UNANSWERED, tool_use_id=id, raw=raw)
@@ -140,19 +140,16 @@ _content = msgspec.json.Decoder(str | list[msgspec.Raw])
 
 
 def _orphan_as_text(result: Block) -> tuple[Made, ...]:
-    """What a result says, for a user message without its call; nothing if it says nothing, or nothing readable."""
+    """The content of a result, for a user message without its call; nothing if it is empty or not readable."""
     try:
-        said = _said(result)
+        content = "" if result.content is UNSET else _content.decode(result.content)
     except msgspec.DecodeError:
         return ()
-    return (text_block(ORPHAN_LABEL), *said) if said else ()
-
-
-def _said(result: Block) -> tuple[Made, ...]:
-    content = "" if result.content is UNSET else _content.decode(result.content)
     if isinstance(content, str):
-        return (text_block(content),) if content.strip() else ()
-    return tuple(block for raw in content if _may_stand_alone(block := made(bytes(raw))))
+        blocks = [text_block(content)] if content.strip() else []
+    else:
+        blocks = [block for raw in content if _may_stand_alone(block := made(bytes(raw)))]
+    return (text_block(ORPHAN_LABEL), *blocks) if blocks else ()
 
 
 def _may_stand_alone(block: Block) -> bool:

@@ -32,7 +32,7 @@ __all__ = ["Projection", "default_steps", "project", "steps_for"]
 
 
 class Projection(Struct, frozen=True, eq=False):
-    """What goes out, and each alteration with its reason.
+    """The request that goes out, and each alteration with its reason.
 
     >>> from clew import Target, profile_for
     >>> claude = Target(backend="claude", model="claude-opus-5-5", profile=profile_for("claude-opus-5-5"))
@@ -114,23 +114,18 @@ def project(
     [('messages.1.content.0', 'left out')]
     """
     facts = facts or Facts()
-    going = _parsed(request)
+    if not isinstance(request, Request):
+        request = parse(request if isinstance(request, bytes) else _written(request))
     changes: list[Change] = []
     for step in steps_for(target) if steps is None else steps:
-        going.source.wanted.check()
-        going, made = step(going, target, facts)
+        request.source.wanted.check()
+        request, made = step(request, target, facts)
         changes.extend(made)
-    return Projection(going, tuple(changes))
-
-
-def _parsed(request: Request | bytes | JsonObject) -> Request:
-    if isinstance(request, Request):
-        return request
-    return parse(request if isinstance(request, bytes) else _written(request))
+    return Projection(request, tuple(changes))
 
 
 def _written(request: JsonObject) -> bytes:
-    """A plain object as bytes. The standard writer, because it refuses what JSON cannot say instead of writing null."""
+    """A plain object as bytes. The standard writer refuses values that JSON does not have instead of writing null."""
     try:
         return json.dumps(request, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError) as error:

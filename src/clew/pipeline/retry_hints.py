@@ -1,7 +1,8 @@
-"""What a backend says about trying again: `retry-after` in its many spellings, and `x-should-retry`.
+"""Reads a backend's headers about trying again: `retry-after` in its many spellings, and `x-should-retry`.
 
-Vendors write a number of seconds or a date, as HTTP has it, but also durations (`6m0s`) and moments since 1970. A client
-reads none of these last two, so it is told the seconds."""
+Vendors write a number of seconds or a date, as HTTP has it, but also durations (`6m0s`) and moments since 1970. Clients do
+not read the last two, so they get the seconds.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _MILLISECONDS = (b"retry-after-ms", b"x-ms-retry-after-ms")
 
 
 def retry_after_of(headers: Iterable[tuple[bytes, bytes]], *, wall: float) -> float | None:
-    """Seconds to wait, never less than 0; None if nothing that can be read is said.
+    """Seconds to wait, never less than 0; None if no header says it in a readable form.
 
     Names are lower case. `wall` is the time of day in seconds since 1970: `retry-after` may be a date.
     """
@@ -28,33 +29,35 @@ def retry_after_of(headers: Iterable[tuple[bytes, bytes]], *, wall: float) -> fl
     for name in _MILLISECONDS:
         if name in found and (milliseconds := _number(found[name])) is not None:
             return milliseconds / 1000
-    return _wait(found[_AFTER], wall) if _AFTER in found else None
+    if _AFTER not in found:
+        return None
+    text = found[_AFTER].decode("latin-1")
+    if (moment := moment_of(text)) is not None:
+        return max(0.0, moment - wall)
+    seconds = _number(found[_AFTER])
+    if seconds is None:
+        seconds = duration_of(text)
+    if seconds is not None:
+        return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - wall)
+    except (ValueError, OverflowError):
+        return None
 
 
 def in_seconds(headers: Sequence[tuple[str, str]], wait: float | None) -> list[tuple[str, str]]:
-    """What a client is told, with `retry-after` as a number: `wait`, where it is another thing."""
-    told = None if wait is None else str(math.ceil(wait))
-    return [(name, value if told is None or name != "retry-after" or _is_plain(value) else told) for name, value in headers]
+    """The headers for a client, with `retry-after` as a number: `wait`, where the backend wrote it in another form."""
+    seconds = None if wait is None else str(math.ceil(wait))
+    out: list[tuple[str, str]] = []
+    for name, value in headers:
+        is_plain = moment_of(value) is None and _number(value.encode("latin-1", "replace")) is not None
+        out.append((name, value if seconds is None or name != "retry-after" or is_plain else seconds))
+    return out
 
 
 def should_retry_of(headers: Iterable[tuple[bytes, bytes]]) -> bool | None:
-    """The backend's own word; None if it gave none."""
+    """The value of `x-should-retry`; None if the backend did not send it."""
     return {b"true": True, b"false": False}.get(dict(headers).get(b"x-should-retry", b"").strip().lower())
-
-
-def _wait(value: bytes, wall: float) -> float | None:
-    text = value.decode("latin-1")
-    moment = moment_of(text)
-    if moment is not None:
-        return max(0.0, moment - wall)
-    seconds = _number(value)
-    if seconds is None:
-        seconds = duration_of(text)
-    return _seconds_to(text, wall) if seconds is None else seconds
-
-
-def _is_plain(value: str) -> bool:
-    return moment_of(value) is None and _number(value.encode("latin-1", "replace")) is not None
 
 
 def _number(value: bytes) -> float | None:
@@ -63,10 +66,3 @@ def _number(value: bytes) -> float | None:
     except ValueError:
         return None
     return max(0.0, number) if math.isfinite(number) else None
-
-
-def _seconds_to(text: str, wall: float) -> float | None:
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - wall)
-    except (ValueError, OverflowError):
-        return None

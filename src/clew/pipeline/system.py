@@ -62,16 +62,11 @@ def system_messages(request: Request, target: Target, facts: Facts) -> tuple[Req
     for index, message in enumerate(request.messages):
         if message.role != "system":
             done.append(message)
-        elif target.profile.system_messages and (index >= head or _is_directive(message)):
+        elif target.profile.system_messages and (index >= head or (message.content == () and _has_config(message))):
             _keep(request, index, done, changes)
         else:
             _fold(request, index, done, changes, HEAD if target.profile.system_messages else ROLE)
     return request.with_messages(tuple(done)), tuple(changes)
-
-
-def _is_directive(message: Message) -> bool:
-    """Whether the message only sets the effort, which is legal anywhere."""
-    return message.content == () and _has_config(message)
 
 
 def _has_config(message: Message) -> bool:

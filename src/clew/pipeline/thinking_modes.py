@@ -1,17 +1,17 @@
-"""The thinking parameter in a model's own words.
+"""The thinking parameter in the form that a model takes.
 
-There are four ways to ask (`enabled` with a budget, `adaptive` with an effort level, `disabled`, `between_tools`), and every
-model takes some of them; what it takes is in its profile. A way that the model takes stays as the client put it. One that it
-refuses becomes the nearest that it takes:
+There are four modes (`enabled` with a budget, `adaptive` with an effort level, `disabled`, `between_tools`), and every model
+takes some of them; its profile says which. A mode that the model takes stays as the client put it. One that it refuses
+becomes the nearest that it takes:
 
 - `enabled` → `adaptive`, the budget as an effort level, unless the client gave one;
 - `adaptive` → `enabled`, the effort level as a budget;
 - `disabled` and `between_tools` → each other; else the key is left out, which for a model that always thinks is the least
-  that can be said, together with effort `low` unless the client gave one;
-- anything a model without thinking is asked → off.
+  that can be asked, together with effort `low` unless the client gave one;
+- any mode, for a model without thinking → off.
 
 Then the rest is made to fit: no `display` beside off, a legal budget, a level that the model has. These are plain values in,
-plain values out; `parameter` puts them into a request.
+plain values out; `thinking_parameter` puts them into a request.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MODES: Final = ("enabled", "adaptive", *OFF_MODES)
 
 
 class ThinkingSetting(Struct, frozen=True, kw_only=True):
-    """What is asked of a model's thinking, and the limits of the request it is asked in."""
+    """The thinking that a request asks for, and the limits of that request."""
 
     thinking: JsonObject | None = None
     effort: str | None = None
@@ -56,13 +56,13 @@ class ThinkingSetting(Struct, frozen=True, kw_only=True):
 
 def fit_to_model(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
     """The setting as the model takes it; the very same one if it does."""
-    for fit in (_in_a_mode_it_has, _with_a_legal_budget, _without_extras, _with_a_legal_effort):
+    for fit in (_fit_mode, _fit_budget, _without_extras, _fit_effort):
         setting = fit(setting, profile)
     return setting
 
 
 def mode_of(thinking: JsonObject | None) -> str:
-    """Which of the four; "" if the key is absent, or says something that nobody knows."""
+    """Which of the four modes; "" if the key is absent, or holds an unknown one."""
     mode = (thinking or {}).get("type")
     return mode if isinstance(mode, str) and mode in _MODES else ""
 
@@ -85,7 +85,7 @@ def switch_off(setting: ThinkingSetting, profile: ModelFacts, why: str) -> Think
     return setting.with_effort(nearest_level("low", profile.effort), "the model always thinks; this is its least")
 
 
-def _in_a_mode_it_has(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
+def _fit_mode(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
     mode = mode_of(setting.thinking)
     if not mode or mode in profile.thinking:
         return setting
@@ -93,7 +93,10 @@ def _in_a_mode_it_has(setting: ThinkingSetting, profile: ModelFacts) -> Thinking
     if mode == "enabled" and "adaptive" in profile.thinking:
         return make_adaptive(setting, profile, why)
     if mode == "adaptive" and "enabled" in profile.thinking:
-        return _manual(setting, profile, why)
+        limits = (profile.max_tokens or profile.max_tokens_usual, setting.max_tokens)
+        ceiling = min(limit for limit in limits if limit)
+        budget = setting.worth or budget_of_effort(setting.effort, ceiling=ceiling - 1)
+        return setting.put({**(setting.thinking or {}), "type": "enabled", "budget_tokens": budget}, why)
     return switch_off(setting, profile, why)
 
 
@@ -109,13 +112,7 @@ def make_adaptive(setting: ThinkingSetting, profile: ModelFacts, why: str) -> Th
     )
 
 
-def _manual(setting: ThinkingSetting, profile: ModelFacts, why: str) -> ThinkingSetting:
-    ceiling = min(limit for limit in (profile.max_tokens or profile.max_tokens_usual, setting.max_tokens) if limit)
-    budget = setting.worth or budget_of_effort(setting.effort, ceiling=ceiling - 1)
-    return setting.put({**(setting.thinking or {}), "type": "enabled", "budget_tokens": budget}, why)
-
-
-def _with_a_legal_budget(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
+def _fit_budget(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
     given = setting.thinking or {}
     budget = _integer(given.get("budget_tokens"))
     if mode_of(setting.thinking) != "enabled" or budget is None:
@@ -126,11 +123,8 @@ def _with_a_legal_budget(setting: ThinkingSetting, profile: ModelFacts) -> Think
         return switch_off(setting, profile, f"max_tokens {setting.max_tokens} leaves no room for a thinking budget (R11)")
     if fit == budget:
         return setting
-    return setting.put({**given, "budget_tokens": fit}, _budget_reason(setting, profile), path="thinking.budget_tokens")
-
-
-def _budget_reason(setting: ThinkingSetting, profile: ModelFacts) -> str:
-    return f"a budget is at least 1024 and below max_tokens ({setting.max_tokens or profile.max_tokens}) (R11)"
+    why = f"a budget is at least 1024 and below max_tokens ({setting.max_tokens or profile.max_tokens}) (R11)"
+    return setting.put({**given, "budget_tokens": fit}, why, path="thinking.budget_tokens")
 
 
 def _without_extras(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
@@ -144,7 +138,7 @@ def _without_extras(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSe
     return setting
 
 
-def _with_a_legal_effort(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
+def _fit_effort(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
     effort = setting.effort
     if effort is None:
         return setting
@@ -153,15 +147,12 @@ def _with_a_legal_effort(setting: ThinkingSetting, profile: ModelFacts) -> Think
     level = nearest_level(effort, profile.effort)
     if level != effort:
         setting = setting.with_effort(level, f"this model has no effort level {effort} (R12)")
-    limit = _limit(mode_of(setting.thinking), profile)
-    if is_above(level, limit):
-        return setting.with_effort(limit, f"the highest level with thinking.type {mode_of(setting.thinking)} (R10)")
-    return setting
-
-
-def _limit(mode: str, profile: ModelFacts) -> str:
+    mode = mode_of(setting.thinking)
     limits = {"disabled": profile.disabled_max_effort, "between_tools": profile.between_tools_max_effort}
-    return limits.get(mode, "")
+    limit = limits.get(mode, "")
+    if is_above(level, limit):
+        return setting.with_effort(limit, f"the highest level with thinking.type {mode} (R10)")
+    return setting
 
 
 def _without(given: JsonObject, key: str) -> JsonObject:

@@ -1,9 +1,14 @@
 """The thinking parameter of a request, made legal for its target.
 
-`thinking_parameter` says what the client asked in the model's own words (`modes`). `loop_parameter` comes once the blocks
-are settled: if the open tool loop cannot begin with thinking and the model is in manual mode, thinking is off until the
-loop ends (R35); a block is never invented. Off takes `display`, the `clear_thinking` edit and the loop's own thinking with
-it (R52, R38).
+`thinking_parameter` puts the client's wish into the form that the model takes (`thinking_modes`). `loop_parameter` runs once
+the blocks are settled: if the open tool loop cannot begin with thinking and the model is in manual mode, thinking is off
+until the loop ends (R35); a block is never invented. Switching thinking off also removes `display`, the `clear_thinking`
+edit and the loop's own thinking (R52, R38).
+
+The *open tool loop* is the answers since a person last wrote, whose results are still coming in. It begins with the first
+answer after the last user message that holds no tool_result; system-role messages do not count, nor do texts beside a
+tool_result. In manual mode the answer that opens it must begin with thinking (R35), and so must an answer that the request
+ends with. A decision about a loop depends on how it began, so it is the same for each request in it.
 """
 
 from __future__ import annotations
@@ -12,11 +17,10 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, structs
 
-from clew.model.blocks import Block, filler, is_thinking
+from clew.model.blocks import is_thinking
 from clew.model.change import Change
 from clew.model.facts import ModelFacts
 from clew.model.facts.dated import INTERLEAVED_BETA
-from clew.model.json import JsonObject
 from clew.model.request import Edited, Message, Request, blocks_of, with_blocks
 from clew.model.target import Target
 from clew.pipeline.context_edits import without_clear_thinking
@@ -34,10 +38,10 @@ from clew.pipeline.thinking_modes import (
 from clew.pipeline.values import (
     block_path,
     has_items,
-    is_nothing_but_blank,
     message_path,
     number_of,
     object_of,
+    or_filler,
     rewrite_object,
     with_changed_fields,
 )
@@ -113,18 +117,14 @@ def setting_of(request: Request, target: Target) -> ThinkingSetting:
     """What the request asks of the model's thinking."""
     body, profile = request.body, target.profile
     effort = (object_of(body.output_config) or {}).get("effort")
+    asked = number_of(body.max_tokens)
     return ThinkingSetting(
         thinking=object_of(body.thinking),
         effort=effort if isinstance(effort, str) else None,
-        max_tokens=_length(number_of(body.max_tokens), profile.max_tokens),
+        max_tokens=None if asked is None else min(int(asked), profile.max_tokens or int(asked)),
         may_exceed=profile.interleaved == "beta" and INTERLEAVED_BETA in request.betas and has_items(body.tools),
         worth=target.adaptive_budget,
     )
-
-
-def _length(asked: float | None, cap: int) -> int | None:
-    """How long the answer may get: as asked, but no longer than the model gives."""
-    return None if asked is None else min(int(asked), cap or int(asked))
 
 
 def _put_back(request: Request, before: ThinkingSetting, after: ThinkingSetting) -> Request:
@@ -133,7 +133,10 @@ def _put_back(request: Request, before: ThinkingSetting, after: ThinkingSetting)
     if after.thinking is not before.thinking:
         thinking = rewrite_object(thinking, after.thinking, path="thinking")
     if after.effort != before.effort:
-        config = rewrite_object(config, _with_effort(object_of(config) or {}, after.effort), path="output_config")
+        given = object_of(config) or {}
+        others = {key: value for key, value in given.items() if key != "effort"}
+        new = others or None if after.effort is None else {**given, "effort": after.effort}
+        config = rewrite_object(config, new, path="output_config")
     return with_changed_fields(request, thinking=thinking, output_config=config)
 
 
@@ -146,11 +149,6 @@ def _still_interleaved(
         return request, ()
     request = structs.replace(request, betas=(*request.betas, INTERLEAVED_BETA))
     return request, (Change(STEP, "anthropic-beta", "added", BETWEEN_TOOLS),)
-
-
-def _with_effort(config: JsonObject, effort: str | None) -> JsonObject | None:
-    others = {key: value for key, value in config.items() if key != "effort"}
-    return others or None if effort is None else {**config, "effort": effort}
 
 
 def _with_display(setting: ThinkingSetting, display: Display) -> ThinkingSetting:
@@ -171,19 +169,18 @@ def _with_legal_message_efforts(
     messages: list[Message] = []
     for index, message in enumerate(request.messages):
         why = _refused_effort(message, setting, profile)
-        if why:
-            changes.append(Change(STEP, f"{message_path(request, index)}.output_config", "removed", why))
-        messages.extend(_without_config(message) if why else (message,))
+        if not why:
+            messages.append(message)
+            continue
+        changes.append(Change(STEP, f"{message_path(request, index)}.output_config", "removed", why))
+        if message.content:  # a message without content and `output_config` would be refused (R32)
+            given = message.given if isinstance(message, Edited) else message
+            messages.append(Edited(message.role, message.content, UNSET, given=given))
     return request.with_messages(tuple(messages)), tuple(changes)
 
 
-def _without_config(message: Message) -> tuple[Message, ...]:
-    """The message without its own `output_config`; none if it said nothing else (R32)."""
-    given = message.given if isinstance(message, Edited) else message
-    return (Edited(message.role, message.content, UNSET, given=given),) if message.content else ()
-
-
 def _refused_effort(message: Message, setting: ThinkingSetting, profile: ModelFacts) -> str:
+    """Why the effort of a system message is refused; "" if it is not."""
     if message.role != "system" or message.output_config is UNSET:
         return ""
     effort = (object_of(message.output_config) or {}).get("effort")
@@ -194,20 +191,19 @@ def _refused_effort(message: Message, setting: ThinkingSetting, profile: ModelFa
     return MESSAGE_EFFORT if effort not in profile.effort else ""
 
 
+# ── the open tool loop
+
+
 def loop_start(messages: Sequence[Message]) -> int | None:
-    """The index of the answer that opens the loop; None if no answer has been given since a person last spoke."""
+    """The index of the answer that opens the loop; None if no answer was given since a person last wrote."""
     start: int | None = None
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message.role == "assistant":
             start = index
-        elif message.role == "user" and not _answers_tools(message):
+        elif message.role == "user" and not any(block.type == "tool_result" for block in blocks_of(message)):
             break
     return start
-
-
-def _answers_tools(message: Message) -> bool:
-    return any(block.type == "tool_result" for block in blocks_of(message))
 
 
 def cannot_think(messages: Sequence[Message]) -> bool:
@@ -217,33 +213,30 @@ def cannot_think(messages: Sequence[Message]) -> bool:
         return False
     begins = [start] if any(message.role == "user" for message in messages[start:]) else []  # results came back
     if messages[-1].role == "assistant":
-        begins.append(_run_start(messages, len(messages) - 1))
-    return any(_speaks_first(messages, index) for index in begins)
+        run_start = len(messages) - 1
+        while run_start and messages[run_start - 1].role in ("assistant", "system"):
+            run_start -= 1
+        begins.append(run_start)
+    return any(_begins_without_thinking(messages, index) for index in begins)
 
 
-def call_without_thinking(messages: Sequence[Message]) -> bool:
-    """Whether an answer calls a tool and holds no thinking: another model's, or one that a client stripped."""
-    return any(message.role == "assistant" and _calls_unthinkingly(blocks_of(message)) for message in messages)
-
-
-def _calls_unthinkingly(blocks: Sequence[Block]) -> bool:
-    return any(block.type == "tool_use" for block in blocks) and not any(is_thinking(block) for block in blocks)
-
-
-def _run_start(messages: Sequence[Message], index: int) -> int:
-    while index and messages[index - 1].role in ("assistant", "system"):
-        index -= 1
-    return index
-
-
-def _speaks_first(messages: Sequence[Message], start: int) -> bool:
-    """Whether the run of assistant messages from there begins with something else than thinking."""
+def _begins_without_thinking(messages: Sequence[Message], start: int) -> bool:
+    """Whether the run of assistant messages from there begins with another block than thinking."""
     for message in messages[start:]:
         if message.role == "user":
             break
         if message.role == "assistant" and message.content:
             first = blocks_of(message)[:1]
             return not (first and is_thinking(first[0]))
+    return False
+
+
+def call_without_thinking(messages: Sequence[Message]) -> bool:
+    """Whether an answer calls a tool and holds no thinking: another model's, or one that a client stripped."""
+    for message in messages:
+        blocks = blocks_of(message) if message.role == "assistant" else ()
+        if any(block.type == "tool_use" for block in blocks) and not any(is_thinking(block) for block in blocks):
+            return True
     return False
 
 
@@ -259,11 +252,6 @@ def without_loop_thinking(request: Request, *, step: str, why: str) -> tuple[Req
         out = [block for block in blocks if is_thinking(block)]
         changes.extend(Change(step, block_path(request, index, block), "left out", why) for block in out)
         if out:
-            messages[index] = with_blocks(messages[index], _spoken(blocks))
+            rest = tuple(block for block in blocks if not is_thinking(block))
+            messages[index] = with_blocks(messages[index], or_filler(rest))
     return request.with_messages(tuple(messages)), tuple(changes)
-
-
-def _spoken(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """What is no thinking; the filler where that is nothing, or white space, which may not stand alone (R22)."""
-    spoken = tuple(block for block in blocks if not is_thinking(block))
-    return (filler(),) if not spoken or is_nothing_but_blank(spoken) else spoken

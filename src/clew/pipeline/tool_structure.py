@@ -1,8 +1,8 @@
 """Every tool call answered once, right after it, and nothing answered that was not called (R23, R25–R29).
 
 The API reads neighbouring messages of one role as one run. The tool results for an assistant run must lead the user run that
-follows, one for each call; anything else there is refused. What is wrong is mended where it stands, by what these two runs
-and the ids before them say, so that a history that grows stays mended in the same way:
+follows, one for each call; anything else there is refused. A defect is repaired where it stands, from these two runs and the
+ids before them alone, so that a history that grows stays repaired in the same way:
 
 - a result inside an assistant message moves into a user message at that place (R23);
 - a call whose id was used before gets another one, and its result with it (R25);
@@ -10,7 +10,7 @@ and the ids before them say, so that a history that grows stays mended in the sa
 - a call without a result gets one that says so, as an error (R26);
 - a second result for one call is left out (R28); one that answers nothing is said as text, or left out if it says nothing
   (R27);
-- a call of the server's that stayed without a result when the user went on is left out (R29).
+- a call of a server tool that stayed without a result when the user went on is left out (R29).
 
 A legal history is returned as it is.
 """
@@ -56,12 +56,23 @@ class _Turn(Struct, frozen=True, eq=False):
 
 def tool_structure(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
-    request, changes = (request, ()) if _is_sound(request.messages) else _all_mended(request)
-    request, served = _served(request, target)
-    return request, (*changes, *served)
+    state = folded(request.messages, _LEGALITY)
+    is_legal = state.so_far and pair(state.calls, state.answers, UsedIds(state.used)).is_legal
+    request, changes = (request, ()) if is_legal else _repair(request)
+    # Other dialects have no calls of server tools, and their writers say what becomes of them there.
+    if target.dialect != "anthropic" or folded(request.messages, _NO_SERVER_CALL):
+        return request, changes
+    request, others = without_others(request, step=STEP) if target.realm == ANTHROPIC else (request, ())
+    request, abandoned = without_abandoned(request, step=STEP)
+    return request, (*changes, *others, *abandoned)
 
 
-class _Sound(NamedTuple):
+_NO_SERVER_CALL = all_of(
+    lambda messages: "server_tool_use" not in [block.type for each in messages for block in blocks_of(each)]
+)
+
+
+class _Legality(NamedTuple):
     """Whether every turn that is over is legal; the ids of the calls in them; and of the turn that may go on the calls, the
     blocks of the user run that answers, and whether that run has begun."""
 
@@ -72,71 +83,50 @@ class _Sound(NamedTuple):
     is_answered: bool = False
 
 
-def _is_sound(messages: Sequence[Message]) -> bool:
-    """Whether nothing has to be mended."""
-    sound = folded(messages, _SOUND)
-    return sound.so_far and pair(sound.calls, sound.answers, UsedIds(sound.used)).is_legal
-
-
-def _sound(before: _Sound, messages: Sequence[Message], at: int) -> _Sound:
+def _legality(before: _Legality, messages: Sequence[Message], at: int) -> _Legality:
     if not before.so_far:
         return before
     used, calls, answers, is_answered = UsedIds(before.used), [*before.calls], [*before.answers], before.is_answered
     for message in messages:
         if message.role == "assistant":
-            if (is_answered and not pair(calls, answers, used).is_legal) or _has_results(message):
-                return _UNSOUND
+            has_results = "tool_result" in [block.type for block in blocks_of(message)]
+            if (is_answered and not pair(calls, answers, used).is_legal) or has_results:
+                return _ILLEGAL
             calls, answers = ([], []) if is_answered else (calls, answers)
             calls += _calls(message)
             is_answered = False
         elif message.role == "user":
             answers += _stream(message)
             is_answered = True
-    return _Sound(True, used.all(), tuple(calls), tuple(answers), is_answered)
+    return _Legality(True, used.all(), tuple(calls), tuple(answers), is_answered)
 
 
-_UNSOUND = _Sound(so_far=False)
-_SOUND = Fold(_Sound(), _sound)
-
-
-def _has_results(message: Message) -> bool:
-    return "tool_result" in [block.type for block in blocks_of(message)]
+_ILLEGAL = _Legality(so_far=False)
+_LEGALITY = Fold(_Legality(), _legality)
 
 
 def _calls(message: Message) -> tuple[Block, ...]:
     return tuple([block for block in blocks_of(message) if block.type == "tool_use" and is_signed(block.id)])
 
 
-def _all_mended(request: Request) -> tuple[Request, tuple[Change, ...]]:
+def _repair(request: Request) -> tuple[Request, tuple[Change, ...]]:
     request, moved = _results_out_of_answers(request)
     changes = list(moved)
     used = UsedIds()
     news: dict[int, tuple[Message, ...]] = {}
     for turn in _turns(request.messages):
         request.source.wanted.check()
-        pairing = _paired(request, turn, used)
+        calls = [call for i in turn.asks for call in _calls(request.messages[i])]
+        stream = [block for i in turn.answers for block in _stream(request.messages[i])]
+        pairing = pair(calls, stream, used)
         if not pairing.is_legal:
             pairing = with_texts(pairing)
-            news |= _mended(request, turn, pairing)
+            news |= _repaired_turn(request, turn, pairing)
             changes += _changes(request, turn, pairing)
     if news:
         messages = tuple(new for i, message in enumerate(request.messages) for new in news.get(i, (message,)))
         request = request.with_messages(messages)
     return request, tuple(changes)
-
-
-def _served(request: Request, target: Target) -> tuple[Request, tuple[Change, ...]]:
-    """Other dialects have no calls of the server's: what is said of them there is theirs to say."""
-    if target.dialect != "anthropic" or folded(request.messages, _NONE_SERVED):
-        return request, ()
-    request, others = without_others(request, step=STEP) if target.realm == ANTHROPIC else (request, ())
-    request, abandoned = without_abandoned(request, step=STEP)
-    return request, others + abandoned
-
-
-_NONE_SERVED = all_of(
-    lambda messages: "server_tool_use" not in [block.type for each in messages for block in blocks_of(each)]
-)
 
 
 def _turns(messages: Sequence[Message]) -> list[_Turn]:
@@ -153,51 +143,37 @@ def _turns(messages: Sequence[Message]) -> list[_Turn]:
     return [*turns, _Turn(tuple(asks), tuple(answers))]
 
 
-def _paired(request: Request, turn: _Turn, used: UsedIds) -> Pairing:
-    calls = [call for i in turn.asks for call in _calls(request.messages[i])]
-    stream = [block for i in turn.answers for block in _stream(request.messages[i])]
-    return pair(calls, stream, used)
-
-
 _TEXT = text_block("any text")
 
 
 def _stream(message: Message) -> tuple[Block, ...]:
-    """The message's blocks, as far as pairing looks at them: a string is a block that is no result."""
+    """The message's blocks, as far as pairing reads them: a string is a block that is no result."""
     return (_TEXT,) if isinstance(message.content, str) else blocks_of(message)
 
 
-def _mended(request: Request, turn: _Turn, pairing: Pairing) -> dict[int, tuple[Message, ...]]:
-    """What stands in the place of each message of the turn."""
-    asks = {i: (_with_new_ids(request, request.messages[i], pairing),) for i in turn.asks}
-    front = _front(request, pairing)
+def _repaired_turn(request: Request, turn: _Turn, pairing: Pairing) -> dict[int, tuple[Message, ...]]:
+    """The messages that stand in the place of each message of the turn."""
+    news: dict[int, tuple[Message, ...]] = {}
+    for i in turn.asks:
+        blocks = [with_paired_id(request, block, "id", pairing) for block in blocks_of(request.messages[i])]
+        news[i] = (with_blocks(request.messages[i], tuple(blocks)),)
+    # The results, in the order in which they came, and then one for each call that has none.
+    front: tuple[Block, ...] = (
+        *[with_paired_id(request, block, "tool_use_id", pairing) for block in pairing.results],
+        *[result_for_unanswered(request, pairing.id_of(call)) for call in pairing.unanswered],
+    )
     if not turn.answers:
         last = turn.asks[-1]
-        return {**asks, last: (*asks[last], Edited("user", front))}
-    return {**asks, **_answers(request, turn.answers, front, pairing)}
-
-
-def _with_new_ids(request: Request, message: Message, pairing: Pairing) -> Message:
-    return with_blocks(message, tuple(with_paired_id(request, block, "id", pairing) for block in blocks_of(message)))
-
-
-def _front(request: Request, pairing: Pairing) -> tuple[Block, ...]:
-    """The results, in the order in which they came, and then one for each call that has none."""
-    given = tuple(with_paired_id(request, block, "tool_use_id", pairing) for block in pairing.results)
-    return given + tuple(result_for_unanswered(request, pairing.id_of(call)) for call in pairing.unanswered)
-
-
-def _answers(
-    request: Request, indices: Sequence[int], front: tuple[Block, ...], pairing: Pairing
-) -> dict[int, tuple[Message, ...]]:
-    """The user run with the results in front; a message that held nothing else is gone, unless the run would be."""
-    news = {i: _answer(request.messages[i], front if i == indices[0] else (), pairing) for i in indices}
-    if any(news.values()):
-        return news
-    return {**news, indices[0]: (with_content(request.messages[indices[0]], (filler(),)),)}
+        return {**news, last: (*news[last], Edited("user", front))}
+    first = turn.answers[0]
+    answers = {i: _answer(request.messages[i], front if i == first else (), pairing) for i in turn.answers}
+    if not any(answers.values()):  # a message that held nothing else is gone, unless the run would be
+        answers[first] = (with_content(request.messages[first], (filler(),)),)
+    return news | answers
 
 
 def _answer(message: Message, front: tuple[Block, ...], pairing: Pairing) -> tuple[Message, ...]:
+    """A user message with these results in front; nothing if nothing is left of it."""
     if isinstance(message.content, str):
         return (with_content(message, (*front, text_block(message.content))),) if front else (message,)
     blocks = front + _rest(message, pairing)
@@ -205,14 +181,14 @@ def _answer(message: Message, front: tuple[Block, ...], pairing: Pairing) -> tup
 
 
 def _left_alone(message: Message, front: tuple[Block, ...], pairing: Pairing) -> tuple[Block, ...]:
-    """White space that would be all that is left of a message. Beside a result it is legal, alone it is not (R22)."""
+    """The blocks of white space that would be all of a message. Beside a result they are legal, alone they are not (R22)."""
     rest = _rest(message, pairing)
     moved = len(rest) < len(blocks_of(message))
     return rest if moved and not front and is_nothing_but_blank(rest) else ()
 
 
 def _rest(message: Message, pairing: Pairing) -> tuple[Block, ...]:
-    """What is no result, and what was said by results that answer nothing."""
+    """The blocks that are no result, and the texts of results that answer nothing."""
     rest: list[Block] = []
     for block in blocks_of(message):
         if block.type != "tool_result":
@@ -232,17 +208,15 @@ def _changes(request: Request, turn: _Turn, pairing: Pairing) -> tuple[Change, .
         for block in pairing.orphans
     ]
     added = [Change(STEP, path(call), "added", UNANSWERED) for call in pairing.unanswered]
-    blank = [Change(STEP, path(block), "removed", BLANK) for block in _all_left_alone(request, turn, pairing)]
+    # Results lead the first message of the answer, so white space there does not stand alone.
+    unled = turn.answers[1:] if pairing.results or pairing.unanswered else turn.answers
+    alone = [block for i in unled for block in _left_alone(request.messages[i], (), pairing)]
+    blank = [Change(STEP, path(block), "removed", BLANK) for block in alone]
     return (*ids, *moved, *gone, *said, *added, *blank)
 
 
-def _all_left_alone(request: Request, turn: _Turn, pairing: Pairing) -> list[Block]:
-    first = turn.answers[1:] if pairing.results or pairing.unanswered else turn.answers
-    return [block for i in first for block in _left_alone(request.messages[i], (), pairing)]
-
-
 def _paths(request: Request, turn: _Turn) -> Callable[[Block], str]:
-    """Says where a block of this turn stood in the client's request, or where one stands that clew made."""
+    """A function that gives the path of a block of this turn in the client's request, or of one that clew made."""
     source, indices = request.source, (*turn.asks, *turn.answers)
     places = {id(block): (i, j) for i in indices for j, block in enumerate(blocks_of(request.messages[i]))}
 
@@ -266,7 +240,7 @@ def _results_out_of_answers(request: Request) -> tuple[Request, tuple[Change, ..
         if message.role != "assistant" or not results:
             messages.append(message)
             continue
-        parts = _cut(message)
+        parts = _cut_at_results(message)
         kept = {id(block) for part in parts for block in blocks_of(part)}
         blank = [block for block in blocks_of(message) if id(block) not in kept]
         changes.extend(Change(STEP, block_path(request, index, block), "moved", IN_ANSWER) for block in results)
@@ -275,8 +249,8 @@ def _results_out_of_answers(request: Request) -> tuple[Request, tuple[Change, ..
     return request.with_messages(tuple(messages)), tuple(changes)
 
 
-def _cut(message: Message) -> list[Message]:
-    """The message as alternating parts: what it said, as the assistant's; the results in between, as the user's."""
+def _cut_at_results(message: Message) -> list[Message]:
+    """The message as alternating parts: its own blocks as the assistant's, the results in between as the user's."""
     parts: list[Message] = []
     for is_result, group in groupby(blocks_of(message), key=lambda block: block.type == "tool_result"):
         blocks = tuple(group)

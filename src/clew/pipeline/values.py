@@ -1,7 +1,8 @@
-"""Raw values of a request's body as plain objects, and back.
+"""Values of a request that steps share: raw values as plain objects and back, JSON paths, and blank texts.
 
 A step decides on plain values and writes back only the keys that differ, so that every other byte of the object stays as the
-client wrote it.
+client wrote it. Paths say where a value stood in the client's request, not where an earlier step moved it. The checks for
+blank text (R22, R16) run over every text of every request, so they look at the raw bytes and decode only what may be blank.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from clew.errors import RequestInvalid
-from clew.model.blocks import Block, string_of
+from clew.model.blocks import Block, filler, string_of
 from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Content, Request, blocks_of
 from clew.wire.splice import apply, edit_object
@@ -26,6 +27,7 @@ __all__ = [
     "message_path",
     "number_of",
     "object_of",
+    "or_filler",
     "rewrite_object",
     "value_of",
     "with_changed_fields",
@@ -108,7 +110,7 @@ def block_path(request: Request, index: int, block: Block) -> str:
 
 
 MAY_BE_BLANK = frozenset(b' \\"') | frozenset(range(0x80, 0x100))
-"""What a blank text can begin with, after its quote: a space, an escape, its end, or a character beyond ASCII."""
+"""The bytes that a blank text can begin with, after its quote: a space, an escape, its end, or a byte beyond ASCII."""
 
 
 _QUOTE = ord('"')
@@ -123,19 +125,20 @@ def _is_empty(text: memoryview) -> bool:
 
 
 def is_blank_text(block: Block) -> bool:
-    """A text block of white space, and of some."""
-    return block.type == "text" and _is_blank(block.text)
+    """Whether the block is a text of white space, and not empty."""
+    if block.type != "text" or block.text is UNSET:
+        return False
+    text = memoryview(block.text)
+    return len(text) > 2 and text[1] in MAY_BE_BLANK and string_of(block.text).isspace()
 
 
 def is_nothing_but_blank(content: Content) -> bool:
-    """White space as a whole: a string of it, or texts of it and nothing else. Content that is empty is not."""
+    """Whether content is white space as a whole: a string of it, or only such texts. Empty content is not."""
     if isinstance(content, str):
         return content.isspace()
     return bool(content) and all(is_blank_text(block) for block in content or ())
 
 
-def _is_blank(raw: Raw | UnsetType) -> bool:
-    if raw is UNSET:
-        return False
-    text = memoryview(raw)
-    return len(text) > 2 and text[1] in MAY_BE_BLANK and string_of(raw).isspace()
+def or_filler(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """The blocks; the filler where they are none, or white space, which may not stand alone (R22)."""
+    return (filler(),) if not blocks or is_nothing_but_blank(blocks) else blocks

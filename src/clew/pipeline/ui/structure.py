@@ -43,23 +43,30 @@ def _cut(message: JsonObject, name: JsonValue) -> list[JsonObject]:
     parts = parts_of(message)
     if role_of(message) != "assistant" or parts is None or not any(is_result(part) for part in parts):
         return [message]
-    early, pieces = _pieces(parts)
-    segments = [(is_result(piece[0]), piece) for piece in ([early, *pieces] if early else pieces)]
-    return _numbered(message, name, segments)
+    segments = [(is_result(segment[0]), segment) for segment in _segments(parts)]
+    # The first segment of the assistant's keeps the id, the others get derived ones.
+    own = next((at for at, (is_answer, _) in enumerate(segments) if not is_answer), None)
+    cut: list[JsonObject] = []
+    for at, (is_answer, segment) in enumerate(segments):
+        new = with_parts(message, segment)
+        if at != own:
+            new = {**new, "id": derived_id(name, at)}
+        cut.append({**new, "role": "user" if is_answer else "assistant"})
+    return cut
 
 
-def _pieces(parts: Sequence[JsonValue]) -> tuple[list[JsonValue], list[list[JsonValue]]]:
-    """Results that come before any call, which answer an earlier message; and the rest, cut at its results."""
+def _segments(parts: Sequence[JsonValue]) -> list[list[JsonValue]]:
+    """The parts of each new message. Results before any call answer an earlier message, and come first."""
     first = next((index for index, part in enumerate(parts) if is_call(part)), len(parts))
     early = [part for part in parts[:first] if is_result(part)]
     rest = [part for part in parts[:first] if not is_result(part)] + list(parts[first:])
     groups = [list(group) for _, group in groupby(rest, key=is_result)]
-    pieces = [piece for at, group in enumerate(groups) for piece in (_apart(group) if at else [group])]
-    return early, pieces
+    segments = [piece for at, group in enumerate(groups) for piece in (_apart(group) if at else [group])]
+    return [early, *segments] if early else segments
 
 
 def _apart(group: list[JsonValue]) -> list[list[JsonValue]]:
-    """What follows results: an answer to them, and then the next call with the thinking that led to it."""
+    """The parts that follow results: an answer to them, and then the next call with the thinking that led to it."""
     call = next((index for index, part in enumerate(group) if is_call(part)), len(group))
     thought = next((index for index, part in enumerate(group[:call]) if is_thinking_part(part)), call)
     if is_result(group[0]) or call == len(group) or thought == 0:
@@ -67,49 +74,30 @@ def _apart(group: list[JsonValue]) -> list[list[JsonValue]]:
     return [group[:thought], group[thought:]]
 
 
-def _numbered(message: JsonObject, name: JsonValue, segments: Sequence[tuple[bool, list[JsonValue]]]) -> list[JsonObject]:
-    """The segments as messages: the first of the assistant's keeps the id, the others get derived ones."""
-    own = next((at for at, (is_answer, _) in enumerate(segments) if not is_answer), None)
-    cut: list[JsonObject] = []
-    for at, (is_answer, parts) in enumerate(segments):
-        new = with_parts(message, parts)
-        if at != own:
-            new = {**new, "id": derived_id(name, at)}
-        cut.append({**new, "role": "user" if is_answer else "assistant"})
-    return cut
-
-
 def validate_tool_message_structure(messages: Sequence[JsonObject]) -> list[StructureError]:
-    """What the API would refuse about calls and results; nothing if it is in order."""
+    """The defects of calls and results that the API would refuse."""
     errors: list[StructureError] = []
     for index, message in enumerate(messages):
         if role_of(message) == "assistant":
-            errors += _in_assistant(messages, index)
-        else:
-            errors += _in_user(messages, index)
+            errors += _errors_in_assistant(messages, index)
+            continue
+        known = _ids(messages[index - 1], is_call) if index and role_of(messages[index - 1]) == "assistant" else []
+        strays = [result for result in _ids(message, is_result) if result not in known]
+        errors += [_error("result without call", messages, index, strays)] if strays else []
     return errors
 
 
-def _in_assistant(messages: Sequence[JsonObject], index: int) -> list[StructureError]:
+def _errors_in_assistant(messages: Sequence[JsonObject], index: int) -> list[StructureError]:
     calls, results = _ids(messages[index], is_call), _ids(messages[index], is_result)
     errors: list[StructureError] = []
     if calls and results:
         errors.append(_error("both in one message", messages, index, results))
     elif results:
         errors.append(_error("result in assistant message", messages, index, results))
-    missing = [call for call in calls if call not in _next_results(messages, index)]
-    return [*errors, _error("missing result", messages, index, missing)] if missing else errors
-
-
-def _in_user(messages: Sequence[JsonObject], index: int) -> list[StructureError]:
-    known = _ids(messages[index - 1], is_call) if index and role_of(messages[index - 1]) == "assistant" else []
-    strays = [result for result in _ids(messages[index], is_result) if result not in known]
-    return [_error("result without call", messages, index, strays)] if strays else []
-
-
-def _next_results(messages: Sequence[JsonObject], index: int) -> list[str]:
     after = messages[index + 1] if index + 1 < len(messages) else {}
-    return _ids(after, is_result) if role_of(after) == "user" else []
+    answered = _ids(after, is_result) if role_of(after) == "user" else []
+    missing = [call for call in calls if call not in answered]
+    return [*errors, _error("missing result", messages, index, missing)] if missing else errors
 
 
 def _ids(message: JsonObject, wanted: Callable[[JsonValue], bool]) -> list[str]:
