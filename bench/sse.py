@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clew.model.origin import Origin
-from clew.pipeline.stream.dress import Dress, Wear
-from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.client_view import ClientView, ViewOptions
+from clew.pipeline.stream.passthrough import PassedAnswer
 from clew.wire.sse import SseReader
 
 __all__ = ["cases", "stream"]
 
-_WEAR = Wear(
+_WEAR = ViewOptions(
     model="claude-opus-5-5", exchange="x1", origin=Origin(realm="anthropic", backend="claude", model="claude-opus-5-5")
 )
 
@@ -84,7 +84,7 @@ def cases() -> dict[str, Callable[[], object]]:
 
 
 def _relayed(reads: list[bytes], *, kept: bool) -> object:
-    relay = Relay(Dress(_WEAR), keep=kept, blocks=kept)
+    relay = PassedAnswer(ClientView(_WEAR), keep=kept, blocks=kept)
     for read in reads:
         relay.feed(read)
     relay.flush()

@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
-from clew.backends.chat import options_of, path_of
+from clew.backends.dialect_facts import chat_options_of
 from clew.backends.manner import Manner, Quirks
 from clew.backends.presets import BACKENDS
 from clew.backends.row import Backend, target_of
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
+from clew.engine.backend_dialect import backend_dialect
+from clew.engine.call import Call
 from clew.model.facts.validators import validators
 
 
@@ -25,7 +27,11 @@ def of_preset(name: str) -> Backend:
 def test_a_backend_that_nobody_knows_reads_every_field_and_is_asked_for_nothing() -> None:
     """Leading tags count; reasoning goes back under the name that it came in; nothing stands in for what is missing."""
     unknown = backend()
-    assert (options_of(unknown, "m").request, options_of(unknown, "m").answer, path_of(unknown)) == (
+    assert (
+        chat_options_of(unknown, "m").request,
+        chat_options_of(unknown, "m").answer,
+        backend_dialect(unknown, "m").path(Call(body=b"")),
+    ) == (
         ChatRequestOptions(),
         ChatAnswerOptions(),
         "/chat/completions",
@@ -41,19 +47,22 @@ def test_a_backend_that_nobody_knows_reads_every_field_and_is_asked_for_nothing(
 def test_the_first_pattern_that_fits_counts_however_the_name_is_spelt() -> None:
     rules = {"zai/*": Manner(wire=ChatRequestOptions(knob="glm")), "*": Manner(speech=ChatAnswerOptions(tags="never"))}
     row = backend(wire=ChatRequestOptions(knob="qwen"), by_model=rules)
-    assert [options_of(row, model).request.knob for model in ("ZAI/GLM-5", "other")] == ["glm", ""]
-    assert [options_of(row, model).answer.tags for model in ("zai/glm", "other")] == ["leading", "never"]
-    assert options_of(backend(wire=ChatRequestOptions(knob="qwen")), "any").request.knob == "qwen"
+    assert [chat_options_of(row, model).request.knob for model in ("ZAI/GLM-5", "other")] == ["glm", ""]
+    assert [chat_options_of(row, model).answer.tags for model in ("zai/glm", "other")] == ["leading", "never"]
+    assert chat_options_of(backend(wire=ChatRequestOptions(knob="qwen")), "any").request.knob == "qwen"
 
 
 def test_what_stands_in_for_missing_reasoning_is_said_by_the_quirk_alone() -> None:
     row = backend(quirks=Quirks(missing="space"), by_model={"b*": Manner(quirks=Quirks(missing="empty"))})
-    assert [options_of(row, model).request.missing for model in ("a", "b")] == ["space", "empty"]
+    assert [chat_options_of(row, model).request.missing for model in ("a", "b")] == ["space", "empty"]
     assert [target_of(row, model).missing for model in ("a", "b")] == ["space", "empty"]
 
 
 def test_a_path_of_the_rows_own_is_appended_instead() -> None:
-    assert path_of(backend(path="/chat/completions?api-version=1")) == "/chat/completions?api-version=1"
+    assert (
+        backend_dialect(backend(path="/chat/completions?api-version=1"), "m").path(Call(body=b""))
+        == "/chat/completions?api-version=1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,14 +100,14 @@ def test_a_path_of_the_rows_own_is_appended_instead() -> None:
 )
 def test_each_models_reasoning_goes_back_as_its_maker_wants(preset: str, model: str, said: tuple[object, ...]) -> None:
     """Dialects §2 and §4: field, plain text or not, what stands in for missing reasoning, knob."""
-    wire = options_of(of_preset(preset), model).request
+    wire = chat_options_of(of_preset(preset), model).request
     assert (wire.reasoning, wire.reasoning_text, wire.missing, wire.knob) == said
 
 
 def test_reasoning_that_comes_in_a_field_may_have_to_go_back_between_tags() -> None:
     """Cerebras: GLM wants it so, gpt-oss in the field."""
     cerebras = of_preset("cerebras")
-    assert [options_of(cerebras, model).request.between for model in ("zai-glm-4.7", "gpt-oss-120b")] == [
+    assert [chat_options_of(cerebras, model).request.between for model in ("zai-glm-4.7", "gpt-oss-120b")] == [
         ("<think>", "</think>"),
         (),
     ]
@@ -107,7 +116,9 @@ def test_reasoning_that_comes_in_a_field_may_have_to_go_back_between_tags() -> N
 def test_what_is_always_sent_is_the_models_own() -> None:
     """Groq takes include_reasoning or reasoning_format, by model, and refuses the other."""
     groq = of_preset("groq")
-    always = [options_of(groq, model).request.always for model in ("openai/gpt-oss-20b", "qwen/qwen3-32b", "llama-3.3-70b")]
+    always = [
+        chat_options_of(groq, model).request.always for model in ("openai/gpt-oss-20b", "qwen/qwen3-32b", "llama-3.3-70b")
+    ]
     assert always == [{"include_reasoning": True}, {"reasoning_format": "parsed"}, {}]
 
 
@@ -115,7 +126,7 @@ def test_the_reasoning_of_earlier_turns_is_asked_to_be_read_where_a_model_can() 
     """docs.qwencloud.com names the models; all of that reasoning goes back, so it may as well be read."""
     qwen = of_preset("qwen")
     models = ("qwen3.7-max", "qwen3.6-plus-2026-04-02", "qwen3.8-flash", "qwen3.6-flash", "qwen3-235b-a22b-thinking-2507")
-    assert [options_of(qwen, model).request.always for model in models] == [{"preserve_thinking": True}] * 3 + [{}] * 2
+    assert [chat_options_of(qwen, model).request.always for model in models] == [{"preserve_thinking": True}] * 3 + [{}] * 2
 
 
 @pytest.mark.parametrize(
@@ -131,7 +142,7 @@ def test_the_reasoning_of_earlier_turns_is_asked_to_be_read_where_a_model_can() 
     ],
 )
 def test_schemas_are_fitted_where_a_backends_check_is_known_to_be_narrow(name: str, model: str, check: str) -> None:
-    assert options_of(of_preset(name), model).request.validator == check
+    assert chat_options_of(of_preset(name), model).request.validator == check
 
 
 @pytest.mark.parametrize("name", [name for name, row in BACKENDS.items() if row.speaking("openai-chat")])

@@ -7,10 +7,11 @@ from anthropic.types import Message as SdkMessage
 
 from clew import Message, Origin, ToolCall, format_messages, format_response
 from clew.errors import BackendBroken
-from clew.pipeline.stream.answer import answer_of, answer_of_message
+from clew.pipeline.stream.answer import answer_of_message
 from tests.build import GLM, redacted, target, text, thinking, tool_use
 from tests.chat.said import CALL, R, T, X, answer
 from tests.manifest import proves
+from tests.pipeline.stream.wearing import answer_of
 
 
 @proves("req:S2-5")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.engine import driver, histories, preparing
-from clew.engine.call import SESSION, Call
+from clew.engine.call import Call
 from clew.engine.exchange import Exchange
 from clew.engine.histories import Histories
 from tests.build import tool_result, tool_use, user
@@ -18,7 +18,7 @@ from tests.engine.by_hand import ByHand
 from tests.engine.kept_by_hand import KeptByHand
 from tests.engine.questions import EVENTS, OPUS, SNAPSHOTS, framed, sse
 
-HEADS: list[dict[str, Any]] = [{}, {"headers": {SESSION: "s"}}, {"principal": "other"}]
+HEADS: list[dict[str, Any]] = [{}, {"headers": {"x-claude-code-session-id": "s"}}, {"principal": "other"}]
 SWITCHES = [0, 0, 0, 2, 3]
 """Mostly the usual snapshot; then another model, and another realm."""
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.translate import Translation
-from clew.pipeline.stream.traced import Traced
+from clew.pipeline.stream.block_trace import TracedReader
 from tests.engine.logs import Written
 from tests.manifest import proves
 
@@ -19,7 +19,7 @@ STREAM = (
 
 
 def _told(written: Written) -> list[dict[str, object]]:
-    translation = Traced(Translation(Asked("m")), partial(written.log.lived, "x1"))
+    translation = TracedReader(Translation(Asked("m")), partial(written.log.lived, "x1"))
     translation.feed(STREAM)
     translation.flush()
     return written.lines()
@@ -54,5 +54,5 @@ def test_without_debug_there_is_none() -> None:
 
 def test_a_followed_translation_says_what_it_would_have_said_anyway() -> None:
     plain = Translation(Asked("m"))
-    followed = Traced(Translation(Asked("m")), lambda *_: None)
+    followed = TracedReader(Translation(Asked("m")), lambda *_: None)
     assert followed.feed(STREAM) + followed.flush() == plain.feed(STREAM) + plain.flush()

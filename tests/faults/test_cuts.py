@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from clew.backends.row import Backend
+from clew.dialects.shape import AnswerContext
+from clew.engine.backend_dialect import Refused, backend_dialect
 from clew.engine.call import Call
 from clew.engine.commands import EngineCommand, LetGo, PassOn, Peek, Push, Take
-from clew.engine.dialects import Hints, Refused
-from clew.engine.dialects.messages import Messages
-from clew.engine.streamed import StreamedAnswer
+from clew.engine.streamed import AnswerReading, StreamedAnswer
 from clew.errors import BackendBroken, BackendError
 from clew.http.client.message import ResponseHead
 from clew.model.unfold import events_of
-from clew.pipeline.stream.dress import Dress, Wear
+from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.settings.values import Retry
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
@@ -45,7 +45,7 @@ STREAM = wire_bytes(events_of({**WHOLE, "content": SAID}, chunk=3))
 class CutAnswer:
     """A world in which a backend's answer ends after so many bytes: whole for whoever only counts chunks, or broken."""
 
-    def __init__(self, data: bytes, worn: Wear, *, looks_whole: bool) -> None:
+    def __init__(self, data: bytes, worn: ViewOptions, *, looks_whole: bool) -> None:
         self.data = data
         self.got = b""
         """What went to the client."""
@@ -53,9 +53,14 @@ class CutAnswer:
         self.error: BackendError | None = None
         self._rest = data
         self._looks_whole = looks_whole
-        hints = Hints(call=Call(body=b""), exchange="x", model=worn.model)
-        own = Messages(Backend(name="b", url="http://127.0.0.1", realm="b"), "m")
-        self._stream = StreamedAnswer("b", Dress(worn), own, hints, within=60.0)
+        reading = AnswerReading(
+            backend="b",
+            call=Call(body=b""),
+            dialect=backend_dialect(Backend(name="b", url="http://127.0.0.1", realm="b"), "m"),
+            view=ClientView(worn),
+            context=AnswerContext(model=worn.model),
+        )
+        self._stream = StreamedAnswer(reading, within=60.0)
 
     def play(self) -> CutAnswer:
         """Drive the answer to its end."""
@@ -84,7 +89,7 @@ class CutAnswer:
             case Take():
                 return self._take()
             case PassOn():
-                return None if command.relay.ended else self._take()
+                return None if command.answer.ended else self._take()
             case Push():
                 self.got += command.data
             case _:
@@ -111,7 +116,7 @@ def events_in(raw: bytes) -> list[Any]:
 @proves("fault:U11")
 @pytest.mark.parametrize("worn", [PLAIN, SEALED], ids=["plain", "sealed"])
 @pytest.mark.parametrize("looks_whole", [True, False], ids=["ended", "broken"])
-def test_at_every_byte_a_cut_is_a_failure(worn: Wear, looks_whole: bool) -> None:
+def test_at_every_byte_a_cut_is_a_failure(worn: ViewOptions, looks_whole: bool) -> None:
     """U11, 3.1: whole events alone, no end and no stop reason; nothing is settled that was not whole."""
 
     def played(places: list[int]) -> list[CutAnswer]:

@@ -12,10 +12,10 @@ from typing import Any
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.options import ChatAnswerOptions
-from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.translated import TranslatedRelay
-from tests.golden.driving import MODEL, wear
+from clew.pipeline.stream.client_view import ClientView
+from tests.golden.driving import MODEL, Reading, wear
 from tests.golden.legal import problems
+from tests.pipeline.stream.wearing import translated_answer
 
 _PER_BYTE = 60
 """The most bytes that one byte can become: a delta of one character, in the shortest chunk that there is."""
@@ -26,7 +26,7 @@ class Heard:
 
     def __init__(self, pieces: Sequence[bytes], speech: ChatAnswerOptions) -> None:
         translation = Translation(Asked(MODEL, message_id="msg_1"), speech)
-        relay = TranslatedRelay(Dress(wear()), translation, keep=False)
+        relay = translated_answer(ClientView(wear()), Reading(translation), keep=False)
         out = [relay.feed(piece) for piece in pieces] + [relay.flush()]
         self.stream = b"".join([*out, *relay.held])
         self.begun = relay.begun

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from clew.backends.chat import options_of
+from clew.backends.dialect_facts import chat_options_of
 from clew.backends.presets import presets
 from clew.backends.row import Backend, target_of
 from clew.dialects.openai_chat.options import ChatOptions
@@ -90,7 +90,7 @@ def _sent(scene: Scene) -> tuple[Any, tuple[Change, ...]]:
 
 def _options(backend: Backend, model: str, refusals: str) -> ChatOptions:
     """What the backend wants, after these refusals, one to a line."""
-    options = options_of(backend, model)
+    options = chat_options_of(backend, model)
     tried: list[str] = []
     for words in refusals.splitlines():
         repair = REPAIRS.repair(options, 400, words, tried)

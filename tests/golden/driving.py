@@ -20,20 +20,22 @@ from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.answer.whole import translated
 from clew.dialects.openai_chat.options import ChatAnswerOptions
+from clew.dialects.shape import AnswerContext
+from clew.engine.backend_dialect import backend_dialect
 from clew.engine.call import Call
-from clew.engine.dialects import Hints
-from clew.engine.dialects.messages import Messages
 from clew.errors import StreamIllegal
 from clew.model.events import Event
 from clew.model.failure import Failure
+from clew.model.json import JsonObject
 from clew.model.lifecycle import STRICT, Lifecycle
 from clew.model.origin import Origin
-from clew.pipeline.stream.dress import Dress, Wear
-from clew.pipeline.stream.relay import Relay
-from clew.pipeline.stream.translated import TranslatedRelay, Unfolded
+from clew.pipeline.stream.answer_stream import AnswerStream
+from clew.pipeline.stream.client_view import ClientView, ViewOptions
+from clew.pipeline.stream.translation import TranslatedAnswer, WholeAnswerReader
 from clew.thinking.seal import PREFIX, Seal, Sealer
 from tests.golden.cases import Scene
 from tests.golden.shorthand import lines_of, opening
+from tests.pipeline.stream.wearing import translated_answer
 
 __all__ = [
     "MODEL",
@@ -64,10 +66,25 @@ class PlainSealer(Sealer):
         return PREFIX + seal.payload.decode()
 
 
-def wear(**more: Any) -> Wear:
+class Reading:
+    """A translation as a stream reader."""
+
+    def __init__(self, translation: Translation, *, eager: bool = False) -> None:
+        self._translation, self._eager = translation, eager
+        self.feed, self.flush = translation.feed, translation.flush
+
+    @property
+    def late(self) -> JsonObject | None:
+        return self._translation.late
+
+    def begin(self) -> list[Event]:
+        return self._translation.begin(eager=self._eager)
+
+
+def wear(**more: Any) -> ViewOptions:
     """What an answer of a backend with untrusted ids wears."""
     fields: dict[str, Any] = {"model": MODEL, "exchange": "x1", "origin": ORIGIN, "safe_ids": True}
-    return Wear(**{**fields, "sealer": PlainSealer(), **more})
+    return ViewOptions(**{**fields, "sealer": PlainSealer(), **more})
 
 
 def asked_of(scene: Scene) -> Asked:
@@ -94,13 +111,13 @@ def events_of(scene: Scene, pieces: Iterable[bytes]) -> str:
 def client_of(scene: Scene, pieces: Iterable[bytes]) -> bytes:
     """What the client gets: a stream, or the status and body of a failure that came before one."""
     translation = Translation(asked_of(scene), speech_of(scene))
-    relay = TranslatedRelay(Dress(wear()), translation)
+    relay = translated_answer(ClientView(wear()), Reading(translation))
     out = _said_by(relay, pieces)
     return out if relay.begun or translation.failure is None else _failed(translation.failure)
 
 
-def relay_of(scene: Scene) -> TranslatedRelay:
-    return TranslatedRelay(Dress(wear()), Translation(asked_of(scene), speech_of(scene)))
+def relay_of(scene: Scene) -> TranslatedAnswer:
+    return translated_answer(ClientView(wear()), Reading(Translation(asked_of(scene), speech_of(scene))))
 
 
 def client_of_body(scene: Scene) -> bytes:
@@ -110,7 +127,7 @@ def client_of_body(scene: Scene) -> bytes:
     return (
         _failed(found)
         if isinstance(found, Failure)
-        else _said_by(TranslatedRelay(Dress(wear()), Unfolded(found, MODEL)), [body])
+        else _said_by(translated_answer(ClientView(wear()), WholeAnswerReader(found, MODEL)), [body])
     )
 
 
@@ -134,14 +151,15 @@ def client_of_messages(scene: Scene, pieces: Iterable[bytes]) -> tuple[bytes, st
     return b"".join([*out, *relay.held]), ""
 
 
-def _messages_relay(*, sealed: bool = True, overlaps: bool = False) -> Relay:
+def _messages_relay(*, sealed: bool = True, overlaps: bool = False) -> AnswerStream:
     """As the engine makes it for a backend that speaks Messages."""
     backend = Backend(name="own", url="http://127.0.0.1:1", realm="own", quirks=Quirks(overlaps=overlaps))
-    hints = Hints(call=Call(body=b"{}"), exchange="x1", model=MODEL)
-    return Messages(backend, "m").relay(Dress(wear() if sealed else wear(sealer=None, safe_ids=False)), hints)
+    view = ClientView(wear() if sealed else wear(sealer=None, safe_ids=False))
+    context = AnswerContext(model=MODEL, message_id="msg_x1")
+    return backend_dialect(backend, "m").answer_stream(Call(body=b"{}"), view, context, keep=True, blocks=True)
 
 
-def _said_by(relay: Relay, pieces: Iterable[bytes]) -> bytes:
+def _said_by(relay: AnswerStream, pieces: Iterable[bytes]) -> bytes:
     return b"".join([relay.feed(piece) for piece in pieces]) + relay.flush() + b"".join(relay.held)
 
 

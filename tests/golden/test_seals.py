@@ -9,19 +9,19 @@ import pytest
 
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.errors import SealInvalid
-from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.translated import TranslatedRelay
+from clew.pipeline.stream.client_view import ClientView
 from clew.thinking.seal import PREFIX, Sealer
 from tests.golden.cases import Scene, scenes
-from tests.golden.driving import ORIGIN, asked_of, speech_of, wear
+from tests.golden.driving import ORIGIN, Reading, asked_of, speech_of, wear
 from tests.manifest import proves
+from tests.pipeline.stream.wearing import translated_answer
 
 SEALER = Sealer({"a": bytes(range(32))}, "a")
 
 
 def thoughts(scene: Scene) -> Iterator[tuple[int, str, str]]:
     """Index, text and signature of each whole thinking block that a client accumulates."""
-    relay = TranslatedRelay(Dress(wear(sealer=SEALER)), Translation(asked_of(scene), speech_of(scene)))
+    relay = translated_answer(ClientView(wear(sealer=SEALER)), Reading(Translation(asked_of(scene), speech_of(scene))))
     out = relay.feed(scene.sections["backend"]) + relay.flush()
     text = ""
     for line in out.decode().splitlines():

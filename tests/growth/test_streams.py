@@ -8,30 +8,31 @@ from typing import Any
 import pytest
 
 from clew.chat.ui.steps import MessageFold, StepParts
+from clew.dialects import DIALECTS
+from clew.dialects.openai_chat import ChatOptions
 from clew.dialects.openai_chat.answer.stream import ChatStream
-from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions
+from clew.dialects.openai_chat.options import ChatAnswerOptions
+from clew.dialects.shape import AnswerContext
+from clew.engine.backend_dialect import BackendDialect
 from clew.engine.call import Call
-from clew.engine.dialects.openai_chat import OpenAIChat
-from clew.engine.dialects.shape import Hints
 from clew.errors import StreamIllegal
 from clew.model.assemble import Assembler
 from clew.model.unfold import events_of
-from clew.pipeline.stream.answer import answer_of
-from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.relay import Relay, Relays
+from clew.pipeline.stream.answer_stream import AnswerStream
+from clew.pipeline.stream.client_view import ClientView
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
 from tests.dialects.openai_chat.chat import ASKED
 from tests.growth.streams import CHAT, MESSAGES, Events
 from tests.growth.work import check_growth, each_with
-from tests.pipeline.stream.wearing import HIDDEN, PLAIN, SEALED
+from tests.pipeline.stream.wearing import HIDDEN, PLAIN, SEALED, answer_of, passed_answer
 
 N = 32
 
 pytestmark = pytest.mark.slow
 
 
-def relayed(relay: Relays, chunks: Events) -> None:
+def relayed(relay: AnswerStream, chunks: Events) -> None:
     """To its end, and all that is asked for at the end."""
     relay.begin()
     for chunk in chunks:
@@ -46,16 +47,16 @@ def in_one_read(events: Events) -> Events:
 
 
 def _plain(chunks: Events) -> None:
-    relayed(Relay(Dress(PLAIN)), chunks)
+    relayed(passed_answer(ClientView(PLAIN)), chunks)
 
 
 def _sealed(chunks: Events) -> None:
-    relayed(Relay(Dress(SEALED)), chunks)
+    relayed(passed_answer(ClientView(SEALED)), chunks)
 
 
 def _hidden(chunks: Events) -> None:
     with suppress(StreamIllegal):  # it reads every event, and some streams are none
-        relayed(Relay(Dress(HIDDEN)), chunks)
+        relayed(passed_answer(ClientView(HIDDEN)), chunks)
 
 
 def _assembled(chunks: Events) -> None:
@@ -94,9 +95,10 @@ SPEECHES = {
 }
 
 
-def _chat(chunks: Events, speech: ChatAnswerOptions, wear: Any, **hints: Any) -> None:
-    dialect = OpenAIChat(options=ChatOptions(answer=speech), place="/")
-    relayed(dialect.relay(Dress(wear), Hints(call=Call(body=b""), exchange="1", model="x", **hints)), chunks)
+def _chat(chunks: Events, speech: ChatAnswerOptions, wear: Any, **context: Any) -> None:
+    dialect = BackendDialect(dialect=DIALECTS["openai-chat"], options=ChatOptions(answer=speech))
+    view, about = ClientView(wear), AnswerContext(model="x", **context)
+    relayed(dialect.answer_stream(Call(body=b""), view, about, keep=True, blocks=True), chunks)
 
 
 def _decoded(chunks: Events) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clew.backends.chat import options_of
+from clew.backends.dialect_facts import chat_options_of
 from clew.dialects.openai_chat.requests import write_request
 from clew.settings.document import BackendTable
 from clew.settings.manners import given_in
@@ -59,7 +59,7 @@ def test_a_history_as_clients_have_it_is_taken(seat: Seat, model: str, history: 
     assert row is not None
     asked = request(*history, model=model, system="You help.", tools=TOOLS)
 
-    body = write_request(asked, options_of(row, model)).body
+    body = write_request(asked, chat_options_of(row, model)).body
     verdict = judge_chat(body, vendor=chat_vendors()[seat.kind], stance=STRICT, memory=AnswerMemory(b"secret"))
 
     assert verdict.violation is None

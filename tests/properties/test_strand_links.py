@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from clew.dialects.openai_chat.payloads import reduce_thoughts, reduced_thoughts
 from clew.model.origin import ANTHROPIC, Origin
+from clew.model.payload import reduce_thoughts, reduced_thoughts
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request, blocks_of
 from clew.pipeline.step import Facts

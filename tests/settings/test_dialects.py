@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from clew.backends.chat import options_of, path_of
+from clew.backends.dialect_facts import chat_options_of
 from clew.backends.manner import Manner, Quirks
 from clew.backends.presets import BACKENDS
 from clew.backends.row import Backend, manner_of
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
+from clew.engine.backend_dialect import backend_dialect
+from clew.engine.call import Call
 from clew.settings.load import faults_of, load
 from clew.settings.values import ThinkingSettings
 from tests.manifest import proves
@@ -62,7 +64,7 @@ def test_a_server_on_this_machine_needs_no_key_and_may_have_one(file: Path) -> N
 def test_a_path_of_ones_own_may_have_a_query(file: Path) -> None:
     text = 'preset = "azure"\nurl = "https://me.openai.azure.com/openai/deployments/d"\n'
     row = made(file, f'{text}path = "/chat/completions?api-version=2025-01-01"\n{KEY}')
-    assert path_of(row) == "/chat/completions?api-version=2025-01-01"
+    assert backend_dialect(row, "m").path(Call(body=b"")) == "/chat/completions?api-version=2025-01-01"
 
 
 # ── whose word counts
@@ -86,9 +88,9 @@ def test_what_the_file_names_outranks_the_row_also_by_model_and_the_rest_stays(f
     row = made(file, f'preset = "openrouter"\n{KEY}wire = {{ user = "", stops = 2 }}\nspeech = {{ tags = "never" }}\n')
     for model in ("any", "deepseek/deepseek-v4"):
         assert (
-            options_of(row, model).request.user,
-            options_of(row, model).request.stops,
-            options_of(row, model).answer.tags,
+            chat_options_of(row, model).request.user,
+            chat_options_of(row, model).request.stops,
+            chat_options_of(row, model).answer.tags,
         ) == ("", 2, "never")
     deepseek = manner_of(row, "deepseek/deepseek-v4")
     assert (deepseek.quirks.missing, deepseek.wire.empty, deepseek.speech.empty_counts) == (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from clew.backends.chat import options_of
+from clew.backends.dialect_facts import chat_options_of
 from clew.backends.presets import presets
 from clew.backends.row import Backend
 from clew.dialects.failures.reading import failure_of
@@ -49,7 +49,7 @@ class Translator:
     def __init__(self, *, backend: str = "", served: str = "", model: str = "", message_id: str = "msg_0") -> None:
         row = _row(backend)
         self._served = served or row.model
-        self._options = options_of(row, self._served)
+        self._options = chat_options_of(row, self._served)
         self._sent = b""
         self.left_out: list[str] = []
         """Kinds of parts in the answers that the Messages API has no block for, such as "image"."""

@@ -14,7 +14,7 @@ import msgspec
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording
-from clew.pipeline.stream.dress import Dress, Wear
+from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.store.values import Passage
 from clew.thinking.seal import Sealer
 
@@ -47,14 +47,15 @@ def held(recording: Recording, sealer: Sealer) -> list[JsonObject]:
     foreign = recording.origin.realm != ANTHROPIC
     blocks = [msgspec.json.decode(raw, type=JsonObject) for raw in recording.blocks]
     ids = tuple(block.get("id") for block in blocks if block.get("type") == "tool_use")
-    wear = Wear(
-        model=recording.origin.model,
-        exchange=recording.id,
-        principal=recording.principal,
-        origin=recording.origin,
-        sealer=sealer if foreign else None,
-        safe_ids=ids != recording.said.ids,
-        hide=foreign and not recording.keys,
+    view = ClientView(
+        ViewOptions(
+            model=recording.origin.model,
+            exchange=recording.id,
+            principal=recording.principal,
+            origin=recording.origin,
+            sealer=sealer if foreign else None,
+            safe_ids=ids != recording.said.ids,
+            hide=foreign and not recording.keys,
+        )
     )
-    dress = Dress(wear)
-    return [dress.block(index, block) for index, block in enumerate(blocks) if not dress.is_hidden(block)]
+    return [view.show_block(index, block) for index, block in enumerate(blocks) if not view.is_hidden(block)]

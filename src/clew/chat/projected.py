@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from clew.backends.row import Backend, account_of, target_of
-from clew.engine.dialects import dialect_of
+from clew.engine.backend_dialect import backend_dialect
 from clew.engine.gathering import shelf_for
 from clew.engine.snapshot import Snapshot
 from clew.errors import SettingsInvalid
@@ -68,7 +68,7 @@ def projection_of(
     shelf = shelf_for(store, request, context)
     facts = Facts(options=snapshot.options, recordings=shelf, context=context, sealer=snapshot.sealer)
     projection = project(request, target, facts)
-    written = dialect_of(backend, target.model).written(projection.request)
+    written = backend_dialect(backend, target.model).write(projection.request)
     going = msgspec.json.decode(written.body, type=_Going).messages
     return Projected(
         backend=name,

@@ -178,10 +178,10 @@ def _with_unsaid(judged: TargetReport, request: Request, target: Target, facts: 
     backend = settings.backends.get(judged.target)
     if backend is None or backend.dialect == ANTHROPIC:
         return judged
-    from clew.engine.dialects import dialect_of  # late: the engine takes longer to load than most files take to check
+    from clew.engine.backend_dialect import backend_dialect  # late: the engine takes longer to load than most files take to check
 
     try:
-        dialect_of(backend, target.model).written(project(request, target, facts).request)
+        backend_dialect(backend, target.model).write(project(request, target, facts).request)
     except Unrepresentable as error:
         return structs.replace(judged, unsaid=str(error))
     except RequestInvalid:  # the table of blocks shows it

@@ -25,6 +25,7 @@ from clew.wire.sse_runs import RunPattern
 
 __all__ = [
     "AnswerContext",
+    "BackendFacts",
     "BackendHeaders",
     "BackendRefusal",
     "ClientHeaders",
@@ -159,9 +160,16 @@ class StreamWriter(Protocol):
         """The bytes for this event; none where the dialect says nothing for it."""
         ...
 
-    def keep_alive(self) -> bytes:
-        """The bytes that show a silent client that the answer is still coming."""
-        ...
+
+class BackendFacts(Struct, frozen=True, kw_only=True, eq=False):
+    """What the row of a backend says that a dialect may need for its options."""
+
+    is_first_party: bool = False
+    """It is one of Anthropic's hosts."""
+    betas: bool = True
+    overlaps: bool = False
+    tables: Mapping[str, object] = {}
+    """Tables of the row that one dialect alone reads, by their names."""
 
 
 class RequestRepair(NamedTuple):
@@ -182,6 +190,8 @@ class RequestRepairs(Protocol):
     """Names of repairs that hold for the rest of the conversation,"""
     loop_long: Sequence[str]
     """and of those that hold until the tool loop is over."""
+    reducing: str
+    """The repair after which thoughts went without what only their maker can read (`model.payload`)."""
 
     def repair(self, options: object, status: int, words: str, tried: Sequence[str]) -> RequestRepair | None:
         """What to try after this refusal; None if it is about something else, or nothing is left."""
@@ -198,6 +208,9 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     name: str
     """As backends' rows call it."""
 
+    is_canonical: bool = False
+    """Its request bodies are canonical request documents as they are."""
+
     # The front role: spoken with clients.
     routes: Mapping[str, Operation]
     """The paths that clients of this dialect ask, and what for."""
@@ -205,6 +218,8 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     read_request: Callable[[bytes, ClientHeaders], Request]
     """A client's request body. Raises RequestInvalid with a JSON path, BodyTooLarge."""
     stream_writer: Callable[[AnswerContext], StreamWriter]
+    keep_alive: bytes
+    """What shows a silent client that the answer is still coming."""
     write_answer: Callable[[JsonObject, AnswerContext], bytes]
     """An answer in one piece, from the canonical message."""
     write_error: Callable[[Failure, str | None], bytes]
@@ -227,7 +242,9 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     """What of a backend's headers the client is told; with the time of day in seconds since 1970."""
     always_returns_payloads: bool = False
     """Its backends want what they put on a thought back, whatever their rows say."""
+    options_of: Callable[[BackendFacts], Options]
+    """The options that a backend's row fills in."""
     repairs: RequestRepairs | None = None
     """None: what the backend refuses is repaired by the pipeline alone."""
-    passthrough: Passthrough | None = None
+    passthrough: Callable[[Options], Passthrough | None]
     """How bytes pass where client and backend both speak this dialect; None: they are read and written anew."""

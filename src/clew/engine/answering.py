@@ -7,14 +7,14 @@ from functools import partial
 
 import msgspec
 
+from clew.engine.backend_dialect import Refused
 from clew.engine.commands import Compute, Expect, Finish, LetGo, SendWhole
-from clew.engine.dialects import KEEP, NO_HINTS, Hints, Refused
 from clew.engine.ending import TurnEnding
 from clew.engine.parts import Parts
 from clew.engine.reply_head import ESTIMATED, JSON_TYPE, own_headers
 from clew.engine.states import ExchangeState, Progress
 from clew.engine.story import Story
-from clew.engine.streamed import StreamedAnswer
+from clew.engine.streamed import AnswerReading, StreamedAnswer
 from clew.engine.turns import Heard
 from clew.engine.whole import WholeAnswer, hear_whole
 from clew.http.client.message import ResponseHead
@@ -41,7 +41,7 @@ class BackendAnswer:
 
     def note_head(self, head: ResponseHead) -> None:
         self._story.head = head
-        self.passed = self._story.dialect.passed(head.headers, self._parts.wall())
+        self.passed = self._story.dialect.response_headers(head.headers, self._parts.wall())
         self._story.request_id = next((value for name, value in self.passed if name == "request-id"), "")
 
     async def answer(self, head: ResponseHead) -> Refused | None:
@@ -51,10 +51,7 @@ class BackendAnswer:
     async def _pass_stream(self, head: ResponseHead) -> Refused | None:
         story = self._story
         self.stream = stream = StreamedAnswer(
-            story.way.backend.name,
-            story.dress(),
-            story.dialect,
-            self._hints(),
+            self._answer_reading(),
             within=story.asking.snapshot.settings.first_content_seconds,
             blocks=self._parts.store is not None or story.by_sessions,
         )
@@ -79,15 +76,7 @@ class BackendAnswer:
 
     async def _answer_whole(self, head: ResponseHead) -> Refused | None:
         story = self._story
-        found = await hear_whole(
-            story.way.backend.name,
-            head,
-            story.dress(),
-            story.dialect,
-            self._hints(),
-            story.asking.call.kind,
-            within=story.asking.snapshot.settings.first_content_seconds,
-        )
+        found = await hear_whole(self._answer_reading(), head, within=story.asking.snapshot.settings.first_content_seconds)
         if isinstance(found, Refused):
             return found
         await LetGo()
@@ -111,13 +100,22 @@ class BackendAnswer:
         self.passed = [ESTIMATED]
         await self._tell_whole(WholeAnswer(told, told, Heard(answer=answer_of_message(tokens))))
 
-    def _hints(self) -> Hints:
+    def _answer_reading(self) -> AnswerReading:
+        """All that reading an answer of this backend needs. It is read from its beginning."""
         story, log = self._story, self._parts.log
-        if not story.dialect.translates:
-            return KEEP if self._needs_raw else NO_HINTS
-        tell = partial(log.lived, story.id) if log is not None and log.shows_bodies else None
-        about = self._parts.token_counts.about(story.way.backend.name, story.way.target.model, len(story.sent))
-        return story.hints(about, tell)
+        is_passed = story.dialect.is_passed(story.asking.call)
+        report = partial(log.lived, story.id) if log is not None and log.shows_bodies and not is_passed else None
+        counts, way = self._parts.token_counts, story.way
+        input_tokens = 0 if is_passed else counts.about(way.backend.name, way.target.model, len(story.sent))
+        return AnswerReading(
+            backend=way.backend.name,
+            call=story.asking.call,
+            dialect=story.dialect,
+            view=story.client_view(),
+            context=story.answer_context(input_tokens),
+            keep=self._needs_raw,
+            report=report,
+        )
 
     @property
     def _needs_raw(self) -> bool:

@@ -7,7 +7,7 @@ import logging
 from msgspec import UNSET, Struct
 
 from clew.backends.row import Credential
-from clew.engine.call import AGENT, CLASS, Call
+from clew.engine.call import Call
 from clew.engine.gathering import Known
 from clew.engine.route import Seeking, Way, class_of, ways_of
 from clew.engine.snapshot import Snapshot
@@ -92,11 +92,10 @@ def _ways(
 ) -> tuple[tuple[Way, ...], BackendDisabled | BackendUnknown | None]:
     """Those to try; or none, and why."""
     settings = snapshot.settings
-    hint = call.headers.get(CLASS, "")
     seeking = Seeking(
         model=request.body.model,
-        agent=call.headers.get(AGENT, ""),
-        request_class=class_of(call.kind, request.body, hint) if settings.rules else "",
+        agent=call.client.agent,
+        request_class=class_of(call.kind, request.body, call.client.request_class) if settings.rules else "",
         pin=pin,
         began_with=newest.origin.backend if newest else "",
     )

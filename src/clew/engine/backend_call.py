@@ -17,7 +17,7 @@ from clew.errors import BackendBroken, BackendTimedOut, BackendUnreachable
 from clew.http.chunks import Flow
 from clew.http.client.connection import ClientConnection
 from clew.http.client.message import ResponseLimits, Timeouts
-from clew.pipeline.stream.relay import Relays
+from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.foreign import translated
 from clew.upstream.pool import Asking, Pool
@@ -158,39 +158,39 @@ class BackendCall:
             raise BackendTimedOut(f"{self._endpoint}: no content within {within:g} s", phase="first content")
         return value
 
-    def pass_on(self, relay: Relays, client: ClientStream, *, hides: bool) -> Poll:
+    def pass_on(self, answer: AnswerStream, client: ClientStream, *, hides: bool) -> Poll:
         """The rest of the body to the client, from inside the reads."""
         on = self._connection
         push = client.flow(on, hides=hides)
 
         def sink(data: bytes) -> None:
-            new = relay.feed(data)
+            new = answer.feed(data)
             if new and not push(new):
                 client.falls_behind()
-            if relay.ended:
+            if answer.ended:
                 self._end_soon(on)
 
         if not on.is_over:
             out = client.framed()
-            on.pour(sink, None if out is None else Flow(relay, out, client))
+            on.pour(sink, None if out is None else Flow(answer, out, client))
         elif rest := on.take():
             sink(rest)
-        if relay.ended:
+        if answer.ended:
             self._end_soon(on)
-        return partial(self._passed, relay)
+        return partial(self._passed, answer)
 
     def _end_soon(self, on: ClientConnection) -> None:
         """All was said: the end of the body is waited for a moment only."""
         if self._grace is None and not on.is_over:
             self._grace = asyncio.get_running_loop().call_later(END_SECONDS, on.abort)
 
-    def _passed(self, relay: Relays) -> object:
+    def _passed(self, answer: AnswerStream) -> object:
         on = self._connection
         if not on.is_over:
             return WAITING
         if on.sink_error is not None:
             raise on.sink_error  # not the backend's fault
-        if not relay.ended:
+        if not answer.ended:
             self._check(on)
         return None
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct
 
 from clew.backends.row import Credential
+from clew.dialects import anthropic
+from clew.dialects.anthropic.requests import betas_in
+from clew.dialects.shape import Dialect, Operation
 from clew.errors import ClewError
 from clew.model.recording import Recording
 from clew.thinking.recognise import Context
@@ -16,13 +19,9 @@ from clew.thinking.recognise import Context
 if TYPE_CHECKING:
     from clew.store.values import Exchange  # late: the listener does not wait for the store
 
-__all__ = ["AGENT", "CLASS", "SESSION", "Call", "Entry", "Kind"]
+__all__ = ["Call", "Entry", "Kind"]
 
-Kind: TypeAlias = Literal["messages", "count_tokens"]
-
-SESSION = "x-claude-code-session-id"
-AGENT = "x-claude-code-agent-id"
-CLASS = "x-claude-code-request-class"
+Kind: TypeAlias = Operation
 
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -55,9 +54,11 @@ class Call:
     __slots__ = (
         "betas",
         "body",
+        "client",
         "context",
         "credential",
         "entry",
+        "front",
         "headers",
         "kind",
         "principal",
@@ -75,9 +76,10 @@ class Call:
         principal: str = "local",
         credential: Credential = (),
         entry: Entry | None = None,
+        front: Dialect[Any] = anthropic.DIALECT,
     ) -> None:
         """`headers`: lower case, repeated ones joined. `credential`: the client's own `x-api-key` and `authorization`, for
-        backends that take them. `entry`: of a caller that keeps its own conversation."""
+        backends that take them. `entry`: of a caller that keeps its own conversation. `front`: what the client speaks."""
         self.kind: Kind = kind
         self.body = body
         self.query = query
@@ -85,8 +87,10 @@ class Call:
         self.principal = principal
         self.credential = credential
         self.entry = entry
-        session, agent = (entry.session, entry.agent) if entry else (headers.get(SESSION, ""), headers.get(AGENT, ""))
+        self.front = front
+        client = front.session_of(headers)
+        self.client = client
+        session, agent = (entry.session, entry.agent) if entry else (client.session, client.agent)
         self.context = Context(principal=principal, session=session, agent=agent)
-        words = headers.get("anthropic-beta", "").split(",")
-        self.betas = tuple(word for each in words if (word := each.strip()))
+        self.betas = betas_in(headers)
         self.version = headers.get("anthropic-version", "2023-06-01")

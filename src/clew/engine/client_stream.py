@@ -65,12 +65,14 @@ class ClientStream:
 
     __slots__ = (
         *("_catching_up", "_hides", "_last", "_push", "_round", "_rounds", "_seconds", "_source"),
-        *("_asking", "_commit", "_flow", "_referred", "_withheld"),
+        *("_asking", "_commit", "_flow", "_keep_alive", "_referred", "_withheld"),
         *("client", "heads", "pushed"),
     )
 
-    def __init__(self, client: Responder, heads: AnswerHeaders, ping_seconds: float) -> None:
+    def __init__(self, client: Responder, heads: AnswerHeaders, ping_seconds: float, keep_alive: bytes = PING) -> None:
+        """`keep_alive`: what shows a silent client, in its dialect, that the answer is still coming."""
         self.client = client
+        self._keep_alive = keep_alive
         self.pushed = False
         """Has the answer itself begun to go out?"""
         self.heads = heads
@@ -258,6 +260,6 @@ class ClientStream:
         patience = min(_HIDDEN_SECONDS, self._seconds) if self._hides else self._seconds
         if quiet + 0.001 >= (patience if heard > self._last else self._seconds):
             self.open(early=True)
-            self.client.push(PING)
+            self.client.push(self._keep_alive)
             self._last, quiet = now(), 0.0
         self._look_after(max(patience - quiet, 0.0) or patience)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from clew.errors import ClewError, StoreError
 from clew.http.client.message import ResponseHead
-from clew.pipeline.stream.relay import Relays
+from clew.pipeline.stream.answer_stream import AnswerStream
 
 if TYPE_CHECKING:
     from clew.engine.route import Way
@@ -147,10 +147,10 @@ class PassOn(EngineCommand[None]):
     """The rest of a stream to the client, read by read, to the end of the body; behind the end of the answer that is waited
     for a moment only. `hides`: not all that comes can be shown. Raises BackendError, StreamIllegal."""
 
-    __slots__ = ("hides", "relay")
+    __slots__ = ("answer", "hides")
 
-    def __init__(self, relay: Relays, *, hides: bool) -> None:
-        self.relay = relay
+    def __init__(self, answer: AnswerStream, *, hides: bool) -> None:
+        self.answer = answer
         self.hides = hides
 
 

@@ -92,7 +92,7 @@ class Driver:
         self._client.hold(self)
         if self._exchange.story.asking.streams:
             seconds = self._exchange.story.asking.snapshot.settings.gateway.ping_seconds
-            self._stream = ClientStream(self._client, self._exchange.answering, seconds)
+            self._stream = ClientStream(self._client, self._exchange.answering, seconds, self._call.front.keep_alive)
             self._stream.watch_silence()
         self._work = self._exchange.run()
         self._resume()
@@ -257,7 +257,7 @@ class Driver:
         stream = self._exchange.answering.stream
         if self._open_turns is not None and stream is not None:
             self._open_turns.watch(stream)
-        return self._wait_for(self._backend.pass_on(command.relay, self._stream, hides=command.hides))
+        return self._wait_for(self._backend.pass_on(command.answer, self._stream, hides=command.hides))
 
     def _let_go(self, command: commands.LetGo | None = None) -> None:
         if self._stream is not None:
@@ -283,11 +283,17 @@ class Driver:
         if self._client.ended:
             return
         if not self._client.started:
-            refuse(self._client, command.failure, self._exchange.answering.headers(), self._exchange.id)
+            refuse(
+                self._client,
+                command.failure,
+                self._exchange.answering.headers(),
+                self._exchange.id,
+                self._call.front,
+            )
             return
         if self._stream is not None:
             self._stream.let_go()
-        tell_in_stream(self._client, command.failure)
+        tell_in_stream(self._client, command.failure, self._call.front)
 
     # Commands: the store, and who else hears of it.
 

@@ -72,7 +72,7 @@ class TurnEnding:
             parts.sessions.register(story, heard.answer.blocks, parts.clock())
         if parts.log is not None and parts.log.shows_bodies:
             parts.log.body(story.id, "answered", story.answered)
-        if story.dialect.translates and story.asking.call.kind == "messages":
+        if not story.dialect.is_passed(story.asking.call) and story.asking.call.kind == "messages":
             await LearnTokens(story.way, len(story.sent), heard.answer.usage, story.going)
 
     async def _report(self, turn: TurnRecord, problem: StoreError | None) -> None:

@@ -19,6 +19,7 @@ from msgspec import structs
 
 from clew.engine.answering import BackendAnswer
 from clew.engine.asking import Asking
+from clew.engine.backend_dialect import Refused
 from clew.engine.call import Call
 from clew.engine.commands import (
     Ask,
@@ -32,7 +33,6 @@ from clew.engine.commands import (
     ServerEnds,
     Sleep,
 )
-from clew.engine.dialects import Refused
 from clew.engine.failures import DRAINING, NO_RETRY, kind_in, named, no_credential, without_credential, without_key
 from clew.engine.parts import Parts
 from clew.engine.preparing import Preparation
@@ -209,10 +209,10 @@ class Exchange:
                 return self._answered()
             if self._is_uncounted(refused):
                 return await self._estimate()
-            remedy = None if way.dialect.translates else self._remedy(refused, way, story, tried)
+            remedy = self._remedy(refused, way, story, tried)
             projection = self._healed(story, remedy) if remedy else self._repaired(story, refused)
             if projection is None:
-                return self._refusal(story.dialect.told(refused), story)
+                return self._refusal(story.dialect.explain(refused), story)
             story.heals, tried = story.heals + 1, (*tried, remedy.remedy) if remedy else tried
             await self._compute(partial(story.goes, projection))
 
@@ -230,15 +230,17 @@ class Exchange:
     def _is_uncounted(self, refused: Refused) -> bool:
         """Few of those who speak Anthropic's dialect count tokens. A backend that does not know the model says so in words
         of its own dialect; for an error of a relay inside a 200 the words are ours, and say nothing."""
-        is_unknown = refused.status in _NO_ROUTE and (refused.is_told or not kind_in(refused.body))
+        is_unknown = refused.status in _NO_ROUTE and (refused.is_canonical or not kind_in(refused.body))
         return self.call.kind == "count_tokens" and is_unknown
 
     def _remedy(self, refused: Refused, way: Way, story: Story, tried: tuple[Remedy, ...]) -> HealedRequest | None:
+        if way.dialect.dialect.repairs is not None:  # a dialect with repairs of its own writes the request otherwise
+            return None
         refusal = refusal_in(refused.status, refused.body.decode("utf-8", "replace"))
         return None if refusal is None else heal(story.going, refusal, way.target, story.asking.facts, tried)
 
     def _healed(self, story: Story, remedy: HealedRequest) -> Projection:
-        story.dialect = story.dialect.healed()
+        story.dialect = story.dialect.leaving_out()
         return Projection(remedy.request, (*story.projected, *remedy.changes))
 
     def _repaired(self, story: Story, refused: Refused) -> Projection | None:
@@ -251,7 +253,7 @@ class Exchange:
 
     def _refusal(self, refused: Refused, story: Story) -> AttemptOutcome:
         outcome = self._refused(refused)
-        passed = story.dialect.passed(refused.headers, self._parts.wall())
+        passed = story.dialect.response_headers(refused.headers, self._parts.wall())
         self.answering.passed = in_seconds(passed, outcome.retry_after) or self.answering.passed
         return outcome
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
 
 from clew.backends.row import Credential, Secret
-from clew.dialects.anthropic.errors import error_body, error_event
+from clew.dialects.anthropic.errors import write_error
+from clew.dialects.shape import AnswerContext, Dialect
 from clew.engine.outgoing import place_of
 from clew.engine.redact import SHORTEST
 from clew.engine.reply_head import JSON_TYPE
 from clew.engine.route import Way
 from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, CredentialsExhausted, Unrepresentable
 from clew.http.responder import Responder
-from clew.model.failure import error_type_of
+from clew.model.events import StreamFailed
+from clew.model.failure import Failure, error_type_of
 from clew.pipeline.attempts import AttemptOutcome
-from clew.pipeline.stream.hidden import HIDDEN, hidden, hidden_in
+from clew.pipeline.stream.secrets import HIDDEN, hidden, hidden_in
 
 __all__ = [
     "DRAINING",
@@ -50,7 +53,7 @@ def no_credential(backend: str) -> bytes:
         f"{backend} takes the client's own credential, and this request has none: set ANTHROPIC_API_KEY or log in, or give "
         "the backend a key in clew.toml. A gateway's key, where one is asked for, goes beside it, in x-clew-key"
     )
-    return error_body("authentication_error", message)
+    return write_error(Failure(401, "authentication_error", message), None)
 
 
 def named(error: BackendError, way: Way) -> BackendError:
@@ -69,7 +72,7 @@ class _Shape(Struct):
     error: _Error
 
 
-def _said(body: bytes) -> _Error | None:
+def _error_in(body: bytes) -> _Error | None:
     """The vendor's error, if the body is one."""
     try:
         return msgspec.json.decode(body, type=_Shape).error
@@ -79,8 +82,8 @@ def _said(body: bytes) -> _Error | None:
 
 def kind_in(body: bytes) -> str:
     """What sort of error a vendor calls it; "" if it does not say. Its message may quote the conversation, this does not."""
-    said = _said(body)
-    return said.type[:_KIND] if said is not None and said.type.isprintable() else ""
+    error = _error_in(body)
+    return error.type[:_KIND] if error is not None and error.type.isprintable() else ""
 
 
 def shown(body: bytes) -> str:
@@ -113,22 +116,29 @@ def without_credential(words: str, credential: Credential) -> str:
     return words
 
 
-def refuse(client: Responder, failure: ClewError, headers: list[tuple[str, str]], exchange: str) -> None:
-    """The failure as a whole response: a backend's own status and body as they came, if they are an error's."""
+def refuse(
+    client: Responder, failure: ClewError, headers: list[tuple[str, str]], exchange: str, front: Dialect[Any]
+) -> None:
+    """Send the failure as a whole response: a backend's own error as it came, if the client's dialect reads it so."""
     body = _own_body(failure)
-    if body and _said(body) is not None:
-        client.send(failure.status, [JSON_TYPE, *headers], body)
+    own = _error_in(body) if body else None
+    if own is not None:
+        told = body if front.is_canonical else front.write_error(Failure(failure.status, own.type, own.message), exchange)
+        client.send(failure.status, [JSON_TYPE, *headers], told)
         return
     kind, message = _words(failure, body)
     final = [NO_RETRY] if isinstance(failure, Unrepresentable | CredentialsExhausted) else []
-    client.send(failure.status, [JSON_TYPE, *final, *headers], error_body(kind, message, exchange))
+    told = front.write_error(Failure(failure.status, kind, message), exchange)
+    client.send(failure.status, [JSON_TYPE, *final, *headers], told)
 
 
-def tell_in_stream(client: Responder, failure: ClewError) -> None:
-    """The failure as the stream's last event."""
+def tell_in_stream(client: Responder, failure: ClewError, front: Dialect[Any]) -> None:
+    """Send the failure as the stream's last event."""
     body = _own_body(failure)
-    own = _said(body) if body else None
-    client.push(error_event(own.type, own.message) if own else error_event(*_words(failure, body)))
+    own = _error_in(body) if body else None
+    kind, message = (own.type, own.message) if own else _words(failure, body)
+    writer = front.stream_writer(AnswerContext(model=""))
+    client.push(writer.write(StreamFailed({"type": kind, "message": message}, status=failure.status)))
     client.end()
 
 

@@ -18,7 +18,6 @@ from clew.engine.call import Call
 from clew.model.past import Fold, Retold, folded
 from clew.model.request import Request, Source, blocks_of
 from clew.wire.known_history import read_on
-from clew.wire.requests import parse
 
 __all__ = ["Histories"]
 
@@ -56,14 +55,15 @@ class Histories:
         """About how many are kept."""
 
     def read(self, call: Call) -> Request:
-        """As `parse` does."""
-        if len(call.body) < LEAST:
-            return parse(call.body, betas=call.betas)
+        """As the front dialect reads it. Only canonical documents are remembered: others are made anew for each request."""
+        if len(call.body) < LEAST or not call.front.is_canonical:
+            return call.front.read_request(call.body, call.headers)
         return self._recalled(call, len(call.body) // 2) or self._first(call)
 
     def recall(self, call: Call) -> Request | None:
         """The request, if that is a matter of a moment."""
-        return self._recalled(call, LARGE, measured=True) if len(call.body) <= AT_ONCE else None
+        is_quick = len(call.body) <= AT_ONCE and call.front.is_canonical
+        return self._recalled(call, LARGE, measured=True) if is_quick else None
 
     def clear(self) -> None:
         """Let go of everything: which thread it belongs to, nobody knows here. It is read anew when it comes."""
@@ -72,7 +72,7 @@ class Histories:
             self.bytes = 0
 
     def _first(self, call: Call) -> Request:
-        request = parse(call.body, betas=call.betas)
+        request = call.front.read_request(call.body, call.headers)
         self._keep(self._key(call), request.source, None)
         return request
 

@@ -77,7 +77,7 @@ class Preparation:
             self.project(story.way, story)
         except ClewError:  # met again, and told, when it is tried
             return False
-        is_untouched = story.going.messages is story.asking.request.messages and not story.dialect.translates
+        is_untouched = story.going.messages is story.asking.request.messages and story.dialect.is_passed(story.asking.call)
         story.asking.request.source.untouched = story.asking.snapshot if is_untouched else None
         return True
 
@@ -89,12 +89,12 @@ class Preparation:
 
     def is_estimated(self, way: Way) -> bool:
         """Tokens are to be counted, and this backend does not."""
-        return self._call.kind == "count_tokens" and not way.dialect.counts
+        return self._call.kind == "count_tokens" and not way.dialect.counts_tokens
 
     def project(self, way: Way, story: Story) -> None:
         """Put it into the form of this target. Raises ClewError where that cannot be."""
         projection = self._projection(way, story)
-        recalled = remembered(way, story.asking) if way.dialect.remembers else None
+        recalled = remembered(way, story.asking) if way.dialect.marks_strands else None
         if recalled is not None:
             story.dialect = recalled.dialect
             projection = Projection(projection.request, (*projection.changes, *recalled.changes))

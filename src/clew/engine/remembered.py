@@ -7,7 +7,7 @@ hears of it.
 from __future__ import annotations
 
 from clew.engine.asking import Asking
-from clew.engine.dialects import Recalled
+from clew.engine.backend_dialect import RecalledDialect
 from clew.engine.route import Way
 from clew.pipeline.thinking_parameter import loop_start
 from clew.thinking.strands import newest_of_backend, remarks_of
@@ -15,7 +15,7 @@ from clew.thinking.strands import newest_of_backend, remarks_of
 __all__ = ["remembered"]
 
 
-def remembered(way: Way, asking: Asking) -> Recalled | None:
+def remembered(way: Way, asking: Asking) -> RecalledDialect | None:
     """The form in which this backend was asked for its last answer in this history; None for the usual one."""
     last = newest_of_backend(asking.newest, way.backend.name, way.target.model, asking.shelf)
     if last is None:

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct, structs
 
 from clew.backends.aliases import meant_by
 from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
-from clew.engine.dialects import Dialect, dialect_of
+from clew.engine.backend_dialect import BackendDialect, backend_dialect
 from clew.errors import BackendDisabled, BackendUnknown
 from clew.http.client.message import Timeouts
 from clew.model.request import Body
@@ -45,7 +45,7 @@ class Way(Struct, kw_only=True, eq=False):
     target: Target
     candidate: Candidate
     """Its name in the story of attempts."""
-    dialect: Dialect
+    dialect: BackendDialect
     patience: Timeouts
     whole_patience: Timeouts
     """With an answer in one piece."""
@@ -107,13 +107,12 @@ def _ways(settings: Settings, name: str, model: str, credential: Credential, own
         known_as = Candidate(
             backend.name, name, own=backend.auth != "passthrough", key_from=found_in, has_key=key is not None
         )
-        dialect = dialect_of(backend, target.model)
         yield Way(
             backend=backend,
             key=key,
             target=target,
             candidate=known_as,
-            dialect=dialect,
+            dialect=backend_dialect(backend, target.model),
             patience=timeouts_for(settings, backend),
             whole_patience=whole_timeouts_for(settings, backend),
         )

@@ -9,9 +9,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from clew.dialects.openai_chat.answer.unsaid import left_out
+from clew.dialects.shape import AnswerContext
 from clew.engine.asking import Asking
-from clew.engine.dialects import Dialect, Hints
+from clew.engine.backend_dialect import BackendDialect
 from clew.engine.failures import kind_in, secret_of
 from clew.engine.heads import heads_of
 from clew.engine.heard_tokens import heard_tokens
@@ -26,9 +26,7 @@ from clew.model.request import Request
 from clew.pipeline import attempts
 from clew.pipeline.project import Projection
 from clew.pipeline.stream.answer import Answer
-from clew.pipeline.stream.dress import Dress, Wear
-from clew.pipeline.stream.traced import Tell
-from clew.store.kinds import OFF
+from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.store.values import Bodies, Exchange, Outcome, TokenUsage, Try, TurnRecord
 
 __all__ = ["Story"]
@@ -48,7 +46,7 @@ class Story:
     """The same moment on the clock that never jumps."""
     way: Way
     """The one that is being tried, or was last."""
-    dialect: Dialect
+    dialect: BackendDialect
     """In which it is written: the way's own, or a weaker form of it after a repair."""
     going: Request
     changes: tuple[Change, ...] = ()
@@ -77,7 +75,7 @@ class Story:
 
     def goes(self, projection: Projection) -> None:
         """What is sent next. To write it may take a moment where the history is long."""
-        written = self.dialect.written(projection.request)
+        written = self.dialect.write(projection.request)
         self.going, self.sent, self.projected = projection.request, written.body, projection.changes
         self.changes = bounded((*projection.changes, *written.changes) if written.changes else projection.changes)
         self.unsaid = len([change for change in written.changes if is_unsaid_thought(change)]) if written.changes else 0
@@ -86,23 +84,22 @@ class Story:
         self.way, self.dialect, self.tried_at, self.heals = way, way.dialect, now, 0
         self.unheard = []
 
-    def _leaves_out(self, kind: str) -> None:
-        self.unheard.append(left_out(kind))
+    def _leave_out_part(self, kind: str) -> None:
+        why = f"a part of type {kind!r}: the Messages API has no block for it"
+        self.unheard.append(Change(self.dialect.dialect.name.replace("-", "_"), "answer", "left out", why))
 
-    def hints(self, input_tokens: int = 0, tell: Tell | None = None) -> Hints:
-        """What an answer in another dialect must know, which is heard from its beginning."""
+    def answer_context(self, input_tokens: int = 0) -> AnswerContext:
+        """What reading and writing the answer must know of this request. The answer is read from its beginning."""
         self.unheard = []
-        settings = self.asking.snapshot.settings
-        return Hints(
-            call=self.asking.call,
-            exchange=self.id,
+        return AnswerContext(
             model=self.asking.request.body.model,
+            message_id=f"msg_{self.id}",
+            created=int(self.started),
             input_tokens=input_tokens,
-            tell=tell,
-            unsaid=self._leaves_out,
-            eager=settings.thinking.stream_start == "eager",
+            document=self.asking.request.source.raw,
+            unsaid=self._leave_out_part,
+            eager=self.asking.snapshot.settings.thinking.stream_start == "eager",
             own_ids=not self.by_sessions,
-            keep=settings.store.bodies != "off" and settings.store.url != OFF,
         )
 
     @property
@@ -110,25 +107,26 @@ class Story:
         """Whether the counter of switches decides which thinking goes, and no seal is put on."""
         return self.asking.snapshot.settings.thinking.policy == "session"
 
-    def dress(self) -> Dress:
-        """What the answer wears on its way to the client: all that is not Anthropic's is sealed, or hidden."""
+    def client_view(self) -> ClientView:
+        """What is put on the answer on its way to the client: thinking from outside Anthropic is sealed, or hidden."""
         asking, way = self.asking, self.way
         thinking, call = asking.snapshot.settings.thinking, asking.call
-        foreign = way.target.realm != ANTHROPIC and call.kind == "messages" and not self.by_sessions
-        if not foreign and not self.dialect.translates:
-            return Dress(_plain(asking.request.body.model, secret_of(way.key)))
-        return Dress(
-            Wear(
+        is_foreign = way.target.realm != ANTHROPIC and call.kind == "messages" and not self.by_sessions
+        returns_payloads = self.dialect.dialect.always_returns_payloads
+        if not is_foreign and not returns_payloads:
+            return ClientView(_plain_options(asking.request.body.model, secret_of(way.key)))
+        return ClientView(
+            ViewOptions(
                 model=asking.request.body.model,
                 exchange=self.id,
                 principal=call.principal,
                 origin=origin_of(way),
-                sealer=asking.snapshot.sealer if foreign else None,
-                carries=self.dialect.translates or way.backend.quirks.signed,
+                sealer=asking.snapshot.sealer if is_foreign else None,
+                carries=returns_payloads or way.backend.quirks.signed,
                 by_reference=thinking.seal == "reference",
-                blank=self.dialect.translates and thinking.signature == "empty",
-                safe_ids=foreign and not way.backend.quirks.unique_tool_ids,
-                hide=foreign and thinking.show_reasoning == "hide",
+                blank=returns_payloads and thinking.signature == "empty",
+                safe_ids=is_foreign and not way.backend.quirks.unique_tool_ids,
+                hide=is_foreign and thinking.show_reasoning == "hide",
                 secret=secret_of(way.key),
             )
         )
@@ -141,7 +139,7 @@ class Story:
         if entry := self.asking.call.entry:
             entry.answers(self.way.backend.name, self.way.target.model)
 
-    def note(self, result: attempts.Outcome, now: float, hide: Callable[[str], str] = str) -> None:
+    def note(self, result: attempts.AttemptOutcome, now: float, hide: Callable[[str], str] = str) -> None:
         """What came of a try. Content that reached the client was noted when it began, and is only corrected. `hide` takes
         secrets out of a backend's words: they are kept, as many as anybody reads, and shown to others than the client."""
         status = result.status or 0
@@ -224,9 +222,9 @@ class Story:
 
 
 @lru_cache(maxsize=256)
-def _plain(model: str, secret: str) -> Wear:
-    """Nothing but the name, so it does not matter whose it is."""
-    return Wear(model=model, exchange="", origin=Origin(ANTHROPIC, "", "", ""), secret=secret)
+def _plain_options(model: str, secret: str) -> ViewOptions:
+    """Nothing but the name, so it does not matter whose answer it is."""
+    return ViewOptions(model=model, exchange="", origin=Origin(ANTHROPIC, "", "", ""), secret=secret)
 
 
 def _usage(answer: Answer, outcome: Outcome) -> TokenUsage | None:

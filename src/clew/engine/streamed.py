@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
+from clew.dialects.shape import AnswerContext
+from clew.engine.backend_dialect import BackendDialect, Refused, refused_with
+from clew.engine.call import Call
 from clew.engine.commands import GiveWay, LetGo, PassOn, Push, ReadBody, Take
-from clew.engine.dialects import Dialect, Hints, Refused
-from clew.engine.dialects.refused import refused_with
 from clew.engine.failures import shown
 from clew.engine.reply_type import JSON, STREAM, check_encoding, form_of, not_expected, type_of
 from clew.engine.turns import Heard, with_late
@@ -21,11 +24,12 @@ from clew.http.client.slices import SLICE_BYTES
 from clew.model.bounds import check_before
 from clew.model.events import StreamFailed
 from clew.model.json import JsonObject
-from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.relay import Relays
-from clew.pipeline.stream.translated import TranslatedRelay, Unfolded
+from clew.pipeline.stream.answer_stream import AnswerStream
+from clew.pipeline.stream.block_trace import ReportBlock
+from clew.pipeline.stream.client_view import ClientView
+from clew.pipeline.stream.translation import TranslatedAnswer, WholeAnswerReader
 
-__all__ = ["MOST_BYTES", "AlreadyTold", "StreamedAnswer", "read_stream"]
+__all__ = ["MOST_BYTES", "AlreadyTold", "AnswerReading", "StreamedAnswer", "read_stream"]
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
@@ -38,71 +42,86 @@ class AlreadyTold(StreamIllegal):
         super().__init__(str(error.get("message", "the backend broke off")), event="error")
 
 
+class AnswerReading(Struct, frozen=True, kw_only=True, eq=False):
+    """What reading an answer needs: who gives it, in which dialect, and how the client gets it."""
+
+    backend: str
+    call: Call
+    dialect: BackendDialect
+    view: ClientView
+    context: AnswerContext
+    keep: bool = True
+    """The answer is kept in the backend's own bytes."""
+    report: ReportBlock | None = None
+    """Is told of the life of each block."""
+
+    def stream(self, *, blocks: bool, view: ClientView | None = None) -> AnswerStream:
+        """For a streamed answer; without `blocks` only what is said about it is kept."""
+        return self.dialect.answer_stream(
+            self.call, view or self.view, self.context, keep=self.keep, blocks=blocks, report=self.report
+        )
+
+
 class StreamedAnswer:
     """One streamed answer. `heard` is what came of it so far, at any moment."""
 
-    __slots__ = ("_backend", "_blocks", "_dialect", "_dress", "_hints", "_relay", "_within")
+    __slots__ = ("_answer", "_blocks", "_reading", "_within")
 
-    def __init__(
-        self, backend: str, dress: Dress, dialect: Dialect, hints: Hints, *, within: float, blocks: bool = True
-    ) -> None:
+    def __init__(self, reading: AnswerReading, *, within: float, blocks: bool = True) -> None:
         """`within`: how many seconds the first content may take, from the head on."""
-        self._backend = backend
-        self._dress = dress
-        self._dialect = dialect
-        self._hints = hints if blocks is hints.blocks else hints.saying(blocks)
-        self._relay: Relays = dialect.relay(dress, self._hints)
+        self._reading = reading
+        self._answer = reading.stream(blocks=blocks)
         self._within = within
         self._blocks = blocks
 
     @property
     def begun(self) -> bool:
-        return self._relay.begun
+        return self._answer.begun
 
     @property
     def size(self) -> int:
-        return self._relay.size
+        return self._answer.size
 
     @property
     def stops(self) -> int:
         """How many blocks are whole."""
-        return self._relay.stops
+        return self._answer.stops
 
     @property
     def raw(self) -> bytes:
-        return self._relay.raw
+        return self._answer.raw
 
     @property
     def end(self) -> bytes:
         """The last events, which wait for the store."""
-        return b"".join(self._relay.held)
+        return b"".join(self._answer.held)
 
     def refer_to(self, keep: Callable[[], Callable[[], None]]) -> None:
         """Where seals may refer to the store, call what `keep` gives each time that one does."""
-        if self._dress.wear.sealer is not None:
-            self._dress.refers = keep()
+        if self._reading.view.options.sealer is not None:
+            self._reading.view.when_referring = keep()
 
     def heard(self, *, whole: bool) -> Heard:
-        answer = self._relay.answer(blocks=self._blocks)
-        held = None if self._dress.wear.is_plain else self._dress.held(answer.blocks)
+        answer = self._answer.answer(blocks=self._blocks)
+        held = None if self._reading.view.options.is_plain else self._reading.view.held(answer.blocks)
         heard = Heard(answer=answer, held=held, whole=whole and answer.illegal is None)
-        late = self._relay.late if whole and self._blocks else None
+        late = self._answer.late if whole and self._blocks else None
         return heard if late is None else with_late(heard, late)
 
     async def pass_on(self, head: ResponseHead, begins: Callable[[], None]) -> Refused | None:
         """To the client, all but its end; or the refusal that came instead. `begins` is called before the first content goes
         out. Raises BackendError, StreamIllegal."""
-        check_encoding(head, self._backend)
-        first = self._relay.begin() if type_of(head) == STREAM else b""
+        check_encoding(head, self._reading.backend)
+        first = self._answer.begin() if type_of(head) == STREAM else b""
         first = first or await self._first(head)
         if isinstance(first, Refused):
             return first
-        if self._relay.failure is not None and not self._relay.begun:
-            return _refusal(self._backend, self._relay.failure)
+        if self._answer.failure is not None and not self._answer.begun:
+            return _refusal(self._reading.backend, self._answer.failure)
         begins()
         await Push(first)
-        await PassOn(self._relay, hides=self._dialect.translates)
-        if rest := self._relay.flush():
+        await PassOn(self._answer, hides=not self._reading.dialect.is_passed(self._reading.call))
+        if rest := self._answer.flush():
             await Push(rest)
         await LetGo()
         self._check_end()
@@ -112,66 +131,68 @@ class StreamedAnswer:
         """The first content. What is named a stream has no more time for it than a stream, whatever it turns out to be."""
         form = await form_of(head, self._within if type_of(head) == STREAM else None)
         if form == STREAM:
-            return await _first_content(self._relay, self._within, self._backend)
+            return await _first_content(self._answer, self._within, self._reading.backend)
         return await self._unfolded(head, form)
 
     async def _unfolded(self, head: ResponseHead, form: str) -> bytes | Refused:
         """Some servers answer in one piece, whatever was asked for; that is told as a stream."""
         raw = await ReadBody(MOST_BYTES)
         if form != JSON:
-            raise not_expected(head, raw, "an event stream", self._backend)
-        message = self._dialect.message(raw, self._hints, "messages")
+            raise not_expected(head, raw, "an event stream", self._reading.backend)
+        reading = self._reading
+        message = reading.dialect.read_answer(raw, reading.call, reading.context)
         if message is None:
-            raise BackendBroken(f"{self._backend}: an answer that is none: {shown(raw) or 'nothing'}")
+            raise BackendBroken(f"{reading.backend}: an answer that is none: {shown(raw) or 'nothing'}")
         if isinstance(message, Refused):
             return message
-        unfolded = Unfolded(message, self._dress.wear.model)
-        self._relay = TranslatedRelay(self._dress, unfolded, keep=self._hints.keep, blocks=self._hints.blocks)
-        return self._relay.feed(raw)
+        reader = WholeAnswerReader(message, reading.context.model)
+        writer = reading.call.front.stream_writer(reading.context)
+        self._answer = TranslatedAnswer(reading.view, reader, writer, keep=reading.keep, blocks=self._blocks)
+        return self._answer.feed(raw)
 
     def _check_end(self) -> None:
-        if self._relay.failure is not None:
-            raise AlreadyTold(self._relay.failure.error)
-        if not self._relay.ended:
-            raise BackendBroken(f"{self._backend}: the answer broke off before its end")
+        if self._answer.failure is not None:
+            raise AlreadyTold(self._answer.failure.error)
+        if not self._answer.ended:
+            raise BackendBroken(f"{self._reading.backend}: the answer broke off before its end")
 
 
-async def read_stream(relay: Relays, within: float, backend: str) -> Refused | None:
-    """All of a stream into the relay, for a client that gets it in one piece; or the refusal that an error event stands for,
+async def read_stream(answer: AnswerStream, within: float, backend: str) -> Refused | None:
+    """All of a stream into `answer`, for a client that gets it in one piece; or the refusal that an error event stands for,
     wherever it came. Raises BackendError, StreamIllegal."""
-    await _first_content(relay, within, backend)
-    while not relay.ended and relay.failure is None and (data := await Take()):
-        await _feed(relay, data)
-    if relay.failure is not None:
-        return _refusal(backend, relay.failure)
-    if not relay.ended:
-        relay.flush()
-    if not relay.ended:
+    await _first_content(answer, within, backend)
+    while not answer.ended and answer.failure is None and (data := await Take()):
+        await _feed(answer, data)
+    if answer.failure is not None:
+        return _refusal(backend, answer.failure)
+    if not answer.ended:
+        answer.flush()
+    if not answer.ended:
         raise BackendBroken(f"{backend}: the answer broke off before its end")
     return None
 
 
-async def _first_content(relay: Relays, within: float, backend: str) -> bytes:
+async def _first_content(answer: AnswerStream, within: float, backend: str) -> bytes:
     """Everything up to the first content, or to the error in its place."""
     came = 0
     while data := await Take(within):
-        out = await _feed(relay, data)
-        if relay.begun or relay.failure is not None:
+        out = await _feed(answer, data)
+        if answer.begun or answer.failure is not None:
             return out
         came += len(data)
         check_before(0, came)
-    out = relay.flush()
-    if not relay.begun and relay.failure is None:
+    out = answer.flush()
+    if not answer.begun and answer.failure is None:
         raise BackendBroken(f"{backend}: the answer ended before it began")
     return out
 
 
-async def _feed(relay: Relays, data: bytes) -> bytes:
+async def _feed(answer: AnswerStream, data: bytes) -> bytes:
     """What may go on for these bytes. They may be many: between two slices everybody else has a turn."""
-    out = relay.feed(data[:SLICE_BYTES])
+    out = answer.feed(data[:SLICE_BYTES])
     for at in range(SLICE_BYTES, len(data), SLICE_BYTES):
         await GiveWay()
-        out += relay.feed(data[at : at + SLICE_BYTES])
+        out += answer.feed(data[at : at + SLICE_BYTES])
     return out
 
 

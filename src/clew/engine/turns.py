@@ -9,8 +9,8 @@ from operator import itemgetter
 from msgspec import Struct, structs
 
 from clew.engine.asking import Asking
+from clew.engine.backend_dialect import RememberedRequest
 from clew.engine.call import Entry
-from clew.engine.dialects import Remembered
 from clew.engine.route import Way
 from clew.errors import RequestInvalid
 from clew.model.blocks import Block, made
@@ -65,7 +65,7 @@ def origin_of(way: Way) -> Origin:
     return Origin(way.target.realm, way.backend.name, way.target.model, way.target.account)
 
 
-def recording_for(id: str, asking: Asking, way: Way, said: Remembered, heard: Heard | None) -> Recording | None:
+def recording_for(id: str, asking: Asking, way: Way, said: RememberedRequest, heard: Heard | None) -> Recording | None:
     """The recording; None for an answer of which no block was complete, where its caller does not say what it followed."""
     entry = asking.call.entry
     if heard is None or not heard.answer.blocks:
@@ -93,7 +93,7 @@ def unanswered(entry: Entry, principal: str, origin: Origin) -> Recording:
     )
 
 
-def _recording(id: str, asking: Asking, way: Way, said: Remembered, heard: Heard) -> Recording:
+def _recording(id: str, asking: Asking, way: Way, said: RememberedRequest, heard: Heard) -> Recording:
     answer, going = heard.answer, said.request
     return recording_of(
         id,
@@ -106,7 +106,7 @@ def _recording(id: str, asking: Asking, way: Way, said: Remembered, heard: Heard
         held=heard.held,
         unread=_unread(going, answer),
         marks=said.marks,
-        lighter=said.lighter,
+        lighter=said.reduced,
         thread=asking.thread,
         whole=heard.whole,
     )

@@ -10,20 +10,16 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from clew.engine.call import Kind
+from clew.engine.backend_dialect import Refused
 from clew.engine.commands import Compute, ReadBody
-from clew.engine.dialects import Dialect, Hints, Refused
 from clew.engine.failures import shown
 from clew.engine.reply_type import JSON, STREAM, check_encoding, form_of, not_expected
-from clew.engine.streamed import MOST_BYTES, read_stream
+from clew.engine.streamed import MOST_BYTES, AnswerReading, read_stream
 from clew.engine.turns import Heard, with_late
 from clew.errors import BackendBroken
 from clew.http.client.message import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message
-from clew.pipeline.stream.dress import Dress, bare, dressed_message
-from clew.pipeline.stream.rename import renamed
-from clew.pipeline.stream.usage import with_usage
 
 __all__ = ["WholeAnswer", "hear_whole"]
 
@@ -36,52 +32,53 @@ class WholeAnswer(NamedTuple):
     heard: Heard
 
 
-async def hear_whole(
-    backend: str, head: ResponseHead, dress: Dress, dialect: Dialect, hints: Hints, kind: Kind, *, within: float
-) -> WholeAnswer | Refused:
+async def hear_whole(reading: AnswerReading, head: ResponseHead, *, within: float) -> WholeAnswer | Refused:
     """`within`: how many seconds the first content may take, if it is a stream. Raises BackendError, StreamIllegal."""
-    check_encoding(head, backend)
+    check_encoding(head, reading.backend)
     form = await form_of(head)
-    if form == STREAM and kind == "messages":
-        return await _folded(backend, dress, dialect, hints, within)
+    if form == STREAM and reading.call.kind == "messages":
+        return await _read_streamed(reading, within)
     raw = await ReadBody(MOST_BYTES)
     if form != JSON:
-        raise not_expected(head, raw, "JSON", backend)
-    found = await Compute(len(raw), lambda: _read(raw, dress, dialect, hints, kind))
+        raise not_expected(head, raw, "JSON", reading.backend)
+    found = await Compute(len(raw), lambda: _read(reading, raw))
     if found is None:
-        raise BackendBroken(f"{backend}: an answer that is none: {shown(raw) or 'nothing'}")
+        raise BackendBroken(f"{reading.backend}: an answer that is none: {shown(raw) or 'nothing'}")
     return found
 
 
-def _read(raw: bytes, dress: Dress, dialect: Dialect, hints: Hints, kind: Kind) -> WholeAnswer | Refused | None:
+def _read(reading: AnswerReading, raw: bytes) -> WholeAnswer | Refused | None:
     """None if it is no answer at all."""
-    message = dialect.message(raw, hints, kind)
+    message = reading.dialect.read_answer(raw, reading.call, reading.context)
     if message is None or isinstance(message, Refused):
         return message
-    if dress.wear.is_plain and not dialect.translates:
-        answer = answer_of_message(message)
-        shown_body = raw if answer.model == dress.wear.model else renamed(raw, dress.wear.model)
-        told = with_usage(shown_body, message) if kind == "messages" else shown_body
-        return WholeAnswer(raw, told, Heard(answer=answer))
-    return _dressed(raw, message, dress)
+    rules = reading.dialect.dialect.passthrough(reading.dialect.options) if reading.dialect.is_passed(reading.call) else None
+    if not reading.view.options.is_plain or rules is None:
+        return _shown(reading, raw, message)
+    is_answer = reading.call.kind == "messages"
+    shown_body = rules.pass_answer(raw, message, reading.context.model) if is_answer else raw
+    return WholeAnswer(raw, shown_body, Heard(answer=answer_of_message(message)))
 
 
-def _dressed(raw: bytes, message: JsonObject, dress: Dress) -> WholeAnswer:
-    answer, shown_body = answer_of_message(message), with_usage(dressed_message(message, dress), message)
-    held = None if dress.wear.is_plain else dress.held(answer.blocks)
-    return WholeAnswer(raw, shown_body, Heard(answer=answer, held=held))
+def _shown(reading: AnswerReading, raw: bytes, message: JsonObject) -> WholeAnswer:
+    answer, view = answer_of_message(message), reading.view
+    seen = view.show_message(message)
+    if not isinstance(seen.get("usage"), dict):
+        seen["usage"] = {"input_tokens": 0, "output_tokens": 0}  # clients read it without asking
+    held = None if view.options.is_plain else view.held(answer.blocks)
+    return WholeAnswer(raw, reading.call.front.write_answer(seen, reading.context), Heard(answer=answer, held=held))
 
 
-async def _folded(backend: str, dress: Dress, dialect: Dialect, hints: Hints, within: float) -> WholeAnswer | Refused:
-    """Read bare: a message is dressed when it is whole."""
-    relay = dialect.relay(bare(dress), structs.replace(hints, keep=True))
-    refused = await read_stream(relay, within, backend)
+async def _read_streamed(reading: AnswerReading, within: float) -> WholeAnswer | Refused:
+    """Read with a plain view: what the client gets is put on when the message is whole."""
+    stream = structs.replace(reading, keep=True).stream(blocks=True, view=reading.view.plain())
+    refused = await read_stream(stream, within, reading.backend)
     if refused is not None:
         return refused
-    answer = await Compute(relay.size, lambda: relay.answer(blocks=True))
+    answer = await Compute(stream.size, lambda: stream.answer(blocks=True))
     if answer.illegal is not None:
         raise answer.illegal
     if answer.broken_calls:
-        raise BackendBroken(f"{backend}: {answer.broken_calls[0]}")
-    whole = _dressed(relay.raw, answer.message, dress)
-    return whole if relay.late is None else whole._replace(heard=with_late(whole.heard, relay.late))
+        raise BackendBroken(f"{reading.backend}: {answer.broken_calls[0]}")
+    whole = _shown(reading, stream.raw, answer.message)
+    return whole if stream.late is None else whole._replace(heard=with_late(whole.heard, stream.late))

@@ -13,11 +13,11 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from clew.dialects.anthropic.errors import error_body
+from clew.dialects.anthropic.errors import write_error
 from clew.errors import BackendDisabled, BackendOverloaded, BackendRejected, BackendUnknown, ClewError
 from clew.http.message import Refusal
 from clew.http.responder import Responder
-from clew.model.failure import error_type_of
+from clew.model.failure import Failure, error_type_of
 from clew.model.json import JsonValue
 
 __all__ = ["BUSY", "ENDING", "ERROR_BODIES", "fail", "refuse", "send_json"]
@@ -33,7 +33,9 @@ ErrorBody: TypeAlias = Callable[[int, str, str, str], bytes]
 
 
 ERROR_BODIES: Final[Mapping[str, ErrorBody]] = {
-    "anthropic": lambda status, error_type, message, request_id: error_body(error_type, message, request_id),
+    "anthropic": lambda status, error_type, message, request_id: write_error(
+        Failure(status, error_type, message), request_id
+    ),
     # So far only paths that are not served are refused in these two.
     "openai": lambda status, error_type, message, request_id: msgspec.json.encode(
         {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": "unknown_url"}}

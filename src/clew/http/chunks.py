@@ -26,7 +26,7 @@ class Relays(Protocol):
     """The relay of a stream: says which chunks may go on to the client as they come."""
 
     @property
-    def passes(self) -> Passes | None:
+    def pass_chunk(self) -> Passes | None:
         """The look at a chunk that holds for what came until now; None if no chunk may go on unlooked at."""
         ...
 
@@ -71,7 +71,7 @@ class Flow:
     def goes_on(self, reader: ResponseReader) -> None:
         """Called after a read that came the usual way: from here on chunks may pass, if nothing speaks against it."""
         may_pass = reader.is_level and not reader.done and not self._passing.withholds
-        passes = self._relay.passes if may_pass else None
+        passes = self._relay.pass_chunk if may_pass else None
         if passes is not None:
             self.passes, self.room = passes, reader.room
 

@@ -220,6 +220,8 @@ def data_of(event: Event) -> bytes:
         return event.data
     if event.raw:
         return event.raw
+    if type(event) is BlockDelta and not event.extra:  # nearly every event, so it is written out
+        return b'{"type":"content_block_delta","index":%d,"delta":%b}' % (event.index, encoded(event.delta))
     known = {name: value for name in event.members if (value := getattr(event, name)) is not None}
     return encoded({"type": event.type, **known, **event.extra})
 

@@ -200,27 +200,36 @@ def move_of(event: Event) -> str:
 class Lifecycle:
     """One stream on its way through the table. `accept` each event; what it refuses leaves it as it was."""
 
-    __slots__ = ("_block_type", "_table", "blocks", "state")
+    __slots__ = ("_block_type", "_moves", "_table", "blocks", "state")
 
     def __init__(self, table: Table = STRICT) -> None:
         self._table = table
         self._block_type = ""
         self.state = State.IDLE
+        self._moves = table[State.IDLE]
         self.blocks = 0
         """How many blocks were started; the open one, if any, is the last."""
 
     def accept(self, event: Event) -> None:
         """Raises StreamIllegal, naming state and event; BlockMismatch for a delta that its block's type does not take."""
-        if isinstance(event, Unknown):
+        kind = type(event)
+        if kind is BlockDelta:
+            assert isinstance(event, BlockDelta)
+            # Nearly every event is a delta that leaves the state as it is.
+            move = event.delta["type"]
+            if event.index == self.blocks - 1 and move in _FITS and self._moves.get(str(move)) is self.state:
+                return
+        elif kind is Unknown:
             return
         self._check_index(event)
-        state = self._table[self.state].get(move_of(event))
+        state = self._moves.get(move_of(event))
         if state is None:
             raise self._refusal(event)
         if isinstance(event, BlockStart):
             self.blocks += 1
             self._block_type = event.block_type
         self.state = state
+        self._moves = self._table[state]
 
     @property
     def is_open(self) -> bool:

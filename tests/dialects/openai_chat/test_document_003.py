@@ -14,12 +14,12 @@ import pytest
 
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.model.json import JsonObject
-from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.translated import TranslatedRelay
+from clew.pipeline.stream.client_view import ClientView
 from tests.dialects.openai_chat.chat import ASKED, DONE, call, chunk, stream
-from tests.golden.driving import wear
+from tests.golden.driving import Reading, wear
 from tests.golden.legal import check
 from tests.manifest import proves
+from tests.pipeline.stream.wearing import translated_answer
 
 GROK = stream({"reasoning": "First, "}, {"reasoning": "the code."}, {"content": "It "}, {"content": "works."})
 """Its first scenario: a model that reasons, then answers."""
@@ -33,7 +33,7 @@ WITH_TOOLS = stream(
 
 def told(backend: bytes, *, eager: bool = False, blank: bool = False) -> list[dict[str, Any]]:
     """The events that a client reads; every stream is held to what clients need."""
-    relay = TranslatedRelay(Dress(wear(blank=blank)), Translation(ASKED), eager=eager)
+    relay = translated_answer(ClientView(wear(blank=blank)), Reading(Translation(ASKED), eager=eager))
     out = relay.begin() + relay.feed(backend) + relay.flush() + b"".join(relay.held)
     check(out, signatures="empty" if blank else "sealed", model="claude-x")
     return [json.loads(line.removeprefix("data: ")) for line in out.decode().split("\n") if line.startswith("data: ")]
@@ -128,7 +128,7 @@ def test_issue_6_the_events_are_in_the_order_of_the_protocol() -> None:
 
 def test_issue_7_what_is_going_on_can_be_seen_while_it_goes_on() -> None:
     """A thought is open from its first delta on, so a client can say that the model thinks."""
-    relay = TranslatedRelay(Dress(wear()), Translation(ASKED))
+    relay = translated_answer(ClientView(wear()), Reading(Translation(ASKED)))
     begun = relay.feed(chunk({"reasoning": "a"}))
 
     assert begun.count(b"content_block_start") == 2  # its event and its data
@@ -137,7 +137,7 @@ def test_issue_7_what_is_going_on_can_be_seen_while_it_goes_on() -> None:
 
 def test_issue_8_nothing_waits_to_be_told_all_at_once() -> None:
     """Each delta goes out with the read that brought it."""
-    relay = TranslatedRelay(Dress(wear()), Translation(ASKED))
+    relay = translated_answer(ClientView(wear()), Reading(Translation(ASKED)))
     pieces = [relay.feed(chunk({"reasoning": word})) for word in ("a", "b", "c")]
     pieces += [relay.feed(chunk({"content": word})) for word in ("x", "y")]
 

@@ -8,19 +8,21 @@ import pytest
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.translate import Translation
 from clew.dialects.openai_chat.options import ChatAnswerOptions
-from clew.pipeline.stream.dress import Dress
-from clew.pipeline.stream.relay import Relays
-from clew.pipeline.stream.translated import TranslatedRelay
+from clew.pipeline.stream.answer_stream import AnswerStream
+from clew.pipeline.stream.client_view import ClientView
 from tests.fuzz.vendors import Manner, Segment, written
-from tests.golden.driving import wear
+from tests.golden.driving import Reading, wear
 from tests.memory import left_by
+from tests.pipeline.stream.wearing import translated_answer
 
 EVENTS = 8_000
 WORD = "word "
 
 
-def told() -> Relays:
-    return TranslatedRelay(Dress(wear()), Translation(Asked("m"), ChatAnswerOptions()), keep=False, blocks=False)
+def told() -> AnswerStream:
+    return translated_answer(
+        ClientView(wear()), Reading(Translation(Asked("m"), ChatAnswerOptions())), keep=False, blocks=False
+    )
 
 
 def grows_less(shape: str, envelope: str, bound: int) -> bool:
@@ -29,13 +31,15 @@ def grows_less(shape: str, envelope: str, bound: int) -> bool:
     return left_by(partial(_streaming, told, shape, envelope, [delta] * EVENTS), enough=bound) < bound
 
 
-def _streaming(make: Callable[[], Relays], shape: str, envelope: str, deltas: list[bytes]) -> Callable[[], Relays]:
+def _streaming(
+    make: Callable[[], AnswerStream], shape: str, envelope: str, deltas: list[bytes]
+) -> Callable[[], AnswerStream]:
     relay = make()
     opening = [Segment("call begins", ['{"a long enough beginning":']), Segment(shape, ["a"])]
     for each in written(opening, envelope, Manner(), ""):
         relay.feed(each)
 
-    def stream() -> Relays:
+    def stream() -> AnswerStream:
         for each in deltas:
             relay.feed(each)
         return relay

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.errors import StreamIllegal
 from clew.model.events import Event
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
-from clew.pipeline.stream.answer import answer_of, answer_of_message, answer_of_parts
-from clew.pipeline.stream.dress import Wear
+from clew.pipeline.stream.answer import answer_of_message, answer_of_parts
+from clew.pipeline.stream.client_view import ViewOptions
 from clew.wire.events import encode_event
 from clew.wire.sse import sse_bytes
 from tests.counts import examples
@@ -25,6 +26,7 @@ from tests.pipeline.stream.wearing import (
     PLAIN,
     Passed,
     accumulated,
+    answer_of,
     completed,
     events_in,
     odd_answers,
@@ -67,13 +69,13 @@ def test_folded_at_once_is_folded_event_by_event(events: list[Event], data: st.D
 @pytest.mark.parametrize("worn", [PLAIN, *FOREIGN])
 @given(events=answers() | odd_answers(), data=st.data())
 @settings(max_examples=examples(24, soak=1200), deadline=None)
-def test_what_was_read_on_the_way_folds_like_what_came(worn: Wear, events: list[Event], data: st.DataObject) -> None:
+def test_what_was_read_on_the_way_folds_like_what_came(worn: ViewOptions, events: list[Event], data: st.DataObject) -> None:
     """Law 1: nobody reads a stream twice, and it makes no difference; wherever it was cut, whatever it wore."""
     stream = wire_bytes(events, data.draw)
     relay = Passed(cut(stream, data.draw(st.lists(st.integers(0, len(stream)), max_size=8))), worn).relay
 
-    read, came = answer_of_parts(relay.parts), answer_of(relay.raw)
-    short, told = answer_of_parts(relay.parts, blocks=False), answer_of(relay.raw, blocks=False)
+    read, came = answer_of_parts(relay.parts, PASSTHROUGH.read_run), answer_of(relay.raw)
+    short, told = answer_of_parts(relay.parts, PASSTHROUGH.read_run, blocks=False), answer_of(relay.raw, blocks=False)
 
     assert (read.blocks, read.message, read.illegal) == (came.blocks, came.message, came.illegal)
     assert (short.blocks, short.usage, short.stop_reason) == (told.blocks, told.usage, told.stop_reason)

@@ -7,14 +7,12 @@ import pytest
 
 from clew.chat.ui.steps import MessageFold, StepParts
 from clew.model.assemble import Assembler
-from clew.pipeline.stream.answer import answer_of
-from clew.pipeline.stream.dress import Dress, Wear
-from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
 from tests.growth.streams import BLOCKS, DELTAS, END, PING, START, delta, start, stop
 from tests.memory import most_of
-from tests.pipeline.stream.wearing import HIDDEN, PLAIN, SEALED
+from tests.pipeline.stream.wearing import HIDDEN, PLAIN, SEALED, answer_of, passed_answer
 
 MANY = 12_000
 A_READ = 64 * 1024
@@ -42,11 +40,11 @@ def opening(block: str) -> bytes:
 ENDING = stop(0) + b"".join(END)
 
 
-def takes_little(block: str, reads: Iterable[bytes], wear: Wear) -> bool:
+def takes_little(block: str, reads: Iterable[bytes], wear: ViewOptions) -> bool:
     """Whether a relay of these reads, and the answer that it tells, take no more than they may."""
 
     def relayed() -> object:
-        relay = Relay(Dress(wear), keep=False)
+        relay = passed_answer(ClientView(wear), keep=False)
         relay.feed(opening(block))
         for each in reads:
             relay.feed(each)
@@ -67,7 +65,7 @@ def test_a_relay_takes_memory_for_the_text(kind: str, spelled: str, read: str) -
 
 @pytest.mark.parametrize("wear", [SEALED, HIDDEN], ids=["sealed", "hidden"])
 @pytest.mark.parametrize("read", READS)
-def test_so_does_one_that_seals_or_hides(wear: Wear, read: str) -> None:
+def test_so_does_one_that_seals_or_hides(wear: ViewOptions, read: str) -> None:
     block = "thinking" if wear is SEALED else "text"
     one = delta(0, DELTAS[f"{block} deltas"][1] | {block: " "})
     assert takes_little(block, [one * READS[read]] * (MANY // READS[read]), wear)

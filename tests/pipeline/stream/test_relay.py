@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.errors import error_event
+from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.errors import SseTooLarge, StreamIllegal
 from clew.model.events import BlockStart, Event, MessageDelta, MessageStop
 from clew.model.unfold import events_of
 from clew.pipeline.stream.answer import answer_of_parts
-from clew.pipeline.stream.dress import Dress, Wear
-from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.client_view import ClientView, ViewOptions
+from clew.pipeline.stream.passthrough import PassedAnswer
 from clew.wire.events import encode_event
 from clew.wire.sse import PING, SseLimits
 from tests.counts import SOAK, examples
@@ -32,6 +32,7 @@ from tests.pipeline.stream.wearing import (
     completed,
     events_in,
     odd_answers,
+    passed_answer,
     whole_events,
 )
 from tests.properties.stream_strategies import answers, cut, wire_bytes
@@ -68,23 +69,23 @@ def test_the_bytes_that_came_go_on_but_for_the_models_name(events: list[Event], 
     assert passed.relay.ended
 
 
-def passes(relay: Relay, read: bytes) -> bool:
+def passes(relay: PassedAnswer, read: bytes) -> bool:
     """Whether it goes on as it came, as a chunk of its own."""
     chunk = b"%x\r\n%b\r\n" % (len(read), read)
-    return bool(read and relay.passes is not None and relay.passes(chunk, len(chunk)))
+    return bool(read and relay.pass_chunk is not None and relay.pass_chunk(chunk, len(chunk)))
 
 
 @pytest.mark.parametrize("worn", [PLAIN, SEALED], ids=["plain", "sealed"])
 @given(events=answers() | odd_answers(), data=st.data())
 @settings(max_examples=examples(40, soak=2000), deadline=None)
 def test_a_chunk_that_may_pass_as_it_came_is_what_feeding_it_gives(
-    worn: Wear, events: list[Event], data: st.DataObject
+    worn: ViewOptions, events: list[Event], data: st.DataObject
 ) -> None:
     """The same goes on and the same is kept, whichever way each read took."""
     stream = wire_bytes(events, data.draw)
     places = data.draw(st.lists(st.integers(0, len(stream)), max_size=8))
     reads = data.draw(st.sampled_from([cut(stream, places), [encode_event(event) for event in events]]))
-    fed, relay = Relay(Dress(worn)), Relay(Dress(worn))
+    fed, relay = passed_answer(ClientView(worn)), passed_answer(ClientView(worn))
     for read in reads:
         passed = read if passes(relay, read) else relay.feed(read)
         assert passed == fed.feed(read)
@@ -97,7 +98,7 @@ def test_where_nobody_notes_anything_the_same_goes_on(events: list[Event], data:
     """Then a chunk is looked at by itself, whatever its relay."""
     stream = wire_bytes(events, data.draw)
     reads = data.draw(st.sampled_from([cut(stream, [50, 90, 120]), [encode_event(event) for event in events]]))
-    fed, relay = Relay(Dress(PLAIN)), Relay(Dress(PLAIN), keep=False, blocks=False)
+    fed, relay = passed_answer(ClientView(PLAIN)), passed_answer(ClientView(PLAIN), keep=False, blocks=False)
     for read in reads:
         passed = read if passes(relay, read) else relay.feed(read)
         assert passed == fed.feed(read)
@@ -109,8 +110,8 @@ DELTA = wired(streams.text(0, "more"))
 
 @pytest.mark.parametrize("size", [0, 1, 3, 60, 200, 3_900])
 @pytest.mark.parametrize("worn", [PLAIN, SEALED], ids=["plain", "sealed"])
-def test_a_delta_that_comes_alone_passes_as_it_came(worn: Wear, size: int) -> None:
-    relay = Relay(Dress(worn))
+def test_a_delta_that_comes_alone_passes_as_it_came(worn: ViewOptions, size: int) -> None:
+    relay = passed_answer(ClientView(worn))
     relay.feed(OPENING + wired(streams.start_text(0)))
     assert passes(relay, wired(streams.text(0, "x" * size)))
 
@@ -134,13 +135,13 @@ def test_a_delta_that_comes_alone_passes_as_it_came(worn: Wear, size: int) -> No
         lambda chunk: b"\n" * 5000 + chunk[4:],
     ],
 )  # fmt: skip
-def test_a_read_that_is_not_all_of_one_delta_does_not(worn: Wear, spoilt: Callable[[bytes], bytes]) -> None:
+def test_a_read_that_is_not_all_of_one_delta_does_not(worn: ViewOptions, spoilt: Callable[[bytes], bytes]) -> None:
     """It may begin or end elsewhere, tell another size or spell it otherwise, be another event, or be long."""
-    relay = Relay(Dress(worn))
+    relay = passed_answer(ClientView(worn))
     relay.feed(OPENING + wired(streams.start_text(0)))
     chunk = spoilt(b"%x\r\n%b\r\n" % (len(DELTA), DELTA))
-    assert relay.passes is not None
-    assert not relay.passes(chunk, len(chunk))
+    assert relay.pass_chunk is not None
+    assert not relay.pass_chunk(chunk, len(chunk))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_a_read_that_is_not_all_of_one_delta_does_not(worn: Wear, spoilt: Callab
     ids=["no block yet", "no block any more", "inside an event", "a line more", "a stop", "after the end"],
 )
 def test_a_chunk_that_is_no_delta_of_an_open_block_never_passes_as_it_came(before: bytes, read: bytes) -> None:
-    relay = Relay(Dress(PLAIN))
+    relay = passed_answer(ClientView(PLAIN))
     relay.feed(before)
     size = relay.size
     assert not passes(relay, read)
@@ -167,7 +168,7 @@ def test_a_chunk_that_is_no_delta_of_an_open_block_never_passes_as_it_came(befor
 @settings(max_examples=examples(50, soak=2000), deadline=None)
 def test_nothing_goes_on_before_the_first_content_and_the_end_is_held(events: list[Event]) -> None:
     """Failover is invisible until then; the end waits for the store (law 8)."""
-    relay = Relay(Dress(PLAIN))
+    relay = passed_answer(ClientView(PLAIN))
     for place, event in enumerate(events):
         out = relay.feed(encode_event(event))
         content = [each for each in events[: place + 1] if isinstance(each, BlockStart)]
@@ -187,7 +188,7 @@ def test_an_answer_without_any_block_is_whole_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("worn", [PLAIN, SEALED], ids=["plain", "sealed"])
-def test_pings_that_came_before_the_first_content_go_on_in_their_place(worn: Wear) -> None:
+def test_pings_that_came_before_the_first_content_go_on_in_their_place(worn: ViewOptions) -> None:
     before = OPENING + PING + b": a comment\n\n"
     assert Passed([before + BLOCK + END], worn).all == renamed(before + BLOCK + END)
 
@@ -205,11 +206,11 @@ def test_an_end_event_without_its_empty_line_counts() -> None:
 
 
 @pytest.mark.parametrize("worn", [PLAIN, *FOREIGN], ids=["plain", "sealed", "reference", "hidden"])
-def test_a_stream_cut_at_any_byte_never_looks_whole(worn: Wear) -> None:
+def test_a_stream_cut_at_any_byte_never_looks_whole(worn: ViewOptions) -> None:
     """U11: no crash, no end before the end event, and what the client has is whole events, at every byte."""
     stream = b"".join(map(encode_event, events_of(WHOLE, chunk=2)))
     ended_at = len(stream)
-    growing = Relay(Dress(worn))
+    growing = passed_answer(ClientView(worn))
     assert len(stream) > 3_000
     for place in range(ended_at):
         assert not growing.ended, place
@@ -234,12 +235,12 @@ def test_of_a_cut_answer_the_client_holds_what_the_recording_says_that_it_holds(
     passed = Passed([stream[: data.draw(st.integers(0, len(stream)))]], worn)
     own = completed(accumulated(passed.relay.raw))
     held = [block.raw for block in passed.dress.held(own)]
-    assert [Dress(PLAIN).held([block])[0].raw for block in completed(accumulated(passed.all))] == held
+    assert [ClientView(PLAIN).held([block])[0].raw for block in completed(accumulated(passed.all))] == held
 
 
 def test_an_error_before_any_content_is_told_to_nobody_yet() -> None:
     """U7: the request can still go elsewhere."""
-    relay = Relay(Dress(PLAIN))
+    relay = passed_answer(ClientView(PLAIN))
     assert relay.feed(OPENING + wired(streams.failed())) == b""
     assert (relay.begun, relay.ended) == (False, False)
     assert relay.failure == streams.failed()
@@ -287,7 +288,7 @@ def test_events_and_blocks_that_nobody_knows_pass() -> None:
 
 def test_an_event_without_bound_is_refused_while_it_grows() -> None:
     """U15."""
-    relay = Relay(Dress(PLAIN), SseLimits(line=1000, event=2000))
+    relay = passed_answer(ClientView(PLAIN), SseLimits(line=1000, event=2000))
     relay.feed(b"data: " + b"x" * 900)
     with pytest.raises(SseTooLarge):
         relay.feed(b"x" * 200)
@@ -314,18 +315,12 @@ def test_a_start_that_names_no_model_passes_as_it_is() -> None:
     assert Passed([bare + BLOCK + END]).all == bare + BLOCK + END
 
 
-def test_an_error_event_is_the_vendors_own_shape() -> None:
-    assert error_event("api_error", 'it "broke"') == (
-        b'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"it \\"broke\\""}}\n\n'
-    )
-
-
 @pytest.mark.parametrize("worn", [PLAIN, FOREIGN[0]])
-def test_a_stream_of_which_nobody_wants_the_words_takes_no_memory(worn: Wear) -> None:
+def test_a_stream_of_which_nobody_wants_the_words_takes_no_memory(worn: ViewOptions) -> None:
     """A gateway without a store: what was said about the answer is left at its end, and nothing of its megabytes."""
     opening, ending = OPENING + wired(streams.start_text(0)), wired(streams.stop(0)) + END
     delta, sent = encode_event(streams.text(0, "word " * 20)), list[int]()
-    relays = [Relay(Dress(worn), keep=False, blocks=False) for _ in range(3)]
+    relays = [passed_answer(ClientView(worn), keep=False, blocks=False) for _ in range(3)]
 
     def begin() -> Callable[[], None]:
         relay = relays[len(sent)]
@@ -337,4 +332,4 @@ def test_a_stream_of_which_nobody_wants_the_words_takes_no_memory(worn: Wear) ->
     for relay in relays:
         relay.feed(ending)
         assert (relay.size, relay.raw) == (len(opening) + sent[0] + len(ending), b"")
-        assert answer_of_parts(relay.parts, blocks=False).stop_reason == "end_turn"
+        assert answer_of_parts(relay.parts, PASSTHROUGH.read_run, blocks=False).stop_reason == "end_turn"

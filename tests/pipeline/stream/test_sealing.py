@@ -14,10 +14,8 @@ from clew.model.blocks import THINKING_TYPES
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
-from clew.pipeline.stream.answer import answer_of
-from clew.pipeline.stream.dress import Dress, Wear, dressed_message
-from clew.pipeline.stream.relay import Relay
-from clew.pipeline.stream.sealing import Sealing
+from clew.pipeline.stream.client_view import ClientView, ViewOptions
+from clew.pipeline.stream.sealed_blocks import SealedBlocks
 from clew.thinking.keys import block_key
 from clew.thinking.seal import INLINE_LIMIT, Seal
 from clew.wire.events import encode_event
@@ -36,9 +34,11 @@ from tests.pipeline.stream.wearing import (
     SEALER,
     Passed,
     accumulated,
+    answer_of,
     completed,
     events_in,
     odd_answers,
+    passed_answer,
     wear,
 )
 from tests.properties.stream_strategies import cut, wire_bytes
@@ -46,7 +46,7 @@ from tests.properties.stream_strategies import cut, wire_bytes
 worn = st.sampled_from(FOREIGN)
 
 
-def said(events: list[Event], dress: Wear) -> tuple[list[JsonObject], list[JsonObject]]:
+def said(events: list[Event], dress: ViewOptions) -> tuple[list[JsonObject], list[JsonObject]]:
     """The blocks as the maker said them, and as the client accumulates them."""
     passed = Passed([wire_bytes(events)], dress)
     return completed(accumulated(passed.relay.raw)), completed(accumulated(passed.all))
@@ -107,7 +107,7 @@ def test_a_thinking_block_gets_one_signature_and_that_just_before_its_stop(event
 
 @given(events=odd_answers(), dress=worn)
 @settings(max_examples=examples(32, soak=3000), deadline=None)
-def test_the_recording_knows_what_the_client_holds(events: list[Event], dress: Wear) -> None:
+def test_the_recording_knows_what_the_client_holds(events: list[Event], dress: ViewOptions) -> None:
     """`Dress.held` is what a client accumulates from the dressed stream, block by block."""
     passed = Passed([wire_bytes(events)], dress)
     held = passed.dress.held(completed(accumulated(passed.relay.raw)))
@@ -116,7 +116,9 @@ def test_the_recording_knows_what_the_client_holds(events: list[Event], dress: W
 
 @given(events=odd_answers(), dress=worn, data=st.data())
 @settings(max_examples=examples(50, soak=2000), deadline=None)
-def test_what_the_client_gets_does_not_depend_on_the_cut(events: list[Event], dress: Wear, data: st.DataObject) -> None:
+def test_what_the_client_gets_does_not_depend_on_the_cut(
+    events: list[Event], dress: ViewOptions, data: st.DataObject
+) -> None:
     stream = wire_bytes(events)
     chunks = cut(stream, data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
     assert Passed(chunks, dress).all == Passed([stream], dress).all
@@ -124,12 +126,12 @@ def test_what_the_client_gets_does_not_depend_on_the_cut(events: list[Event], dr
 
 @given(events=odd_answers(), dress=worn)
 @settings(max_examples=examples(32, soak=3000), deadline=None)
-def test_streamed_or_not_the_client_gets_the_same_blocks(events: list[Event], dress: Wear) -> None:
+def test_streamed_or_not_the_client_gets_the_same_blocks(events: list[Event], dress: ViewOptions) -> None:
     """S3-30 for this dialect: and the recording is the same too."""
     passed = Passed([wire_bytes(events)], dress)
     answer = answer_of(passed.relay.raw)
-    whole = Dress(dress)
-    message: Any = json.loads(dressed_message(answer.message, whole))
+    whole = ClientView(dress)
+    message: Any = whole.show_message(answer.message)
 
     assert message == {**answer.message, "model": ASKED, "content": completed(accumulated(passed.all))}
     assert [each.raw for each in whole.held(answer.blocks)] == [each.raw for each in passed.dress.held(answer.blocks)]
@@ -156,7 +158,7 @@ def test_an_answer_of_hidden_thinking_alone_is_an_empty_answer() -> None:
 
 @pytest.mark.parametrize("size", [1, INLINE_LIMIT, INLINE_LIMIT + 1])
 @pytest.mark.parametrize("dress", [SEALED, REFERENCE], ids=["inline", "reference"])
-def test_a_payload_that_is_too_large_or_must_not_travel_stays_in_the_store(size: int, dress: Wear) -> None:
+def test_a_payload_that_is_too_large_or_must_not_travel_stays_in_the_store(size: int, dress: ViewOptions) -> None:
     """Design §4: above 16 KiB, or with `seal = "reference"`, the seal holds only the block's key."""
     signature = "s" * size
     block = [streams.start_thinking(0), streams.thinking(0, "Hm."), streams.signature(0, signature), streams.stop(0)]
@@ -240,11 +242,11 @@ def test_an_event_of_the_block_is_passed_as_it_came_where_nothing_changes() -> N
 
 def test_what_is_redacted_is_told_with_its_stop_and_never_by_half() -> None:
     """Its seal may refer to the store, which keeps a block that has come to its stop; one that never does is not told of."""
-    sealing = Sealing(Dress(REFERENCE))
+    sealing = SealedBlocks(ClientView(REFERENCE))
     start, stop = BlockStart(0, {"type": "redacted_thinking", "data": "x"}), streams.stop(0)
-    assert sealing.feed(start, encode_event(start)) == b""
-    told = sealing.feed(stop, encode_event(stop))
-    assert told.startswith(b"event: content_block_start") and told.endswith(encode_event(stop))
+    assert sealing.feed(start) == ()
+    shown, last = sealing.feed(stop)
+    assert isinstance(shown, BlockStart) and last is stop
 
 
 def test_a_seal_covers_deltas_of_every_spelling_in_their_order() -> None:
@@ -269,7 +271,7 @@ def test_thinking_that_cannot_be_read_gets_no_seal() -> None:
     broken = (
         b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta"\n\n'
     )
-    relay = Relay(Dress(SEALED))
+    relay = passed_answer(ClientView(SEALED))
     relay.feed(start + broken)
 
     with pytest.raises(StreamIllegal, match="cannot be read"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.model.events import Event
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.pipeline.stream.answer import answer_of_parts
-from clew.pipeline.stream.dress import Dress, Wear
-from clew.pipeline.stream.translated import TranslatedRelay
-from tests.pipeline.stream.wearing import events_in
+from clew.pipeline.stream.client_view import ClientView, ViewOptions
+from clew.pipeline.stream.translation import TranslatedAnswer
+from tests.pipeline.stream.wearing import events_in, translated_answer
 
 ORIGIN = Origin("deepseek", "deepseek", "deepseek-chat", "")
 START = (
@@ -28,11 +29,11 @@ class _Spoken:
 
     late: JsonObject | None = None
 
-    def __init__(self, said: bytes, end: bytes = b"") -> None:
-        self._said, self._end = events_in(said), events_in(end)
+    def __init__(self, said: bytes, end: bytes = b"", *, eager: bool = False) -> None:
+        self._said, self._end, self._eager = events_in(said), events_in(end), eager
 
-    def begin(self, *, eager: bool) -> list[Event]:
-        return events_in(START) if eager else []
+    def begin(self) -> list[Event]:
+        return events_in(START) if self._eager else []
 
     def feed(self, data: bytes) -> list[Event]:
         return self._said
@@ -41,9 +42,8 @@ class _Spoken:
         return self._end
 
 
-def _relay(translation: _Spoken, *, eager: bool = False, keep: bool = True) -> TranslatedRelay:
-    dress = Dress(Wear(model="asked", exchange="e", origin=ORIGIN))
-    return TranslatedRelay(dress, translation, eager=eager, keep=keep)
+def _relay(translation: _Spoken, *, keep: bool = True) -> TranslatedAnswer:
+    return translated_answer(ClientView(ViewOptions(model="asked", exchange="e", origin=ORIGIN)), translation, keep=keep)
 
 
 def test_what_came_stays_in_the_backends_own_words() -> None:
@@ -62,10 +62,10 @@ def test_a_block_that_breaks_off_is_whole_neither_for_the_client_nor_for_the_rec
     """S3-22 and design §4: a block counts from its stop event."""
     relay = _relay(_Spoken(START + TEXT, ERROR))
     assert relay.feed(b"x") + relay.flush() == START + TEXT + ERROR
-    assert answer_of_parts(relay.parts).blocks == ()
+    assert answer_of_parts(relay.parts, PASSTHROUGH.read_run).blocks == ()
 
 
 def test_an_eager_answer_has_begun_with_its_message_and_waits_for_its_first_block() -> None:
-    relay = _relay(_Spoken(TEXT), eager=True)
+    relay = _relay(_Spoken(TEXT, eager=True))
     assert relay.begin() == b""
     assert relay.feed(b"x") == START + TEXT

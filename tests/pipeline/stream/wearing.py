@@ -7,13 +7,18 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from clew.dialects.anthropic.passthrough import PASSTHROUGH
+from clew.dialects.anthropic.streams import AnthropicStreamWriter
+from clew.dialects.shape import AnswerContext, StreamReader
 from clew.errors import StreamIllegal
 from clew.model.assemble import Assembler
 from clew.model.events import BlockStop, Event
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
-from clew.pipeline.stream.dress import Dress, Wear
-from clew.pipeline.stream.relay import Relay
+from clew.pipeline.stream.answer import Answer
+from clew.pipeline.stream.client_view import ClientView, ViewOptions
+from clew.pipeline.stream.passthrough import PassedAnswer, answer_of_stream
+from clew.pipeline.stream.translation import TranslatedAnswer
 from clew.thinking.seal import Sealer
 from clew.wire.events import decode_event
 from clew.wire.sse import Frames, SseLimits, SseReader
@@ -24,10 +29,11 @@ SEALER = Sealer({"k": b"s" * 32}, "k")
 MAKER = Origin(realm="glm", backend="glm", model="glm-5", account="me")
 ASKED = "the-model-that-was-asked"
 EXCHANGE = "0199"
+_LIMITS = SseLimits()
 
 
-def wear(**more: Any) -> Wear:
-    return Wear(**{"model": ASKED, "exchange": EXCHANGE, "origin": MAKER, **more})
+def wear(**more: Any) -> ViewOptions:
+    return ViewOptions(**{"model": ASKED, "exchange": EXCHANGE, "origin": MAKER, **more})
 
 
 PLAIN = wear()
@@ -37,12 +43,27 @@ HIDDEN = wear(sealer=SEALER, safe_ids=True, hide=True)
 FOREIGN = [SEALED, REFERENCE, HIDDEN]
 
 
+def passed_answer(view: ClientView, limits: SseLimits = _LIMITS, *, keep: bool = True, blocks: bool = True) -> PassedAnswer:
+    """A Messages stream for a client of the Messages API."""
+    return PassedAnswer(view, PASSTHROUGH, limits, keep=keep, blocks=blocks)
+
+
+def translated_answer(view: ClientView, reader: StreamReader, *, keep: bool = True, blocks: bool = True) -> TranslatedAnswer:
+    """Another stream for a client of the Messages API."""
+    writer = AnthropicStreamWriter(AnswerContext(model=view.options.model))
+    return TranslatedAnswer(view, reader, writer, keep=keep, blocks=blocks)
+
+
+def answer_of(raw: bytes, *, blocks: bool = True) -> Answer:
+    return answer_of_stream(raw, PASSTHROUGH, blocks=blocks)
+
+
 class Passed:
     """A stream that went through a relay to its end: what went on at once, what was held, and who did it."""
 
-    def __init__(self, chunks: Sequence[bytes], worn: Wear = PLAIN) -> None:
-        self.dress = Dress(worn)
-        self.relay = Relay(self.dress)
+    def __init__(self, chunks: Sequence[bytes], worn: ViewOptions = PLAIN) -> None:
+        self.dress = ClientView(worn)
+        self.relay = passed_answer(self.dress)
         self.at_once = b"".join([*(self.relay.feed(chunk) for chunk in chunks), self.relay.flush()])
         self.held = b"".join(self.relay.held)
 

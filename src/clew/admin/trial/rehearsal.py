@@ -22,12 +22,14 @@ from msgspec import Struct, structs
 
 from clew.backends.aliases import alias_of
 from clew.backends.row import Backend, Credential
+from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.engine.works import Works
 from clew.gateway.plan import Plan
 from clew.gateway.process import Gateway, open_gateway
 from clew.http.client.message import ClientRequest, Timeouts
 from clew.model.json import JsonObject
-from clew.pipeline.stream.answer import Answer, answer_of
+from clew.pipeline.stream.answer import Answer
+from clew.pipeline.stream.passthrough import answer_of_stream
 from clew.settings.home import CONFIG_VARIABLE, HOME_VARIABLE, Home
 from clew.settings.load import Loaded
 from clew.settings.values import Retry, Settings, StoreSettings
@@ -141,7 +143,7 @@ def _heard(status: int, raw: bytes, exchange: Exchange | None, bodies: Bodies) -
         return Heard(
             status=own or status, error=_message(raw), sent=bodies.sent, came=came, repairs=repairs, reached=bool(own)
         )
-    answer = answer_of(raw)
+    answer = answer_of_stream(raw, PASSTHROUGH)
     error = str(answer.illegal or "")
     return Heard(status=status, answer=answer, error=error, sent=bodies.sent, came=came, repairs=repairs)
 

@@ -1,1 +1,38 @@
-"""The Anthropic Messages protocol."""
+"""The dialect `anthropic`: the Messages API. Canonical values have its names, so most of it passes as bytes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from clew.dialects.anthropic.answers import read_answer, write_answer
+from clew.dialects.anthropic.errors import read_error, write_error
+from clew.dialects.anthropic.heads import PATHS, ROUTES, request_headers, response_headers, session_of
+from clew.dialects.anthropic.options import AnthropicOptions, options_of
+from clew.dialects.anthropic.passthrough import PASSTHROUGH
+from clew.dialects.anthropic.requests import read_request, write_request
+from clew.dialects.anthropic.streams import AnthropicStreamReader, AnthropicStreamWriter
+from clew.dialects.shape import Dialect
+from clew.wire.sse import PING
+
+__all__ = ["DIALECT", "AnthropicOptions"]
+
+DIALECT: Final = Dialect[AnthropicOptions](
+    name="anthropic",
+    is_canonical=True,
+    routes=ROUTES,
+    session_of=session_of,
+    read_request=read_request,
+    stream_writer=AnthropicStreamWriter,
+    keep_alive=PING,
+    write_answer=write_answer,
+    write_error=write_error,
+    paths=PATHS,
+    request_headers=request_headers,
+    write_request=write_request,
+    stream_reader=AnthropicStreamReader,
+    read_answer=read_answer,
+    read_error=read_error,
+    response_headers=response_headers,
+    options_of=options_of,
+    passthrough=lambda options: None if options.overlaps else PASSTHROUGH,
+)

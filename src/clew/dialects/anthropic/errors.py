@@ -1,23 +1,61 @@
-"""Errors as the vendor says them: a whole body, an event in a stream, and which type goes with which status.
+"""Errors of the Messages API: a whole body, and how another vendor's errors are put into these words.
 
-Clients decide by these: Claude Code by the status, the SDKs by the type. An error of ours is said in the same shape, so that
+Clients decide by these: Claude Code by the status, the SDKs by the type. An error of clew's own has the same shape, so that
 no client needs to know that there is a gateway in between.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
+from msgspec import Struct
 
-__all__ = ["error_body", "error_event"]
+from clew.dialects.anthropic.options import AnthropicOptions
+from clew.dialects.failures.reading import failure_of
+from clew.dialects.failures.waits import said_wait
+from clew.dialects.headers import response_headers
+from clew.dialects.shape import BackendHeaders, BackendRefusal
+from clew.model.facts.failures import usual_status
+from clew.model.failure import Failure
+from clew.model.wait import NO_WAIT
+
+__all__ = ["read_error", "write_error"]
+
+_WAITING: Final = frozenset({429, 503, 529})
 
 
-def error_body(error_type: str, message: str, request_id: str | None = None) -> bytes:
-    """An error as the whole body of a response."""
-    error = {"type": error_type, "message": message}
-    return msgspec.json.encode({"type": "error", "error": error, "request_id": request_id})
+class _Error(Struct):
+    type: str
+    message: str
 
 
-def error_event(error_type: str, message: str) -> bytes:
-    """An error in mid-stream: nothing may follow it."""
-    data = msgspec.json.encode({"type": "error", "error": {"type": error_type, "message": message}})
-    return b"event: error\ndata: %b\n\n" % data
+class _Document(Struct):
+    error: _Error
+
+
+_document = msgspec.json.Decoder(_Document)
+
+
+def write_error(failure: Failure, request_id: str | None) -> bytes:
+    return msgspec.json.encode({"type": "error", "error": failure.error(), "request_id": request_id})
+
+
+def read_error(status: int, headers: BackendHeaders, body: bytes, options: AnthropicOptions) -> BackendRefusal:
+    """As it came, with the wait that only its words name: aggregators speak this dialect too. A vendor that is not Anthropic
+    has shapes, statuses and words of its own, which no client reads: those are replaced."""
+    if not options.is_first_party and status >= 400:
+        failure = failure_of(status, body)
+        is_right = failure.status in (status, usual_status(status)) and _message_in(body).startswith(failure.message)
+        if not is_right:  # the message may be cut, so it is compared by its beginning
+            request_id = dict(response_headers(headers)).get("request-id")
+            return BackendRefusal(failure.status, write_error(failure, request_id), failure.wait, is_canonical=True)
+    return BackendRefusal(status, body, said_wait(body) if status in _WAITING else NO_WAIT)
+
+
+def _message_in(body: bytes) -> str:
+    """The message of an error in Anthropic's shape; "" where there is none."""
+    try:
+        return _document.decode(body).error.message
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""

@@ -11,11 +11,21 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from clew.dialects.shape import BackendFacts
 from clew.model.facts.efforts import Level
 from clew.model.json import JsonObject
 from clew.model.target import Missing
 
-__all__ = ["Apart", "ChatAnswerOptions", "ChatOptions", "ChatRequestOptions", "Documents", "Forced", "Images"]
+__all__ = [
+    "Apart",
+    "ChatAnswerOptions",
+    "ChatOptions",
+    "ChatRequestOptions",
+    "Documents",
+    "Forced",
+    "Images",
+    "options_of",
+]
 
 Apart: TypeAlias = Literal["tool user", "tool system", "user user", "assistant assistant"]
 """Two roles, the second behind the first."""
@@ -144,3 +154,11 @@ class ChatOptions(Struct, frozen=True):
 
     request: ChatRequestOptions = ChatRequestOptions()
     answer: ChatAnswerOptions = ChatAnswerOptions()
+
+
+def options_of(facts: BackendFacts) -> ChatOptions:
+    """From the tables of a backend's row."""
+    request, answer = facts.tables["wire"], facts.tables["speech"]
+    assert isinstance(request, ChatRequestOptions)
+    assert isinstance(answer, ChatAnswerOptions)
+    return ChatOptions(request, answer)

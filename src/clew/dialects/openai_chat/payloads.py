@@ -14,49 +14,24 @@ Encrypted entries, records of tools and types that nobody knows are whole.
 
 from __future__ import annotations
 
-import re
-from hashlib import sha256
 from typing import Final
 
-import msgspec
-
-from clew.model.blocks import Block, made, string_of
 from clew.model.halves import whole_value
 from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import object_of, objects_of, read_object, text_of
-from clew.model.request import Message, Request, blocks_of, with_blocks
+from clew.model.loose_json import object_of, objects_of, text_of
+from clew.model.payload import signature_of
 
 __all__ = [
     "TEXT_MEMBERS",
     "GrowingPayload",
     "join_entry",
     "late_block",
-    "payload_of",
-    "reduce_thought",
-    "reduce_thoughts",
-    "reduced_thoughts",
-    "signature_of",
 ]
 
 TEXT_MEMBERS: Final = {"reasoning.text": "text", "reasoning.summary": "summary", "thinking": "thinking"}
 """The member of an entry that grows, by the entry's type. Other types are whole."""
 _IN_TURNS: Final = 16
 """How many entries may grow in turns."""
-
-_ENTRIES: Final = frozenset({"reasoning_details", "thinking_blocks", "tool_calls", "message"})
-"""Members of a payload that only the maker can read."""
-_REST: Final = re.compile(r'"rest_of":"[0-9a-f]{32}"\}')
-_REST_SIZE: Final = 45
-
-
-def signature_of(payload: JsonObject) -> str:
-    """What stands in the place of a signature."""
-    return msgspec.json.encode(payload).decode()
-
-
-def payload_of(signature: str) -> JsonObject | None:
-    """The payload read again; None for a vendor's own signature, which is never an object."""
-    return read_object(signature.encode("utf-8", "surrogatepass")) if signature.startswith("{") else None
 
 
 def late_block(payload: JsonObject) -> JsonObject | None:
@@ -183,41 +158,3 @@ def _is_continued(last: JsonObject, entry: JsonObject) -> bool:
         return False
     pairs = ((last.get(name), entry.get(name)) for name in ("index", "id"))
     return all(ours == theirs or ours is None or theirs is None for ours, theirs in pairs)
-
-
-def reduce_thought(block: Block) -> Block:
-    """A thought without what only its maker can read, after the maker could not; the very same where it carries none.
-
-    What remains is its text and the field that it came in, and a word that says of which thought it is the rest. So the
-    strand of the answer that followed says for each thought whether it went whole or reduced, and the next request repeats
-    that.
-    """
-    signature = block.signature if isinstance(block.signature, str) else ""
-    payload = payload_of(signature) if block.type == "thinking" else None
-    if payload is None or not _ENTRIES & payload.keys():
-        return block
-    rest: JsonObject = {name: value for name, value in payload.items() if name not in _ENTRIES}
-    rest["rest_of"] = sha256(signature.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    return made({"type": "thinking", "thinking": string_of(block.thinking), "signature": signature_of(rest)})
-
-
-def reduce_thoughts(request: Request) -> Request:
-    """The request with every thought reduced."""
-    return request.with_messages(tuple(_reduce_message(message) for message in request.messages))
-
-
-def _reduce_message(message: Message) -> Message:
-    if message.role != "assistant" or isinstance(message.content, str):
-        return message
-    return with_blocks(message, tuple(reduce_thought(block) for block in blocks_of(message)))
-
-
-def reduced_thoughts(request: Request) -> list[Block]:
-    """The thoughts of a request that are only the rest of one."""
-    return [
-        block
-        for message in request.messages
-        if message.role == "assistant"
-        for block in blocks_of(message)
-        if block.type == "thinking" and isinstance(block.signature, str) and _REST.fullmatch(block.signature[-_REST_SIZE:])
-    ]

@@ -107,7 +107,7 @@ _BY_WORDS: Final = tuple((re.compile(words, re.IGNORECASE), names) for words, na
 class ChatRepairs:
     """The repairs of this dialect. Options are `ChatOptions`."""
 
-    lasting: Sequence[RepairName] = (
+    lasting: Sequence[str] = (
         "images",
         "roles",
         "fill",
@@ -119,9 +119,11 @@ class ChatRepairs:
         "free tools",
     )
     """What holds for the rest of a conversation: the backend would refuse it again. (How long an answer may be depends on
-    each request; which entries could not be read is in the strand itself, thought by thought: `payloads.reduce_thought`.)"""
-    loop_long: Sequence[RepairName] = ("off",)
+    each request; which entries could not be read is in the strand itself, thought by thought:
+    `model.payload.reduce_thought`.)"""
+    loop_long: Sequence[str] = ("off",)
     """What holds until the tool loop is over."""
+    reducing = "entries"
 
     def repair(self, options: object, status: int, words: str, tried: Sequence[str]) -> RequestRepair | None:
         """What to try after this refusal; None if it is about something else, or nothing is left."""

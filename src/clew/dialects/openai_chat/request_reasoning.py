@@ -16,11 +16,12 @@ from typing import Final, cast
 from msgspec import Struct, structs
 
 from clew.dialects.openai_chat.options import ChatRequestOptions
-from clew.dialects.openai_chat.payloads import join_entry, payload_of
+from clew.dialects.openai_chat.payloads import join_entry
 from clew.dialects.openai_chat.request_fields import RawObject, RequestChanges
 from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import objects_of
+from clew.model.payload import payload_of
 
 __all__ = ["ReturnedThought", "fill_missing", "join_fields", "returned_thoughts"]
 

@@ -35,7 +35,7 @@ from clew.model.blocks import is_thinking, made, string_of
 from clew.model.change import THINKING_STEPS, Change, count_of
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
-from clew.pipeline.stream.traced import State
+from clew.pipeline.stream.block_trace import BlockState
 from clew.store.values import Exchange
 from clew.thinking.registry.values import Filtered
 
@@ -167,7 +167,7 @@ class RequestLog:
         for each in filtered.decisions if self._logger.isEnabledFor(TRACE) else ():
             self._block(exchange, each.path, "kept" if each.kept else "removed", each.why)
 
-    def lived(self, exchange: str, state: State, index: int, kind: str, deltas: int) -> None:
+    def lived(self, exchange: str, state: BlockState, index: int, kind: str, deltas: int) -> None:
         """Something befell a block of an answer in another dialect."""
         level = TRACE if state == "delta" else logging.DEBUG
         event = "delta" if state == "delta" else f"{kind} block"

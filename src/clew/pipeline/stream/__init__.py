@@ -1,5 +1,6 @@
-"""Stream steps: what happens to an answer on its way from its maker to the client.
+"""An answer on its way from its maker to the client.
 
-`Relay` passes an Anthropic stream on as bytes and reads along; a `Dress` is what is put on for the client's sake (the
-model's name, a seal, a safe tool id); `answer_of` folds what came into the blocks that the store keeps.
+`AnswerStream` is a streamed one: `PassedAnswer` where the bytes pass, `TranslatedAnswer` where they are read and written
+anew. `ClientView` is what is put on for the client's sake (the model's name, a seal, a safe tool id). `Answer` is what came
+in all, as the blocks that the store keeps.
 """

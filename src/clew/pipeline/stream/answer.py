@@ -1,33 +1,32 @@
 """Answer: what a maker said in all, as blocks, however much of it came.
 
-From a stream it is folded once, when the stream is over, and not while it passes: the deltas of a run are decoded in one
-call and joined before the fold sees them, so that an answer of three hundred events costs a few dozen steps. The fold itself
-(`model.assemble`) knows the lifecycle; what breaks it is reported, after all that came whole before.
+A stream is folded once, when it is over, and not while it passes: its parts are kept (`AnswerParts`), the deltas of a run
+are decoded in one call and joined before the fold sees them, so that an answer of three hundred events costs a few dozen
+steps. The fold itself (`model.assemble`) knows the lifecycle; what breaks it is reported, after all that came whole before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from clew.dialects.shape import JoinedDeltas, Passthrough
 from clew.errors import StreamIllegal
 from clew.model.assemble import Assembler
 from clew.model.broken_calls import BrokenCall, broken_calls
-from clew.model.events import Event, MessageStart
-from clew.model.json import JsonObject, JsonValue
-from clew.pipeline.stream.joined import joined
-from clew.pipeline.stream.pieces import ALL_DELTAS, pieces_of
-from clew.wire.events import decode_event
+from clew.model.events import BlockDelta, Event, MessageStart, Ping, Unknown
+from clew.model.json import JsonObject
+from clew.model.loose_json import objects_of, text_of
 
-__all__ = ["Answer", "Part", "about", "answer_of", "answer_of_message", "answer_of_parts", "said_of"]
+__all__ = ["Answer", "AnswerParts", "StreamPart", "answer_of_message", "answer_of_parts"]
 
-Part: TypeAlias = bytes | Event
+StreamPart: TypeAlias = bytes | Event
 """Of a stream: a run of deltas as it came, or one other event."""
 
-
-_SAID = ("usage", "input_transformations")
+_ABOUT = ("usage", "input_transformations")
 """What is said about an answer at its start, and asked for at its end."""
 
 
@@ -43,12 +42,12 @@ class Answer(Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def stop_reason(self) -> str:
-        return _text(self.message.get("stop_reason"))
+        return text_of(self.message.get("stop_reason"))
 
     @property
     def model(self) -> str:
         """As the maker names itself."""
-        return _text(self.message.get("model"))
+        return text_of(self.message.get("model"))
 
     @property
     def usage(self) -> JsonObject:
@@ -58,80 +57,150 @@ class Answer(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def dropped(self) -> tuple[tuple[str, str], ...]:
         """Path and reason of each thinking block that the vendor says it did not read (R46)."""
-        told = self.message.get("input_transformations")
-        rows = [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
-        return tuple((_text(row.get("path")), _text(row.get("reason"))) for row in rows if _is_drop(row))
+        rows = objects_of(self.message.get("input_transformations"))
+        drops = [row for row in rows if row.get("type") == "thinking_dropped"]
+        return tuple((text_of(row.get("path")), text_of(row.get("reason"))) for row in drops)
 
 
-def _is_drop(row: JsonObject) -> bool:
-    return row.get("type") == "thinking_dropped"
+def answer_of_message(message: JsonObject) -> Answer:
+    """An answer that came in one piece."""
+    return Answer(blocks=tuple(objects_of(message.get("content"))), message=message)
 
 
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else ""
+def answer_of_parts(parts: Iterable[StreamPart], read_run: ReadRun | None = None, *, blocks: bool = True) -> Answer:
+    """What these parts of a stream tell. Without `blocks` only what is said about the answer."""
+    assembler = Assembler()
+    illegal: StreamIllegal | None = None
+    try:
+        for event in _events_of(parts, read_run):
+            assembler.feed(event)
+    except StreamIllegal as error:
+        illegal = error
+    found = [each for each in assembler.blocks() if each.complete] if blocks else []
+    try:
+        message = assembler.message()
+    except StreamIllegal as error:
+        return Answer(illegal=illegal or error)
+    calls = broken_calls(message, found)
+    return Answer(blocks=tuple([each.block for each in found]), message=message, illegal=illegal, broken_calls=calls)
 
 
-def answer_of(raw: bytes, *, blocks: bool = True) -> Answer:
-    """What these events tell: whole ones, as they came from the maker. Without `blocks` only what is said about it."""
-    return _folded(_events(raw, blocks), blocks)
+ReadRun: TypeAlias = Callable[[bytes], Iterator[Event]]
 
 
-def answer_of_parts(parts: Iterable[Part], *, blocks: bool = True) -> Answer:
-    """The same for a reader that has read them already. Without `blocks` only what its first and its last events say."""
-    return _folded(_opened(parts), blocks)
-
-
-def about(event: Event) -> Event:
-    """As much of it as is said about the answer at its end, if nobody wants its blocks: it waits for that end."""
-    if not isinstance(event, MessageStart):
-        return event
-    return MessageStart(said_of(event.message))
-
-
-def said_of(message: JsonObject) -> JsonObject:
-    return {name: message[name] for name in _SAID if name in message}
-
-
-def _opened(parts: Iterable[Part]) -> Iterable[Event]:
+def _events_of(parts: Iterable[StreamPart], read_run: ReadRun | None) -> Iterator[Event]:
     """Neighbouring runs are one: each was a read, and may have held a single event."""
     run: list[bytes] = []
     for part in parts:
         if isinstance(part, bytes):
             run.append(part)
             continue
-        yield from joined(b"".join(run))
-        run.clear()
+        if run:
+            assert read_run is not None
+            yield from read_run(b"".join(run))
+            run.clear()
         yield part
-    yield from joined(b"".join(run))
+    if run:
+        assert read_run is not None
+        yield from read_run(b"".join(run))
 
 
-def _folded(events: Iterable[Event], blocks: bool) -> Answer:
-    assembler = Assembler()
-    illegal: StreamIllegal | None = None
-    try:
-        for event in events:
-            assembler.feed(event)
-    except StreamIllegal as error:
-        illegal = error
-    found = [each for each in assembler.blocks() if each.complete] if blocks else []
-    said = tuple([each.block for each in found])
-    try:
-        message = assembler.message()
-        return Answer(blocks=said, message=message, illegal=illegal, broken_calls=broken_calls(message, found))
-    except StreamIllegal as error:
-        return Answer(illegal=illegal or error)
+_LOOSE: Final = 512
+_LOOSE_BYTES: Final = 64 * 1024
+"""So many deltas, or so much of them, are kept as they came."""
+_FEW: Final = 64
+
+_MEMBERS: Final = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+"""The member that is joined. Of all other deltas the last counts, as of signatures, or they stand alone."""
+_KINDS: Final = {"text_delta": 0, "thinking_delta": 1, "signature_delta": 1, "input_json_delta": 2}
+"""Deltas with one number may come in any order: the last signature counts, and the others are joined."""
 
 
-def answer_of_message(message: JsonObject) -> Answer:
-    """The same, of an answer that came in one piece."""
-    content = message.get("content")
-    blocks = tuple([each for each in content if isinstance(each, dict)]) if isinstance(content, list) else ()
-    return Answer(blocks=blocks, message=message)
+class AnswerParts:
+    """The parts of a stream, kept for the answer that is put together of them in the end.
+
+    A block may come in hundreds of thousands of deltas of one letter. As they came they take twenty times as much memory as
+    their text, so they are joined now and then: all deltas of one kind become one.
+    """
+
+    __slots__ = ("_bytes", "_keeps_blocks", "_loose", "_parts", "_passthrough")
+
+    def __init__(self, passthrough: Passthrough | None, *, blocks: bool) -> None:
+        """Without `blocks`, only what is said about the answer is kept, and a stream takes no memory."""
+        self._passthrough = passthrough
+        self._keeps_blocks = blocks
+        self._parts: list[StreamPart] = []
+        self._loose = 0
+        """How many of the last parts are deltas as they came."""
+        self._bytes = 0
+
+    def so_far(self) -> Sequence[StreamPart]:
+        """May be asked for from another thread while more come."""
+        return tuple(self._parts)
+
+    def answer(self, *, blocks: bool) -> Answer:
+        """What came so far. From any thread, too."""
+        read_run = self._passthrough.read_run if self._passthrough else None
+        return answer_of_parts(self.so_far(), read_run, blocks=blocks)
+
+    def add_run(self, run: bytes) -> None:
+        if self._keeps_blocks:
+            self._bytes += len(run)
+            self._add_delta(run)
+
+    def add(self, event: Event) -> None:
+        kind = type(event)
+        if kind is BlockDelta:
+            if self._keeps_blocks:
+                self._add_delta(event)
+        elif self._keeps_blocks:
+            if kind is not Ping and kind is not Unknown:
+                self._parts.append(event)
+                self._loose = self._bytes = 0
+        elif isinstance(event, MessageStart):
+            self._parts.append(MessageStart({name: event.message[name] for name in _ABOUT if name in event.message}))
+        elif event.type in ("message_delta", "message_stop"):
+            self._parts.append(event)
+
+    def _add_delta(self, part: StreamPart) -> None:
+        self._parts.append(part)
+        self._loose += 1
+        if self._loose >= _LOOSE or self._bytes >= _LOOSE_BYTES:
+            self._parts[-self._loose :] = self._joined(self._parts[-self._loose :])
+            self._loose = self._bytes = 0
+
+    def _joined(self, parts: Sequence[StreamPart]) -> Sequence[StreamPart]:
+        """The same deltas as few; as they came where other events stand between nearly all of them."""
+        few = [part for _, alike in groupby(self._deltas_of(parts), _group_of) for part in _as_few(list(alike))]
+        return few if len(few) <= _FEW else parts
+
+    def _deltas_of(self, parts: Sequence[StreamPart]) -> Iterator[JoinedDeltas]:
+        """Deltas of runs, of which neighbours are one, and deltas that were read."""
+        for is_run, group in groupby(parts, lambda part: isinstance(part, bytes)):
+            if is_run:
+                assert self._passthrough is not None
+                yield from self._passthrough.join_run(b"".join([part for part in group if isinstance(part, bytes)]))
+            else:
+                yield from [JoinedDeltas(part.index, part.delta) for part in group if isinstance(part, BlockDelta)]
 
 
-def _events(raw: bytes, deltas: bool) -> Iterable[Event]:
-    for piece in pieces_of(raw, ALL_DELTAS):
-        if piece.is_run:
-            yield from joined(piece.raw) if deltas else ()
-        elif piece.event is not None:
-            yield decode_event(piece.event)
+def _group_of(deltas: JoinedDeltas) -> tuple[int, int]:
+    """Deltas of the same group can be joined."""
+    delta = deltas.delta
+    return (-1, 0) if delta is None else (deltas.block, _KINDS.get(str(delta["type"]), id(delta)))
+
+
+def _as_few(alike: Sequence[JoinedDeltas]) -> Iterator[StreamPart]:
+    """At most one for each kind of delta."""
+    by_kind: dict[str, list[JsonObject]] = {}
+    for each in alike:
+        if each.delta is None:
+            yield each.raw
+        else:
+            by_kind.setdefault(str(each.delta["type"]), []).append(each.delta)
+    for kind, deltas in by_kind.items():
+        member = _MEMBERS.get(kind)
+        if member is None:
+            yield BlockDelta(alike[0].block, deltas[-1])
+        else:
+            yield BlockDelta(alike[0].block, {"type": kind, member: "".join([str(each[member]) for each in deltas])})

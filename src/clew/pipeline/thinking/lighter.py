@@ -1,6 +1,6 @@
 """A maker that could not read its own entries again gets their text alone, as long as the conversation goes on from there.
 
-The strand of its last answer says so, thought by thought (`dialects.openai_chat.request.lighter`). What it thought since
+The strand of its last answer says so, thought by thought (`model.payload`). What it thought since
 then went whole ahead of that answer, or came after it, and goes whole.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clew.dialects.openai_chat.payloads import reduce_thought
 from clew.model.change import Change
+from clew.model.payload import reduce_thought
 from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.outcomes import STEP, AnswerOutcome, newest_made_by

@@ -1,16 +1,16 @@
 """What a vendor thought behind its endpoint in another dialect, on the way to the one in Anthropic's.
 
-What that dialect keeps in place of a signature (`dialects.openai_chat.answer.payloads`) means nothing here. A thought that
+What that dialect keeps in place of a signature (`model.payload`) means nothing here. A thought that
 was plain text there is its text here, where signatures are not looked at. Any other is left out, and so is one that came
 with something which only its maker can read: without that its text proves nothing.
 """
 
 from __future__ import annotations
 
-from clew.dialects.openai_chat.payloads import payload_of
 from clew.model.blocks import Block, made, string_of
 from clew.model.change import Change
 from clew.model.json import JsonObject
+from clew.model.payload import payload_of
 from clew.model.target import Target
 from clew.pipeline.thinking.outcomes import STEP, AnswerOutcome
 from clew.thinking.history import AnswerPiece

@@ -13,10 +13,11 @@ from collections.abc import Iterable
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.dialects.openai_chat.options import ChatAnswerOptions
-from clew.dialects.openai_chat.payloads import late_block, signature_of
+from clew.dialects.openai_chat.payloads import late_block
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, altered
 from clew.model.failure import Failure
 from clew.model.json import JsonObject
+from clew.model.payload import signature_of
 
 __all__ = ["Translation"]
 

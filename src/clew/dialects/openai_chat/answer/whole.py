@@ -5,10 +5,10 @@ from __future__ import annotations
 from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.answer.responses import Answer, answer_of
 from clew.dialects.openai_chat.options import ChatAnswerOptions
-from clew.dialects.openai_chat.payloads import signature_of
 from clew.model.failure import Failure
 from clew.model.json import JsonObject
 from clew.model.loose_json import objects_of
+from clew.model.payload import signature_of
 
 __all__ = ["translated"]
 

@@ -7,12 +7,15 @@ import pytest
 from anthropic.types.shared import ErrorType
 
 from clew import errors
-from clew.dialects.anthropic.errors import error_body, error_event
-from clew.model.failure import ERROR_TYPES, error_type_of
+from clew.dialects.anthropic.errors import write_error
+from clew.dialects.anthropic.streams import AnthropicStreamWriter
+from clew.dialects.shape import AnswerContext
+from clew.model.events import StreamFailed
+from clew.model.failure import ERROR_TYPES, Failure, error_type_of
 
 
 def test_a_body_has_the_vendors_shape() -> None:
-    assert json.loads(error_body("not_found_error", 'no "such" thing', "req_1")) == {
+    assert json.loads(write_error(Failure(404, "not_found_error", 'no "such" thing'), "req_1")) == {
         "type": "error",
         "error": {"type": "not_found_error", "message": 'no "such" thing'},
         "request_id": "req_1",
@@ -21,7 +24,9 @@ def test_a_body_has_the_vendors_shape() -> None:
 
 def test_an_event_is_one_event_whatever_the_message_says() -> None:
     """A line break in the message must not end the event."""
-    event = error_event("api_error", "two\n\nlines")
+    event = AnthropicStreamWriter(AnswerContext(model="")).write(
+        StreamFailed({"type": "api_error", "message": "two\n\nlines"})
+    )
     assert event == b'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"two\\n\\nlines"}}\n\n'
 
 

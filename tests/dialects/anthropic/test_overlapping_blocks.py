@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.in_order import InOrder
+from clew.dialects.anthropic.options import AnthropicOptions
+from clew.dialects.anthropic.streams import AnthropicStreamReader
+from clew.dialects.shape import AnswerContext
 from clew.errors import StreamIllegal
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, MessageStart, MessageStop
 from clew.model.json import JsonObject
@@ -33,9 +35,13 @@ def signs(index: int) -> BlockDelta:
     return BlockDelta(index, {"type": "signature_delta", "signature": ""})
 
 
+def in_order() -> AnthropicStreamReader:
+    return AnthropicStreamReader(AnswerContext(model="asked"), AnthropicOptions(overlaps=True))
+
+
 def told(*events: Event) -> list[Event]:
     """What becomes of the blocks, without the ends of the message."""
-    placed = InOrder("asked")
+    placed = in_order()
     stream = b"".join(map(encode_event, (START, *events, *END)))
     return [*placed.feed(stream), *placed.flush()][1:-2]
 
@@ -67,7 +73,7 @@ def test_a_stream_that_is_in_order_stays_as_it_is_but_for_the_models_name() -> N
     came: list[Event] = [BlockStart(0, THINKING), thinks(0, "a"), signs(0), BlockStop(0), BlockStart(1, TEXT), BlockStop(1)]
 
     assert told(*came) == came
-    assert InOrder("asked").feed(encode_event(START)) == [MessageStart({"model": "asked"})]
+    assert in_order().feed(encode_event(START)) == [MessageStart({"model": "asked"})]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Final
 from clew.model.events import StreamFailed, altered
 from clew.model.json import JsonValue
 
-__all__ = ["HIDDEN", "hidden", "hidden_in", "without_secret"]
+__all__ = ["HIDDEN", "hidden", "hidden_in", "without_secret", "without_secret_in"]
 
 HIDDEN: Final = "<secret>"
 """Stands for a key that a backend repeats."""
@@ -37,11 +37,15 @@ def hidden_in(raw: bytes, secret: str) -> bytes:
 
 
 def without_secret(event: StreamFailed, raw: bytes, secret: str) -> tuple[StreamFailed, bytes]:
-    """An error event and its bytes without it; "" is none."""
-    told = hidden_in(raw, secret) if secret else raw
-    if told == raw:
-        return event, raw
-    return altered(event, error={name: _hidden(value, secret) for name, value in event.error.items()}), told
+    """An error event and its bytes without the secret; "" is none."""
+    shown = hidden_in(raw, secret) if secret else raw
+    return (event, raw) if shown == raw else (without_secret_in(event, secret), shown)
+
+
+def without_secret_in(event: StreamFailed, secret: str) -> StreamFailed:
+    """An error event without the secret; "" is none."""
+    error = {name: _hidden(value, secret) for name, value in event.error.items()} if secret else event.error
+    return event if error == event.error else altered(event, error=error)
 
 
 def _hidden(value: JsonValue, secret: str) -> JsonValue:

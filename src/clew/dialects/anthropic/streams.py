@@ -1,0 +1,153 @@
+"""Streams of the Messages API: canonical events are its own, so reading and writing are nearly the same bytes.
+
+Errors come in whatever shape: relays and other vendors have one for all of their paths. Read as events of an unknown type
+they would pass, and the answer would just end.
+
+Some servers (llama.cpp) leave every block open until the answer ends, and put a thought that comes late into the first.
+Clients and seals need one open block at a time. With the option `overlaps`, a block is stopped when another one is
+spoken of; words for a block that is stopped already open another of its kind; what only ends it again is dropped, its
+signature included: such a server signs with nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from clew.dialects.anthropic.options import AnthropicOptions
+from clew.dialects.failures.reading import CUT, failure_in, failure_named
+from clew.dialects.shape import AnswerContext
+from clew.errors import StreamIllegal
+from clew.model.events import (
+    BlockDelta,
+    BlockStart,
+    BlockStop,
+    Event,
+    MessageDelta,
+    MessageStart,
+    MessageStop,
+    StreamFailed,
+    Unknown,
+    altered,
+)
+from clew.model.failure import ERROR_TYPES
+from clew.model.json import JsonObject
+from clew.model.lifecycle import LENIENT, Lifecycle
+from clew.model.loose_json import read_object
+from clew.wire.events import decode_event, encode_event
+from clew.wire.sse import SseEvent, SseReader
+
+__all__ = ["AnthropicStreamReader", "AnthropicStreamWriter", "read_stream_event"]
+
+_ERROR_NAMES: Final = frozenset({"error", *ERROR_TYPES.values()})
+_UNNAMED: Final = (b"", b"message")
+_REOPENED: Final = ("text", "thinking")
+"""Blocks whose words may go on in another block. Half a tool call cannot."""
+
+
+def read_stream_event(sse: SseEvent) -> Event:
+    """As `decode_event`, but for errors, which may have any shape. Raises StreamIllegal."""
+    try:
+        event = decode_event(sse)
+    except StreamIllegal:
+        failed = _error_in(sse)
+        if failed is None:
+            raise
+        return failed
+    return _error_in(sse) or event if isinstance(event, Unknown) else event
+
+
+def _error_in(sse: SseEvent) -> StreamFailed | None:
+    """An event with a type of its own is no error, whatever is in it: the vendor may add types at any time."""
+    data = read_object(sse.data) or {}
+    kind = data.get("type")
+    if sse.name == b"error" or (isinstance(kind, str) and kind in _ERROR_NAMES):
+        return failure_named(sse.data).event()
+    failure = failure_in(data) if kind is None and sse.name in _UNNAMED else None
+    return failure.event() if failure else None
+
+
+class AnthropicStreamReader:
+    """One answer, for a front of another dialect or from a server whose blocks overlap."""
+
+    late: JsonObject | None = None
+
+    def __init__(self, context: AnswerContext, options: AnthropicOptions) -> None:
+        self._model = context.model
+        self._reader = SseReader()
+        self._one_by_one = _OneBlockAtATime() if options.overlaps else None
+        self._is_over = False
+
+    def begin(self) -> Sequence[Event]:
+        return ()
+
+    def feed(self, data: bytes) -> list[Event]:
+        return [event for sse in self._reader.feed(data) for event in self._read(sse)]
+
+    def flush(self) -> list[Event]:
+        events = [event for sse in self._reader.flush() for event in self._read(sse)]
+        if not self._is_over:
+            self._is_over = True
+            events.append(CUT.event())
+        return events
+
+    def _read(self, sse: SseEvent) -> Iterable[Event]:
+        event = read_stream_event(sse)
+        if isinstance(event, MessageStart):
+            event = altered(event, message={**event.message, "model": self._model})
+        self._is_over = self._is_over or isinstance(event, MessageStop | StreamFailed)
+        return (event,) if self._one_by_one is None else self._one_by_one.place(event)
+
+
+class _OneBlockAtATime:
+    """Blocks one after the other, counted anew."""
+
+    def __init__(self) -> None:
+        self._starts: dict[int, JsonObject] = {}
+        self._open: int | None = None  # as the server counts
+        self._count = 0
+
+    def place(self, event: Event) -> Iterable[Event]:
+        match event:
+            case BlockStart():
+                self._starts[event.index] = event.content_block
+                return self._start(event.index)
+            case BlockDelta():
+                return self._grow(event)
+            case BlockStop():
+                return self._stop() if event.index == self._open else ()
+            case MessageDelta():
+                return (*self._stop(), event)
+            case _:
+                return (event,)
+
+    def _start(self, index: int) -> Iterator[Event]:
+        yield from self._stop()
+        self._open = index
+        self._count += 1
+        yield BlockStart(self._count - 1, self._starts[index])
+
+    def _grow(self, event: BlockDelta) -> Iterator[Event]:
+        if event.index != self._open:
+            if event.kind == "signature_delta":
+                return
+            if self._starts.get(event.index, {}).get("type") not in _REOPENED:
+                raise StreamIllegal(f"{event.kind} for block {event.index}, which is not open", event=event.type)
+            yield from self._start(event.index)
+        yield altered(event, index=self._count - 1)
+
+    def _stop(self) -> Iterator[Event]:
+        if self._open is not None:
+            self._open = None
+            yield BlockStop(self._count - 1)
+
+
+class AnthropicStreamWriter:
+    """One answer: events as the vendor writes them."""
+
+    def __init__(self, context: AnswerContext) -> None:
+        self._lifecycle = Lifecycle(LENIENT)
+
+    def write(self, event: Event) -> bytes:
+        self._lifecycle.accept(event)
+        return encode_event(event)

@@ -1,0 +1,155 @@
+"""AnswerStream: one streamed answer on its way from the backend to the client.
+
+`feed` it what came; it returns what may go on now. Only whole events go on, so that the client can always be told of a break
+between two of them. Three things are decided here, whatever the dialects:
+
+- *begun*: nothing goes on before the first content event; until then the whole request can still go elsewhere;
+- *ending*: the `message_delta` that carries the stop reason, and all after it, is held back until the store has the turn;
+- *ended*: without the end event an answer is not whole, however complete it looks.
+
+`PassedAnswer` is for the same dialect on both sides, `TranslatedAnswer` for two. What came is kept in the backend's own
+bytes only if they are wanted: a stream may be long, and there may be thousands of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from clew.dialects.shape import Passthrough
+from clew.model.bounds import check_before, check_blocks, check_held, check_updates
+from clew.model.events import (
+    BlockDelta,
+    BlockStart,
+    BlockStop,
+    Event,
+    MessageDelta,
+    MessageStart,
+    MessageStop,
+    StreamFailed,
+    Unknown,
+)
+from clew.model.json import JsonObject
+from clew.model.lifecycle import LENIENT, Lifecycle
+from clew.pipeline.stream.answer import Answer, AnswerParts, StreamPart
+from clew.pipeline.stream.client_view import ClientView
+from clew.pipeline.stream.sealed_blocks import SealedBlocks
+from clew.wire.sse_runs import PassChunk
+
+__all__ = ["AnswerStream", "lacks_usage"]
+
+
+class AnswerStream(ABC):
+    """One answer. Raises StreamIllegal for what no stream may do, SseTooLarge for what is too long."""
+
+    __slots__ = (
+        *("_before", "_held_size", "_is_ending", "_keeps_raw", "_lifecycle", "_parts", "_raw", "_sealed", "_updates"),
+        *("_view", "begun", "ended", "failure", "held", "size", "stops"),
+    )
+
+    def __init__(self, view: ClientView, passthrough: Passthrough | None, *, keep: bool, blocks: bool) -> None:
+        """`keep` the backend's bytes; with `blocks`, all that is read, and else only what is said about the answer."""
+        self.begun = False
+        self.ended = False
+        self.stops = 0
+        """How many blocks have come to their stop."""
+        self.failure: StreamFailed | None = None
+        """The error event, if one came."""
+        self.held: list[bytes] = []
+        """The end of the answer, which waits for the store."""
+        self.size = 0
+        """How many bytes came."""
+        self._view = view
+        read_run = passthrough.read_run if passthrough else None
+        self._sealed = None if view.options.is_plain else SealedBlocks(view, read_run)
+        self._keeps_raw = keep
+        self._raw: list[bytes] = []
+        self._parts = AnswerParts(passthrough, blocks=blocks)
+        self._lifecycle = Lifecycle(LENIENT)
+        self._before: list[bytes] = []
+        self._is_ending = False
+        self._held_size = 0
+        self._updates = 0
+
+    @property
+    def raw(self) -> bytes:
+        """All that came, as it came. May be asked for from another thread while more come."""
+        return b"".join(self._raw)
+
+    @property
+    def parts(self) -> Sequence[StreamPart]:
+        """All that was kept of it for the answer. From any thread, too."""
+        return self._parts.so_far()
+
+    def answer(self, *, blocks: bool) -> Answer:
+        """What came so far; without `blocks` only what is said about it. From any thread, too."""
+        return self._parts.answer(blocks=blocks)
+
+    @property
+    def late(self) -> JsonObject | None:
+        """A thinking block for the recording alone, which came too late for the client."""
+        return None
+
+    @property
+    def pass_chunk(self) -> PassChunk | None:
+        """What the client gets for a chunk of HTTP/1.1, framing and all; b"" if the chunk has to be fed, else it counts as
+        fed. Holds until something is fed. None if no chunk passes."""
+        return None
+
+    def begin(self) -> bytes:
+        """What may go to the client before anything came."""
+        return b""
+
+    @abstractmethod
+    def feed(self, data: bytes) -> bytes:
+        """What may go to the client now."""
+
+    @abstractmethod
+    def flush(self) -> bytes:
+        """The same at the end of the stream."""
+
+    def _take(self, event: Event) -> None:
+        """Check the event against those before it, keep it for the answer, and note what it says of the answer's state."""
+        self._lifecycle.accept(event)
+        self._parts.add(event)
+        kind = type(event)
+        if kind is BlockDelta:
+            return
+        if kind is BlockStart:
+            check_blocks(self._lifecycle.blocks)
+            self.begun = True
+        elif kind is BlockStop:
+            self.stops += 1
+        elif isinstance(event, StreamFailed):
+            self.failure = event
+            self._is_ending = False  # the failure is told at once, and the end that was held back never is
+        elif kind is MessageStop or (isinstance(event, MessageDelta) and event.delta.get("stop_reason")):
+            self.begun = self._is_ending = True
+            self.ended = self.ended or kind is MessageStop
+        elif self.begun and (kind is MessageDelta or kind is Unknown):
+            self._updates += 1
+            check_updates(self._updates)
+
+    def _place(self, new: bytes, out: list[bytes]) -> None:
+        """Put these bytes with what goes out now, with what waits for the first content, or with the end."""
+        if not new:
+            return
+        if not self.begun:
+            self._before.append(new)
+            check_before(len(self._before), self.size)
+            return
+        target = self.held if self._is_ending else out
+        if self._before:
+            target += self._before
+            self._before = []
+        target.append(new)
+        if self._is_ending and not self.ended:
+            self._held_size += len(new)
+            check_held(len(target), self._held_size)
+
+
+def lacks_usage(event: Event) -> bool:
+    """Whether it is an event that reports usage, and does not."""
+    if isinstance(event, MessageStart):
+        return not isinstance(event.message.get("usage"), dict)
+    return isinstance(event, MessageDelta) and event.usage is None

@@ -1,0 +1,128 @@
+"""ClientView: the few things that are put on an answer for the client's sake, and come off again on the way to the maker.
+
+The model's name as it was asked for: clients drop thinking of a model that they did not ask for. A seal on every thinking
+block from outside the realm `anthropic`, so that a request that brings the block back says whose it is. A safe id on every
+tool call of a backend whose ids may not be unique. Or, with `hide`, no foreign thinking at all. An answer of Claude's gets
+only the name.
+
+One view belongs to one answer. It remembers what it put on, so that the recording knows what the client holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from clew.model.blocks import THINKING_TYPES, Block, made
+from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import text_of
+from clew.model.origin import Origin
+from clew.thinking.keys import block_key
+from clew.thinking.seal import Seal, Sealer, needs_reference
+
+__all__ = ["ClientView", "ViewOptions"]
+
+
+class ViewOptions(Struct, frozen=True, kw_only=True):
+    """What is put on an answer."""
+
+    model: str
+    """The name that the client asked for."""
+    exchange: str
+    principal: str = "local"
+    origin: Origin
+    sealer: Sealer | None = None
+    """Seals thinking; None leaves it as it came."""
+    carries: bool = True
+    """The maker wants its signature back; the seal of a maker that does not is short."""
+    blank: bool = False
+    """An empty signature in place of the seal: the store alone knows whose it is."""
+    by_reference: bool = False
+    """Keep every payload in the store, whatever its size."""
+    safe_ids: bool = False
+    hide: bool = False
+    secret: str = ""
+    """The operator's key: an error that repeats it does not reach the client."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Nothing but the name."""
+        return self.sealer is None and not self.safe_ids and not self.hide
+
+
+class ClientView:
+    """The blocks of one answer as the client gets them, in the order in which they come."""
+
+    __slots__ = ("_held", "options", "when_referring")
+
+    def __init__(self, options: ViewOptions) -> None:
+        self.options = options
+        self._held: dict[int, JsonObject] = {}
+        """What the client holds in place of the maker's own values, by the index of the block."""
+        self.when_referring: Callable[[], None] | None = None
+        """Called when a seal is made that only refers to what the store has."""
+
+    def plain(self) -> ClientView:
+        """A view with nothing but the name: for an answer that is read before anything is put on it."""
+        return ClientView(replace(self.options, sealer=None, safe_ids=False, hide=False))
+
+    def is_hidden(self, block: JsonObject) -> bool:
+        return self.options.hide and block.get("type") in THINKING_TYPES
+
+    def show_block(self, index: int, block: JsonObject) -> JsonObject:
+        """A whole block as the client gets it."""
+        kind = block.get("type")
+        if kind == "tool_use":
+            return {**block, "id": self._safe_id(index)} if self.options.safe_ids else block
+        if kind not in THINKING_TYPES or self.options.sealer is None:
+            return block
+        field = "signature" if kind == "thinking" else "data"
+        seal = self.seal(index, str(kind), text_of(block.get("thinking")), text_of(block.get(field)))
+        return {**block, field: seal}
+
+    def _safe_id(self, index: int) -> str:
+        """An id that no other tool call has."""
+        safe = f"toolu_{self.options.exchange}_{index}"
+        self._hold(index, "id", safe)
+        return safe
+
+    def seal(self, index: int, kind: str, text: str, proof: str) -> str:
+        """The signature that says whose block this is, and carries what the maker wants back."""
+        blank = self.options.blank and kind == "thinking"
+        token = "" if blank else self._mint(index, kind, text, proof)
+        self._hold(index, "signature" if kind == "thinking" else "data", token)
+        return token
+
+    def _mint(self, index: int, kind: str, text: str, proof: str) -> str:
+        options = self.options
+        assert options.sealer is not None
+        wanted = options.carries or kind != "thinking"  # redacted data is the thought itself
+        payload = proof.encode("utf-8", "surrogatepass") if wanted else b""
+        reference = bool(payload) and (options.by_reference or needs_reference(payload))
+        if reference and self.when_referring is not None:
+            self.when_referring()
+        carried = block_key(kind, proof) if reference else payload
+        seal = Seal(options.principal, options.origin, options.exchange, index, carried, reference)
+        return options.sealer.mint(seal, text)
+
+    def _hold(self, index: int, name: str, value: str) -> None:
+        self._held[index] = {**self._held.get(index, {}), name: value}
+
+    def held(self, blocks: Sequence[JsonObject]) -> list[Block]:
+        """The maker's blocks as the client holds them."""
+        return [
+            made({**block, **self._held.get(index, {})}) for index, block in enumerate(blocks) if not self.is_hidden(block)
+        ]
+
+    def show_message(self, message: JsonObject) -> JsonObject:
+        """A whole answer as the client gets it."""
+        content = message.get("content")
+        blocks: list[JsonValue] = []
+        for index, block in enumerate(content if isinstance(content, list) else ()):
+            if not isinstance(block, dict):
+                blocks.append(block)
+            elif not self.is_hidden(block):
+                blocks.append(self.show_block(index, block))
+        return {**message, "model": self.options.model, "content": blocks}

@@ -1,0 +1,139 @@
+"""PassedAnswer: a stream whose bytes pass, because client and backend speak the same dialect.
+
+Somebody reads along: runs of deltas pass unopened, every other event is read, and only what must change is replaced.
+"""
+
+from __future__ import annotations
+
+from clew.dialects.shape import Passthrough
+from clew.errors import StreamIllegal
+from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageStart, StreamFailed
+from clew.pipeline.stream.answer import Answer, answer_of_parts
+from clew.pipeline.stream.answer_stream import AnswerStream, lacks_usage
+from clew.pipeline.stream.client_view import ClientView, ViewOptions
+from clew.pipeline.stream.secrets import without_secret
+from clew.wire.chunks import body_of
+from clew.wire.sse import Frames, SseLimits
+from clew.wire.sse_runs import PassChunk, RunPattern, StreamPiece, pieces_of
+
+__all__ = ["PassedAnswer", "answer_of_stream"]
+
+_LIMITS = SseLimits()
+
+
+class PassedAnswer(AnswerStream):
+    """One answer."""
+
+    __slots__ = ("_fits", "_frames", "_is_usual", "_most", "_notes_runs", "_pattern", "_rules")
+
+    def __init__(
+        self,
+        view: ClientView,
+        rules: Passthrough,
+        limits: SseLimits = _LIMITS,
+        *,
+        keep: bool = True,
+        blocks: bool = True,
+    ) -> None:
+        super().__init__(view, rules, keep=keep, blocks=blocks)
+        self._rules = rules
+        self._frames = Frames(limits)
+        self._most = limits.line
+        self._pattern = _pattern_for(view.options, rules)
+        self._fits = self._pattern.fits
+        self._is_usual = False
+        """Deltas of the open block may come, and no bytes of an event are waited for."""
+        self._notes_runs = keep or blocks or self._sealed is not None
+
+    def feed(self, data: bytes) -> bytes:
+        """A read like most is deltas of the open block, and nothing else. Written in one piece, because every read of every
+        stream goes through it."""
+        size = len(data)
+        if not (self._is_usual and size <= self._most and self._fits(data) and b"\r" not in data):
+            new = self._pass(self._frames.feed(data))
+            self._is_usual = self._frames.is_clean and self._lifecycle.is_open and self.begun and not self._is_ending
+            return new
+        self.size += size
+        if self._notes_runs:
+            if self._keeps_raw:
+                self._raw.append(data)
+            self._note_run(data)
+        return data
+
+    def flush(self) -> bytes:
+        return self._pass(self._frames.flush())
+
+    @property
+    def pass_chunk(self) -> PassChunk | None:
+        """Where nothing is noted, no bytes are counted."""
+        if not self._is_usual:
+            return None
+        return self._pass_noted if self._notes_runs else self._pattern.pass_chunk
+
+    def _pass_noted(self, chunk: bytes, size: int) -> bytes:
+        if not self._pattern.pass_chunk(chunk, size):
+            return b""
+        data = body_of(chunk)
+        self.size += len(data)
+        if self._keeps_raw:
+            self._raw.append(data)
+        self._note_run(data)
+        return chunk
+
+    def _note_run(self, run: bytes) -> None:
+        self._parts.add_run(run)
+        if self._sealed is not None:
+            self._sealed.note_run(run)
+
+    def _pass(self, whole: bytes) -> bytes:
+        if not whole:
+            return b""
+        self.size += len(whole)
+        if self._keeps_raw:
+            self._raw.append(whole)
+        out: list[bytes] = []
+        for piece in pieces_of(whole, self._pattern):
+            self._place(self._pass_run(piece.raw) if piece.is_run else self._pass_event(piece), out)
+        return out[0] if len(out) == 1 else b"".join(out)
+
+    def _pass_run(self, run: bytes) -> bytes:
+        if not self._lifecycle.is_open:
+            raise StreamIllegal("a delta came while no block was open", state=self._lifecycle.state.name)
+        self._note_run(run)
+        return run
+
+    def _pass_event(self, piece: StreamPiece) -> bytes:
+        if piece.event is None:
+            return piece.raw  # a comment
+        event, raw = self._rules.read_event(piece.event), piece.raw
+        model = self._view.options.model
+        if isinstance(event, MessageStart) and event.message.get("model") != model:
+            raw = self._rules.rename_start(raw, piece.event, model)
+        if isinstance(event, StreamFailed):
+            # An error that was not in the dialect's own shape has no bytes that clients could read.
+            event, raw = without_secret(
+                event, raw if event.raw else self._rules.write_event(event), self._view.options.secret
+            )
+        elif lacks_usage(event):
+            raw = self._rules.fill_usage(event, raw, model)
+        self._take(event)
+        if self._sealed is None or not isinstance(event, BlockStart | BlockDelta | BlockStop):
+            return raw
+        return b"".join([raw if each is event else self._rules.write_event(each) for each in self._sealed.feed(event)])
+
+
+def _pattern_for(options: ViewOptions, rules: Passthrough) -> RunPattern:
+    if options.is_plain:
+        return rules.all_runs
+    return rules.no_runs if options.hide else rules.unsigned_runs
+
+
+def answer_of_stream(raw: bytes, rules: Passthrough, *, blocks: bool = True) -> Answer:
+    """What a whole stream tells, as it came from the maker; without `blocks` only what is said about it."""
+    parts: list[bytes | Event] = []
+    for piece in pieces_of(raw, rules.all_runs):
+        if piece.is_run:
+            parts.append(piece.raw)
+        elif piece.event is not None:
+            parts.append(rules.read_event(piece.event))
+    return answer_of_parts(parts, rules.read_run, blocks=blocks)
