@@ -178,7 +178,8 @@ def _with_unsaid(judged: TargetReport, request: Request, target: Target, facts: 
     backend = settings.backends.get(judged.target)
     if backend is None or backend.dialect == ANTHROPIC:
         return judged
-    from clew.engine.backend_dialect import backend_dialect  # late: the engine takes longer to load than most files take to check
+    # Late: the engine takes longer to load than most files take to check.
+    from clew.engine.backend_dialect import backend_dialect
 
     try:
         backend_dialect(backend, target.model).write(project(request, target, facts).request)

@@ -92,7 +92,8 @@ class Driver:
         self._client.hold(self)
         if self._exchange.story.asking.streams:
             seconds = self._exchange.story.asking.snapshot.settings.gateway.ping_seconds
-            self._stream = ClientStream(self._client, self._exchange.answering, seconds, self._call.front.keep_alive)
+            keep_alive = self._call.front.keep_alive
+            self._stream = ClientStream(self._client, self._exchange.answering, seconds, keep_alive)
             self._stream.watch_silence()
         self._work = self._exchange.run()
         self._resume()
@@ -191,7 +192,7 @@ class Driver:
 
     def _close(self) -> None:
         self._let_go()
-        self._backend.news = _ignore_news  # a cycle would keep a body of megabytes until the garbage collector runs
+        self._backend.news = lambda: None  # a cycle would keep a body of megabytes until the garbage collector runs
         self._stop_open_turns()
         if self._stream is not None:
             self._stream.close()
@@ -283,13 +284,8 @@ class Driver:
         if self._client.ended:
             return
         if not self._client.started:
-            refuse(
-                self._client,
-                command.failure,
-                self._exchange.answering.headers(),
-                self._exchange.id,
-                self._call.front,
-            )
+            headers = self._exchange.answering.headers()
+            refuse(self._client, command.failure, headers, self._exchange.id, self._call.front)
             return
         if self._stream is not None:
             self._stream.let_go()
@@ -323,9 +319,6 @@ class Driver:
             self._call.entry.told(command.exchange, command.recording)
         self._parts.tell(command.exchange, command.recording)
 
-    def _cool_down(self, command: commands.CoolDown) -> None:
-        self._parts.learn(command.cooled, self._parts.clock())
-
     def _learn_tokens(self, command: commands.LearnTokens) -> None:
         learn(self._parts.token_counts, command.way, command.size, command.usage, lambda: command.going)
 
@@ -347,14 +340,10 @@ class Driver:
         commands.Commit: _commit,
         commands.Keep: _keep,
         commands.ReportExchange: _report,
-        commands.CoolDown: _cool_down,
+        commands.CoolDown: lambda driver, command: driver._parts.learn(command.cooled, driver._parts.clock()),
         commands.LearnTokens: _learn_tokens,
     }
     """How each command is carried out."""
-
-
-def _ignore_news() -> None:
-    """For a backend call that nobody waits for."""
 
 
 async def _raised(error: Exception) -> None:
