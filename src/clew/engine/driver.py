@@ -183,12 +183,16 @@ class Driver:
             self._client.release()
 
     def _fail(self, failure: Exception) -> None:
-        """A fault of ours: whoever serves the client says so, and logs it."""
+        """A fault of clew's own: the server that called logs it and tells the client."""
+
+        async def fail() -> None:
+            raise failure
+
         self._close()
         if self._over is not None:
             self._over.set_exception(failure)
         else:
-            self._client.hand_over(_raised(failure))
+            self._client.hand_over(fail())
 
     def _close(self) -> None:
         self._let_go()
@@ -319,6 +323,9 @@ class Driver:
             self._call.entry.told(command.exchange, command.recording)
         self._parts.tell(command.exchange, command.recording)
 
+    def _cool_down(self, command: commands.CoolDown) -> None:
+        self._parts.learn(command.cooled, self._parts.clock())
+
     def _learn_tokens(self, command: commands.LearnTokens) -> None:
         learn(self._parts.token_counts, command.way, command.size, command.usage, lambda: command.going)
 
@@ -340,11 +347,7 @@ class Driver:
         commands.Commit: _commit,
         commands.Keep: _keep,
         commands.ReportExchange: _report,
-        commands.CoolDown: lambda driver, command: driver._parts.learn(command.cooled, driver._parts.clock()),
+        commands.CoolDown: _cool_down,
         commands.LearnTokens: _learn_tokens,
     }
     """How each command is carried out."""
-
-
-async def _raised(error: Exception) -> None:
-    raise error
