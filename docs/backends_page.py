@@ -10,8 +10,8 @@ from msgspec import structs
 from clew.backends.manner import Manner
 from clew.backends.presets import BACKENDS, Preset
 from clew.model.facts.efforts import LEVELS, Knob, Level, knobs
-from clew.settings.manners import PARTS
-from clew.settings.shown import toml_value
+from clew.settings.backend_rows import OPTION_TABLES
+from clew.settings.entries import toml_value
 
 Table = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
 
@@ -69,7 +69,7 @@ def _manners(row: Preset) -> Iterator[tuple[str, ...]]:
 def _said(manner: Manner, usual: Manner) -> str:
     """What differs, as a config would say it."""
     found: list[str] = []
-    for part in PARTS:
+    for part in OPTION_TABLES:
         default = structs.asdict(getattr(usual, part))
         fields = structs.asdict(getattr(manner, part))
         found += [f"`{part}.{key} = {_plain(value)}`" for key, value in fields.items() if value != default[key]]

@@ -20,9 +20,9 @@ from clew.backends.manner import Manner
 from clew.cli import main as command_line
 from clew.model.facts import PHASES, ModelFacts, Rule, models, rules, stances
 from clew.settings.document import Document
+from clew.settings.entries import toml_value
+from clew.settings.problems import choices_of, fields_of, table_in
 from clew.settings.schema import defaults_of, meanings_of
-from clew.settings.shape import fields_of, table_in, words_of
-from clew.settings.shown import toml_value
 from clew.simulator.turns import shipped
 from clew.web.table import PAGES as WEB
 
@@ -180,7 +180,7 @@ def _config_rows(kind: type) -> Iterator[tuple[str, ...]]:
     meanings = meanings_of(kind)
     for name, default in defaults_of(kind).items():
         if table_in(fields_of(kind)[name]) in (None, Manner):
-            allowed = ", ".join(f"`{word}`" for word in words_of(fields_of(kind)[name]))
+            allowed = ", ".join(f"`{word}`" for word in choices_of(fields_of(kind)[name]))
             yield f"`{name}`", _default(default), allowed, " ".join(meanings.get(name, "").split())
 
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from clew.model.change import Change
-from clew.settings.running import Running, register
+from clew.settings.processes import RegisteredGateway, register
 from clew.store.values import Bodies, Exchange, TurnRecord
 from tests.admin.booth import Booth
 from tests.build import GLM
@@ -37,7 +37,7 @@ def test_the_status_says_what_is_active_and_what_there_is(booth: Booth) -> None:
     """Design §6: /api/status."""
     answer = recorded("r")
     record(booth, turn(answer))
-    register(booth.home, Running(pid=1, url="http://127.0.0.1:2539", name="one"))
+    register(booth.home, RegisteredGateway(pid=1, url="http://127.0.0.1:2539", name="one"))
     told = booth.ask("/api/status").json
     assert {name: told[name] for name in ("active", "active_from", "failover", "rules", "policy", "settings_problem")} == {
         "active": "claude",

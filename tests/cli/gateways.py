@@ -12,7 +12,7 @@ from clew.gateway.registration import ProcessRegistration
 from clew.settings.gateway_key import KeyTable
 from clew.settings.home import Home as Place
 from clew.settings.load import load
-from clew.settings.running import Running
+from clew.settings.processes import RegisteredGateway
 from clew.settings.secret import load_keyring
 from clew.store.sqlite.store import SqliteStore
 from clew.testing.background import Background
@@ -22,7 +22,7 @@ from tests.cli.homes import Home
 @contextmanager
 def gateway_of(
     home: Home, name: str = "g1", *, choice: str = "", config: Path | None = None, url: str = "http://127.0.0.1:2539"
-) -> Iterator[Running]:
+) -> Iterator[RegisteredGateway]:
     place, plan = Place(home.root), Plan(name=name, choice=choice)
     loaded = load(config, home.environ, keys=False)
     presence = ProcessRegistration(place, plan, loaded)

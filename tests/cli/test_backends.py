@@ -8,7 +8,7 @@ import pytest
 
 from clew.backends.presets import BACKENDS
 from clew.settings.home import Home
-from clew.settings.running import Running, register
+from clew.settings.processes import RegisteredGateway, register
 from clew.testing.plugin import StartSimulator
 from tests.cli.invoking import Clew
 from tests.manifest import proves
@@ -68,7 +68,7 @@ def test_the_backends_are_those_of_the_gateway_that_runs(clew: Clew, tmp_path: P
     mine, other = tmp_path / "mine.toml", tmp_path / "other.toml"
     for file in (mine, other):
         file.write_text(f'[backends.{file.stem}]\nurl = "http://127.0.0.1:9"\nauth = "none"\nmodel = "m"\n')
-    register(Home(clew.home), Running(pid=os.getpid(), url="http://127.0.0.1:9", name="mine", config=str(mine)))
+    register(Home(clew.home), RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:9", name="mine", config=str(mine)))
     asked = tmp_path / "request.json"
     asked.write_text('{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}')
     assert [row["name"] for row in json.loads(clew("use", "--json").stdout)["backends"]] == ["mine"]

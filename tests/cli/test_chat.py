@@ -16,7 +16,7 @@ import pytest
 import clew.cli.chat
 from clew.cli.chat import ChatPrompt
 from clew.settings.home import Home as Place
-from clew.settings.running import Running, register, unregister
+from clew.settings.processes import RegisteredGateway, register, unregister
 from clew.testing import Simulator
 from tests.chat.conversation.gateway import Gateway
 from tests.cli.homes import Home
@@ -307,7 +307,9 @@ def registered(home: Home) -> Iterator[None]:
     """A gateway that the commands of this home find."""
     with Gateway(home.root) as gateway:
         admin = gateway.admin
-        row = register(Place(home.root), Running(pid=os.getpid(), url=admin.url, socket=str(admin.socket), started=time()))
+        row = register(
+            Place(home.root), RegisteredGateway(pid=os.getpid(), url=admin.url, socket=str(admin.socket), started=time())
+        )
         try:
             yield
         finally:

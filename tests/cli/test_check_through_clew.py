@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clew.settings.private_file import write_private
+from clew.settings.home import write_private
 from clew.testing.plugin import StartSimulator
 from clew.thinking.secret import keyring_of, secret_file_of
 from tests.build import user

@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from clew.admin.checkup import CHECKS, Finding, circumstances_of, examined
 from clew.cli import main
 from clew.engine.redact import Redactor
-from clew.settings.running import Running, register
+from clew.settings.processes import RegisteredGateway, register
 from clew.store.sqlite.store import SqliteStore
 from tests.database import connected
 from tests.gateway.served import Served, backend
@@ -92,7 +92,7 @@ def test_the_config_is_the_one_that_the_gateway_was_started_with(patient: Patien
     """As for every command that looks at what runs. A file that somebody names is still the one that is meant."""
     other = tmp_path / "other.toml"
     other.write_text(CONFIG + "nonsense = 1\n")
-    register(_home(patient), Running(pid=os.getpid(), url="http://127.0.0.1:9", name="mine", config=str(other)))
+    register(_home(patient), RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:9", name="mine", config=str(other)))
     assert f"{other}:9" in patient.wrong("config")[0].says
     patient.environ["CLEW_CONFIG"] = str(patient.home / "clew.toml")
     assert patient.wrong("config") == []
@@ -338,7 +338,8 @@ def test_a_port_is_free_or_somebodys(patient: Patient, listener: socket.socket) 
     assert (finding.state, finding.says) == ("warning", f"{port} is used by {_this_program()} (process {os.getpid()})")
     assert finding.mend == "choose another: `[gateway] admin_port = …`, or `--admin-port`"
     register(
-        _home(patient), Running(pid=os.getpid(), url="http://127.0.0.1:9", admin_url=f"http://127.0.0.1:{port}", name="mine")
+        _home(patient),
+        RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:9", admin_url=f"http://127.0.0.1:{port}", name="mine"),
     )
     assert [each.says for each in patient.findings("ports")][1] == f"{port} is the gateway mine's"
 
@@ -351,7 +352,7 @@ def _home(patient: Patient) -> Any:
 def test_a_gateway_that_is_registered_and_silent_is_broken(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        register(_home(patient), Running(pid=os.getpid(), url=f"http://127.0.0.1:{port_of(closed)}", name="mute"))
+        register(_home(patient), RegisteredGateway(pid=os.getpid(), url=f"http://127.0.0.1:{port_of(closed)}", name="mute"))
         [finding] = patient.wrong("gateways")
     assert (finding.state, finding.mend) == ("broken", f"kill {os.getpid()}, and start it again")
 

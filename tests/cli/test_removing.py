@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.settings.home import Home
-from clew.settings.running import Running, register, unregister
+from clew.settings.processes import RegisteredGateway, register, unregister
 from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Exchange, TurnRecord
 from tests.cli.invoking import Clew
@@ -101,7 +101,7 @@ def test_the_backend_that_is_active_without_a_word_stays(clew: Clew) -> None:
 def test_what_was_chosen_while_everything_runs_stays_and_the_command_that_frees_it_works(clew: Clew) -> None:
     clew.environ = {"ZAI_API_KEY": "k", "MOONSHOT_API_KEY": "k"}
     thread = kept_thread(clew.home)
-    running = Running(pid=os.getpid(), url="http://127.0.0.1:1", name="main", config=str(clew.config))
+    running = RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:1", name="main", config=str(clew.config))
     main = register(Home(clew.home), running)
     for options in ((), ("--agents",), ("--family", "haiku"), ("--thread", thread)):
         clew("use", "glm", *options)

@@ -29,7 +29,7 @@ from clew.http.message import request_of
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
 from clew.settings.load import load
-from clew.settings.running import Running, running
+from clew.settings.processes import RegisteredGateway, registered_gateways
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from tests.cli.homes import Home as UserHome
@@ -398,7 +398,7 @@ def test_a_terminal_that_is_closed_ends_it_as_a_signal_does(tmp_path: Path, work
         home = UserHome(tmp_path / "home", f"[gateway]\nport = 0\nadmin_port = 0\n{backend('vendor', vendor.url)}")
         with on_terminal(home, "serve", "--workers", workers, width=200) as terminal:
             terminal.until("look at it in a browser")
-            [gateway] = running(Home(home.root))
+            [gateway] = registered_gateways(Home(home.root))
             key = (home.root / "key").read_text().strip()
             with _asked(gateway.url, key) as answer:
                 assert b"It begins." in b"".join(iter(answer.readline, b"event: content_block_delta\n")) + answer.readline()
@@ -417,7 +417,7 @@ def test_on_a_terminal_each_request_is_shown_as_clew_log_shows_it(tmp_path: Path
         home = UserHome(tmp_path / "home", f"[gateway]\nport = 0\nadmin_port = 0\n{backend('vendor', vendor.url)}")
         with on_terminal(home, "serve", "--workers", workers, width=200) as terminal:
             terminal.until("look at it in a browser")
-            [gateway] = running(Home(home.root))
+            [gateway] = registered_gateways(Home(home.root))
             with _asked(gateway.url, (home.root / "key").read_text().strip()) as answer:
                 answer.read()
             shown = terminal.until("tokens: ")
@@ -440,7 +440,7 @@ def test_ctrl_c_says_what_it_waits_for_and_a_second_one_ends_now(tmp_path: Path,
         home = UserHome(tmp_path / "home", f"{settings}{backend('vendor', vendor.url)}")
         with on_terminal(home, "serve", "--workers", workers, width=200) as terminal:
             terminal.until("look at it in a browser")
-            [gateway] = running(Home(home.root))
+            [gateway] = registered_gateways(Home(home.root))
             with _asked(gateway.url, (home.root / "key").read_text().strip()) as answer:
                 assert b"It begins." in b"".join(iter(answer.readline, b"event: content_block_delta\n")) + answer.readline()
                 _until_reported(gateway)
@@ -450,12 +450,12 @@ def test_ctrl_c_says_what_it_waits_for_and_a_second_one_ends_now(tmp_path: Path,
                 assert terminal.ended() == 0
 
 
-def _until_reported(gateway: Running) -> None:
+def _until_reported(gateway: RegisteredGateway) -> None:
     """Workers tell their parent now and then how many answers are under way."""
     until(lambda: b"clew_open_streams 1" in _metrics(gateway))
 
 
-def _metrics(gateway: Running) -> bytes:
+def _metrics(gateway: RegisteredGateway) -> bytes:
     with socket.socket(socket.AF_UNIX) as plug:
         plug.connect(gateway.socket)
         plug.sendall(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")

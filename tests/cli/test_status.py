@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.settings.home import Home as Place
-from clew.settings.running import Running, register, unregister
+from clew.settings.processes import RegisteredGateway, register, unregister
 from tests.cli.homes import Home, day, talk, yesterday
 from tests.manifest import proves
 
@@ -73,7 +73,7 @@ def test_it_shows_what_is_active_what_is_kept_and_how_the_last_requests_went(hom
 def test_every_gateway_that_runs_is_listed_with_what_it_sends_to(home: Home) -> None:
     place, moment = Place(home.root), yesterday()
     entered = [
-        register(place, Running(pid=os.getpid(), url=f"http://127.0.0.1:{port}", started=moment + port, name=name))
+        register(place, RegisteredGateway(pid=os.getpid(), url=f"http://127.0.0.1:{port}", started=moment + port, name=name))
         for port, name in ((2539, "main"), (4000, "run-1"))
     ]
     with home.store() as store:
@@ -94,7 +94,7 @@ def test_a_run_that_began_with_a_backend_of_its_own_is_listed_with_that(home: Ho
     """`clew run --backend`: what all are told does not reach it."""
     if store:
         home.lines("use", "claude")
-    run = Running(pid=os.getpid(), url="http://127.0.0.1:4000", name="run-1", choice="glm")
+    run = RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:4000", name="run-1", choice="glm")
     entered = register(Place(home.root), run)
     found = home.json("status")
     assert (found["active"]["backend"], found["gateways"][0]["active"]) == (
@@ -127,7 +127,7 @@ def test_a_variable_that_a_backend_waits_for_is_named(tmp_path: Path) -> None:
     assert (done.exit_code, lines[:3]) == (0, ["active    claude (" + f"{home.config}:2)", f"config    {home.config}", said])
     unset = [{"backend": "glm", "variable": "A_KEY_THAT_NOBODY_SET", "line": 8}]
     assert json.loads(home.clew("status", "--json").stdout)["unset"] == unset
-    entered = register(Place(home.root), Running(pid=os.getpid(), url="http://127.0.0.1:4000", name="main"))
+    entered = register(Place(home.root), RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:4000", name="main"))
     assert home.lines("status")[2:4] == [said, "          gateways that run have what they were started with"]
     unregister(Place(home.root), entered)
     home.environ["A_KEY_THAT_NOBODY_SET"] = "set"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clew.settings.home import Home as Place
-from clew.settings.running import Running, register
+from clew.settings.processes import RegisteredGateway, register
 from tests.admin.booth import Booth
 from tests.cli.homes import Home
 
@@ -18,7 +18,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def enter(home: Home, name: str, socket: str, started: float) -> None:
-    here = Running(pid=os.getpid(), url="http://127.0.0.1:2539", started=started, name=name, socket=socket)
+    here = RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:2539", started=started, name=name, socket=socket)
     register(Place(home.root), here)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clew.settings.home import Home as Place
-from clew.settings.running import Running, register, unregister
+from clew.settings.processes import RegisteredGateway, register, unregister
 from tests.cli.gateways import gateway_of
 from tests.cli.homes import THREAD, Home, talk, yesterday
 from tests.cli.invoking import Clew
@@ -122,7 +122,7 @@ def test_a_gateway_that_does_not_have_the_backend_is_named_with_what_it_has(
 
 def test_a_gateway_that_reports_nothing_is_named(home: Home) -> None:
     """One of an older clew: whether it follows cannot be known."""
-    begun = Running(pid=os.getpid(), url="http://127.0.0.1:2539", started=time.time(), name="old")
+    begun = RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:2539", started=time.time(), name="old")
     entered = register(Place(home.root), begun)
     done = home.clew("use", "glm")
     unregister(Place(home.root), entered)

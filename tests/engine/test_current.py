@@ -13,8 +13,8 @@ from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.engine.current import Current
 from clew.errors import StoreError
 from clew.settings.load import load
-from clew.settings.secret import load_keyring, rotate
-from clew.settings.values import Rule
+from clew.settings.secret import load_keyring, rotate_keyring
+from clew.settings.values import RoutingRule
 from clew.store.sqlite.store import SqliteStore
 from clew.thinking.seal import Seal
 from tests.build import GLM
@@ -126,7 +126,7 @@ def test_a_turn_in_the_store_leaves_the_snapshot_as_it_is(environ: dict[str, str
         other.set(AGENTS, "b", at=2.0).result()
         now.glance()
         assert now.snapshot is not before
-        assert now.snapshot.chosen == (Rule(agent="*", backend="b"),)
+        assert now.snapshot.chosen == (RoutingRule(agent="*", backend="b"),)
 
 
 def test_a_thread_that_somebody_deletes_is_told_of_once(environ: dict[str, str], tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_store_that_cannot_be_read_for_a_moment_changes_nothing(
         now.glance()
 
     assert (during, switches) == (("b", ()), [])
-    assert now.snapshot.chosen == (Rule(agent="*", backend="b"),)
+    assert now.snapshot.chosen == (RoutingRule(agent="*", backend="b"),)
 
 
 def test_a_choice_for_a_part_is_a_rule_in_front_of_the_files_own(environ: dict[str, str], tmp_path: Path) -> None:
@@ -179,15 +179,15 @@ def test_a_choice_for_a_part_is_a_rule_in_front_of_the_files_own(environ: dict[s
         store.set(family_choice("haiku"), None, at=0.0).result(120)
         now.glance()
 
-    gone = Rule(family="opus", backend="nobody")
-    assert set(chosen) == {Rule(agent="*", backend="b"), Rule(family="haiku", backend="b"), gone}
-    assert rules == (Rule(agent="x", backend="a"), *chosen, Rule(family="haiku", backend="a"))
+    gone = RoutingRule(family="opus", backend="nobody")
+    assert set(chosen) == {RoutingRule(agent="*", backend="b"), RoutingRule(family="haiku", backend="b"), gone}
+    assert rules == (RoutingRule(agent="x", backend="a"), *chosen, RoutingRule(family="haiku", backend="a"))
     assert (now.snapshot.chosen, now.snapshot.settings.rules) == ((gone,), (rules[0], gone, rules[4]))
 
 
 def test_seals_of_a_key_that_another_process_made_open_after_a_glance(environ: dict[str, str], tmp_path: Path) -> None:
     now = current(environ, secret=tmp_path / "secret")
-    token = rotate(tmp_path / "secret", environ).sealer().mint(Seal("local", GLM, "x", 0), "text")
+    token = rotate_keyring(tmp_path / "secret", environ).sealer().mint(Seal("local", GLM, "x", 0), "text")
     now.glance()
 
     assert now.snapshot.sealer.open(token, "text", principal="local").origin == GLM

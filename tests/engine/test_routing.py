@@ -11,7 +11,7 @@ from msgspec import structs
 from clew.backends.aliases import aliases
 from clew.backends.row import Backend
 from clew.model.change import Change
-from clew.settings.values import Rule
+from clew.settings.values import RoutingRule
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.build import user
@@ -154,16 +154,16 @@ def test_two_sub_agents_of_one_session_never_disturb_each_other(gate: Gate, a: S
 @pytest.mark.parametrize(
     ("rule", "model", "headers", "backend"),
     [
-        (Rule(family="haiku", backend="glm"), "claude-haiku-5-5", {}, "glm"),
-        (Rule(family="haiku", backend="glm"), MODEL, {}, "claude"),
-        (Rule(agent="*", backend="glm"), MODEL, {"x_claude_code_agent_id": "any"}, "glm"),
-        (Rule(agent="*", backend="glm"), MODEL, {}, "claude"),
-        (Rule(agent="x", backend="glm"), MODEL, {"x_claude_code_agent_id": "y"}, "claude"),
-        (Rule(request_class="title", backend="glm"), MODEL, {"x_claude_code_request_class": "title"}, "glm"),
+        (RoutingRule(family="haiku", backend="glm"), "claude-haiku-5-5", {}, "glm"),
+        (RoutingRule(family="haiku", backend="glm"), MODEL, {}, "claude"),
+        (RoutingRule(agent="*", backend="glm"), MODEL, {"x_claude_code_agent_id": "any"}, "glm"),
+        (RoutingRule(agent="*", backend="glm"), MODEL, {}, "claude"),
+        (RoutingRule(agent="x", backend="glm"), MODEL, {"x_claude_code_agent_id": "y"}, "claude"),
+        (RoutingRule(request_class="title", backend="glm"), MODEL, {"x_claude_code_request_class": "title"}, "glm"),
     ],
 )
 def test_rules_outrank_the_active_backend(
-    gating: Gating, a: Simulator, b: Simulator, rule: Rule, model: str, headers: dict[str, str], backend: str
+    gating: Gating, a: Simulator, b: Simulator, rule: RoutingRule, model: str, headers: dict[str, str], backend: str
 ) -> None:
     """Issue, routing: by model family, sub-agent, request class."""
     gate = gating(claude(a), other(b), rules=(rule,))
@@ -172,7 +172,7 @@ def test_rules_outrank_the_active_backend(
 
 def test_a_rule_may_name_the_model_too(gating: Gating, a: Simulator, simulators: StartSimulator) -> None:
     sim = simulators(kind="compat", realm="glm")
-    gate = gating(claude(a), other(sim), rules=(Rule(family="opus", backend="glm", model="glm-5"),))
+    gate = gating(claude(a), other(sim), rules=(RoutingRule(family="opus", backend="glm", model="glm-5"),))
     answer = simple(gate)
     assert (last_asked(sim)["model"], named(answer), answer.headers["x-clew-model"]) == ("glm-5", MODEL, "glm-5")
 
@@ -183,7 +183,7 @@ def test_a_client_may_ask_for_a_backend_by_name(
 ) -> None:
     """Issue, endpoints: the names that `GET /v1/models` offers lead where they say, whatever is active or ruled."""
     sim = simulators(kind="compat", realm="glm")
-    rule = Rule(agent="*", backend="claude")
+    rule = RoutingRule(agent="*", backend="claude")
     gate = gating(claude(a), other(sim, model="glm-5"), rules=(rule,), failover=("claude",))
     answer = simple(gate, alias, x_claude_code_agent_id="any")
     assert (last_asked(sim)["model"], named(answer), answer.headers["x-clew-model"]) == (model, alias, model)
@@ -206,7 +206,7 @@ def test_a_pinned_thread_stays_and_others_go_on(gate: Gate) -> None:
 def test_a_pin_outranks_what_all_were_told_and_a_rule_outranks_a_pin(gating: Gating, a: Simulator, b: Simulator) -> None:
     """Design §3: agent header > rule > the thread's pin > the active backend."""
     third = claude(a, name="third")
-    gate = gating(claude(a), other(b), third, rules=(Rule(family="sonnet", backend="third"),))
+    gate = gating(claude(a), other(b), third, rules=(RoutingRule(family="sonnet", backend="third"),))
     talk = Talk(gate)
     store_of(gate).pin("local", exchange_of(gate, talk.says("One.")).thread, "glm").result()
     gate.use("claude")

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from clew.model.origin import ANTHROPIC, Origin
-from clew.settings.values import Rule
+from clew.settings.values import RoutingRule
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.build import Json, text, user
@@ -127,7 +127,7 @@ def test_side_requests_rewinds_and_forks_delete_nothing(gate: Gate, a: Simulator
 @proves("req:S1-36", "req:C1")
 def test_main_and_sub_agent_on_two_backends_in_a_hundred_requests(gating: Gating, a: Simulator, b: Simulator) -> None:
     """S1-36, C1: no counter, so nobody's blocks grow old by somebody else's requests."""
-    gate = gating(claude(a), other(b), rules=(Rule(agent="*", backend="glm"),))
+    gate = gating(claude(a), other(b), rules=(RoutingRule(agent="*", backend="glm"),))
     main = Talk(gate, headers={"x-claude-code-session-id": "s"})
     agent = Talk(gate, headers={"x-claude-code-session-id": "s", "x-claude-code-agent-id": "helper"})
     for turn in range(25):

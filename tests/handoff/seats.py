@@ -11,9 +11,8 @@ from msgspec import structs
 from clew.backends.presets import presets
 from clew.backends.row import Backend
 from clew.model.origin import ANTHROPIC
+from clew.settings.backend_rows import backend_of, named_options
 from clew.settings.document import BackendTable
-from clew.settings.manners import given_in
-from clew.settings.rows import backend_of
 from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.testing import Simulator
 
@@ -54,7 +53,7 @@ def seated(seat: Seat, simulator: Simulator, model: str = "") -> Backend:
         key=simulator.key,
         model=model,
     )
-    made = backend_of(seat.name, table, given_in({}, seat.name), {})
+    made = backend_of(seat.name, table, named_options({}, seat.name), {})
     assert made.backend is not None, made.problems
     row = structs.replace(made.backend, realm=_realm(seat))
     return (

@@ -12,9 +12,8 @@ import pytest
 
 from clew.backends.dialect_facts import chat_options_of
 from clew.dialects.openai_chat.requests import write_request
+from clew.settings.backend_rows import backend_of, named_options
 from clew.settings.document import BackendTable
-from clew.settings.manners import given_in
-from clew.settings.rows import backend_of
 from clew.simulator.openai_chat.judge.judging import judge_chat
 from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.vendors import chat_vendors
@@ -55,7 +54,7 @@ SEATS = list(_seats())
 @pytest.mark.parametrize(("seat", "model"), SEATS, ids=[f"{seat.name} {model}" for seat, model in SEATS])
 def test_a_history_as_clients_have_it_is_taken(seat: Seat, model: str, history: tuple[Json, ...]) -> None:
     table = BackendTable(preset=seat.preset, dialect="openai-chat", url="http://127.0.0.1:1/v1", key="k")
-    row = backend_of(seat.name, table, given_in({}, seat.name), {}).backend
+    row = backend_of(seat.name, table, named_options({}, seat.name), {}).backend
     assert row is not None
     asked = request(*history, model=model, system="You help.", tools=TOOLS)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.settings.lines import key_lines, line_of, spelled
+from clew.settings.problems import format_key, key_lines, line_of
 from tests.counts import examples
 
 TEXT = '''# a comment with [brackets] and x = 1
@@ -74,8 +74,8 @@ def test_a_key_without_a_line_has_that_of_what_holds_it_or_of_what_it_holds(key:
 
 
 def test_a_key_is_spelled_as_a_person_would() -> None:
-    assert spelled(("rules", 1, "more", "glm-4.6")) == 'rules[1].more."glm-4.6"'
-    assert spelled(()) == ""
+    assert format_key(("rules", 1, "more", "glm-4.6")) == 'rules[1].more."glm-4.6"'
+    assert format_key(()) == ""
 
 
 NAMES = st.sampled_from(["a", "b-c", '"d.e"', "'f g'"])

@@ -11,12 +11,12 @@ from clew.backends.row import Backend, Patience, Quirks, Secret
 from clew.errors import SettingsInvalid
 from clew.http.client.message import Timeouts
 from clew.pipeline.step import CacheRules, Options
-from clew.settings import sources
-from clew.settings.load import Fault, Loaded, config_file, faults_of, load
+from clew.settings import key_sources
+from clew.settings.load import Loaded, SettingsFault, config_file, faults_of, load
 from clew.settings.values import (
     GatewaySettings,
     Retry,
-    Rule,
+    RoutingRule,
     StoreSettings,
     ThinkingSettings,
     options_of,
@@ -132,8 +132,8 @@ context = 200000
         60,
     )
     assert settings.rules == (
-        Rule(family="haiku", backend="claude", model="claude-haiku-4-5"),
-        Rule(agent="*", backend="glm"),
+        RoutingRule(family="haiku", backend="claude", model="claude-haiku-4-5"),
+        RoutingRule(agent="*", backend="glm"),
     )
     assert settings.thinking == ThinkingSettings(foreign="text")
     assert settings.store == StoreSettings(bodies="off", days=7)
@@ -233,7 +233,7 @@ def test_a_key_comes_from_a_variable_a_file_or_the_keyring(file: Path, monkeypat
     secret.write_text("sk-file\n")
     secret.chmod(0o600)
     ring = SimpleNamespace(get_password=lambda service, name: f"sk-{service}-{name}")
-    monkeypatch.setattr(sources, "import_module", lambda name: ring)
+    monkeypatch.setattr(key_sources, "import_module", lambda name: ring)
     text = f'[backends.x]\nurl = "http://127.0.0.1:1"\nkeys = ["${{K}}", "${{L:-sk-default}}", "file:{secret}", "keyring:clew/x"]\n'
     loaded = read(file, text, K="sk-variable")
     assert [key.reveal() for key in loaded.settings.backends["x"].keys] == [
@@ -516,13 +516,13 @@ def test_a_key_in_the_wrong_place_is_not_repeated(file: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_says_why(file: Path) -> None:
-    assert faults_of(file, {}) == (Fault(0, "", "cannot be read: No such file or directory"),)
+    assert faults_of(file, {}) == (SettingsFault(0, "", "cannot be read: No such file or directory"),)
     file.write_bytes(b"a = 1\nb = '\xff'\n")
-    assert faults_of(file, {}) == (Fault(2, "", "this line is not UTF-8"),)
+    assert faults_of(file, {}) == (SettingsFault(2, "", "this line is not UTF-8"),)
     file.write_text("a = " + "[" * 100_000)
     assert faults_of(file, {})[0].says in ("it is nested too deep", "not TOML: Invalid value")
     file.write_bytes(b"#" * 5_000_000)
-    assert faults_of(file, {}) == (Fault(0, "", "it has more than 4 MB, so it is no config"),)
+    assert faults_of(file, {}) == (SettingsFault(0, "", "it has more than 4 MB, so it is no config"),)
 
 
 def test_the_last_backend_that_is_left_out_is_a_mistake(file: Path) -> None:

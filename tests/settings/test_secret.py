@@ -12,7 +12,7 @@ import pytest
 
 from clew.errors import SettingsInvalid
 from clew.model.origin import Origin
-from clew.settings.secret import load_keyring, rotate
+from clew.settings.secret import load_keyring, rotate_keyring
 from clew.thinking.seal import Seal
 from clew.thinking.secret import Keyring, key_id, keyring_of, read_secret_file, read_secret_text, secret_file_of
 
@@ -83,7 +83,7 @@ def test_rotation_adds_a_current_key_and_keeps_the_old(path: Path) -> None:
     old = load_keyring(path, NOTHING)
     token = old.sealer().mint(SEAL, "text")
 
-    new = rotate(path, NOTHING)
+    new = rotate_keyring(path, NOTHING)
 
     assert load_keyring(path, NOTHING) == new
     assert new.current not in old.keys
@@ -94,7 +94,7 @@ def test_rotation_adds_a_current_key_and_keeps_the_old(path: Path) -> None:
 
 def test_rotating_where_there_is_no_secret_makes_one(path: Path) -> None:
     """The verb works on a fresh home too."""
-    ring = rotate(path, NOTHING)
+    ring = rotate_keyring(path, NOTHING)
 
     assert len(ring.keys) == 1
     assert load_keyring(path, NOTHING) == ring
@@ -169,7 +169,7 @@ def test_a_failed_write_leaves_nothing_behind_and_keeps_the_old_secret(path: Pat
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(SettingsInvalid, match="No space left on device"):
-            rotate(path, NOTHING)
+            rotate_keyring(path, NOTHING)
 
     assert load_keyring(path, NOTHING) == ring
     assert sorted(entry.name for entry in path.parent.iterdir()) == ["secret.json", "secret.json.lock"]
@@ -214,7 +214,7 @@ def test_an_empty_variable_is_as_unset(path: Path) -> None:
 def test_a_secret_from_the_environment_is_not_rotated_in_a_file(path: Path) -> None:
     """It would change nothing, so it says what to do instead."""
     with pytest.raises(SettingsInvalid) as error:
-        rotate(path, {"CLEW_SECRET": "a" * 32})
+        rotate_keyring(path, {"CLEW_SECRET": "a" * 32})
 
     assert str(error.value) == "the secret comes from CLEW_SECRET: put a new one in front of it, with a comma between"
     assert not path.exists()

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from clew.settings.running import Running, register
+from clew.settings.processes import RegisteredGateway, register
 from clew.web.frame import NAVIGATION
 from tests.admin.booth import Booth
 
@@ -50,7 +50,7 @@ def test_the_page_holds_what_a_change_must_carry(booth: Booth) -> None:
 
 
 def test_the_lines_that_connect_a_client_are_escaped_and_hold_no_key(booth: Booth) -> None:
-    register(booth.home, Running(pid=os.getpid(), url="http://127.0.0.1:2539", name="one"))
+    register(booth.home, RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:2539", name="one"))
     text = booth.ask("/").raw.decode()
     assert "clew run -- claude" in text
     assert "ANTHROPIC_BASE_URL=http://127.0.0.1:2539 ANTHROPIC_CUSTOM_HEADERS=&#34;x-clew-key: $CLEW_KEY&#34; claude" in text

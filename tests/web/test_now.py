@@ -7,8 +7,7 @@ import pytest
 from msgspec import structs
 
 from clew.model.change import Change
-from clew.settings.processes import Applied, ProcessReport, write_report
-from clew.settings.running import Running, register
+from clew.settings.processes import AppliedSettings, ProcessReport, RegisteredGateway, register, write_report
 from clew.store.values import TokenUsage, Try
 from tests.admin.booth import Booth
 from tests.store.turns import recorded, turn
@@ -45,8 +44,8 @@ def test_the_switches_show_what_was_chosen_and_what_the_config_says(booth: Booth
 def test_a_process_that_sends_elsewhere_is_named(booth: Booth, backends: tuple[str, ...], does: str) -> None:
     """One that hangs, for example, or whose environment lacks the key of the backend that was chosen."""
     pid = os.getpid()
-    register(booth.home, Running(pid=pid, url="http://127.0.0.1:9", name="gw"))
-    applied = Applied(active="claude", backends=backends)
+    register(booth.home, RegisteredGateway(pid=pid, url="http://127.0.0.1:9", name="gw"))
+    applied = AppliedSettings(active="claude", backends=backends)
     write_report(booth.home, ProcessReport(gateway="gw", pid=pid, applied=applied))
     said = f"Not everything: gateway gw (pid {pid}) {does}."
     assert (said in text(booth)) == (not backends)

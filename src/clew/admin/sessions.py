@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.errors import SettingsInvalid
-from clew.settings.private_file import locked, read_private, write_private
+from clew.settings.home import locked, read_private, write_private
 
 __all__ = ["MOST", "SESSION_SECONDS", "Session", "Sessions"]
 

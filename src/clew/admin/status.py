@@ -12,7 +12,7 @@ from clew.admin.desk import Desk
 from clew.backends.row import Backend
 from clew.settings.gateway_key import LOCAL
 from clew.settings.processes import RunningGateway, running_gateways
-from clew.settings.values import Disabled, Rule
+from clew.settings.values import DisabledBackend, RoutingRule
 from clew.store.reports import Health, Statistics
 
 __all__ = ["BackendRow", "Status", "status_of"]
@@ -40,10 +40,10 @@ class Status(Struct, frozen=True, kw_only=True):
     active: str
     active_from: str
     backends: tuple[BackendRow, ...]
-    disabled: tuple[Disabled, ...]
+    disabled: tuple[DisabledBackend, ...]
     """Those of the file that lack a variable where this gateway runs: requests for one get a 503."""
-    rules: tuple[Rule, ...]
-    chosen: tuple[Rule, ...]
+    rules: tuple[RoutingRule, ...]
+    chosen: tuple[RoutingRule, ...]
     """Those among them that were switched while everything runs."""
     failover: tuple[str, ...]
     policy: str

@@ -22,8 +22,8 @@ from clew.admin.thread_view import projected, spoken
 from clew.backends.names import FAMILIES
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.engine.told_tries import with_told_tries
-from clew.settings.following import Followed, choice_followed, pin_followed
 from clew.settings.home import HOME_VARIABLE
+from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin
 from clew.store import Store
 from clew.store.values import Bodies, Exchange, Heads, Hit, Passage, Thread
 
@@ -94,7 +94,7 @@ class Used(Struct, frozen=True):
     gateway: str
     family: str
     agents: bool
-    followed: Followed
+    followed: Rollout
     """Whether all gateways of this home have applied it, and which processes have not."""
 
 
@@ -114,12 +114,12 @@ async def use(desk: Desk, request: Request) -> Response:
     return as_json(Used(wish.backend, wish.thread, wish.gateway, wish.family, wish.agents, followed))
 
 
-def _followed(wish: Use, desk: Desk) -> Followed:
+def _followed(wish: Use, desk: Desk) -> Rollout:
     """Waits for seconds, so it belongs into a thread."""
     if wish.thread:
-        return pin_followed(desk.home, wish.backend, desk.kept.refresh_pins())
+        return roll_out_pin(desk.home, wish.backend, desk.kept.refresh_pins())
     of_part = None if wish.setting == ACTIVE else wish.backend
-    return choice_followed(desk.home, desk.kept.settings, gateway=wish.gateway, of_part=of_part)
+    return roll_out_choice(desk.home, desk.kept.settings, gateway=wish.gateway, of_part=of_part)
 
 
 def _check_use(wish: Use, desk: Desk) -> None:

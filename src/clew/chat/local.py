@@ -33,7 +33,7 @@ from clew.model.origin import Origin
 from clew.model.recording import Recording
 from clew.store import Store
 from clew.store.commits import wait_for_commit
-from clew.store.values import CallClaim, Exchange, Passage, Thread, TurnRecord
+from clew.store.values import Exchange, Passage, RunClaim, Thread, TurnRecord
 from clew.thinking.recognise import Context
 
 __all__ = ["COMMIT_SECONDS", "LocalDesk", "keeping"]
@@ -149,8 +149,8 @@ class LocalDesk(Floor):
         else:
             await _kept(self.store.finish_calls(wish))
 
-    def _beginning(self, claim: Claim, followers: int | None = 0) -> CallClaim:
-        return CallClaim(self.thread.principal, self.thread.id, claim.turn, claim.run, claim.was, followers)
+    def _beginning(self, claim: Claim, followers: int | None = 0) -> RunClaim:
+        return RunClaim(self.thread.principal, self.thread.id, claim.turn, claim.run, claim.was, followers)
 
     async def ask(self, question: Question, begun: Begun) -> LocalHearing:
         hearing = LocalHearing(self)

@@ -22,7 +22,7 @@ from clew.chat.remote.line import Line
 from clew.engine.ids import new_id
 from clew.engine.works import Works, build_works
 from clew.errors import BackendUnreachable, RequestInvalid, SettingsInvalid
-from clew.settings.found import BASE_URL
+from clew.settings.document import BASE_URL
 from clew.settings.home import HOME_VARIABLE, home_of
 from clew.settings.load import Loaded, load, load_given
 from clew.store import Store

@@ -14,9 +14,8 @@ from clew.engine.choices import ACTIVE, rules_chosen
 from clew.errors import StoreError
 from clew.settings.home import Home
 from clew.settings.load import Loaded
-from clew.settings.processes import RunningGateway
-from clew.settings.running import running
-from clew.settings.values import Rule, Settings
+from clew.settings.processes import RunningGateway, registered_gateways
+from clew.settings.values import RoutingRule, Settings
 from clew.store import Store
 from clew.store.kinds import location_of
 
@@ -60,7 +59,7 @@ def active_of(installation: Installation, store: Store | None, gateway: str = ""
 
     None where neither the store nor a usable config says anything.
     """
-    begun_with = next((each.choice for each in running(installation.home) if each.name == gateway), "")
+    begun_with = next((each.choice for each in registered_gateways(installation.home) if each.name == gateway), "")
     choices = (
         (store.settings(gateway).get(ACTIVE, "") if store and gateway else "", _OWN_CHOICES[0]),
         (begun_with, _OWN_CHOICES[1]),
@@ -98,7 +97,7 @@ def active_now(settings: Settings, home: Home) -> str:
     return chosen or settings.active
 
 
-def chosen_rules(store: Store | None) -> tuple[Rule, ...]:
+def chosen_rules(store: Store | None) -> tuple[RoutingRule, ...]:
     """What was chosen for a part of the requests, by `--family` and `--agents`."""
     return rules_chosen(store.settings()) if store else ()
 
@@ -114,7 +113,7 @@ def unknown_text(active: ActiveBackend) -> str:
     return f"{active.backend} is not in the settings, so requests get a 503: `clew use NAME` chooses another."
 
 
-def rule_text(rule: Rule) -> str:
+def rule_text(rule: RoutingRule) -> str:
     whose, option = (f"requests for {rule.family}", "--family") if rule.family else ("sub-agents", "--agents")
     return f"{whose} go to {rule.backend} (clew use {option})"
 

@@ -29,10 +29,10 @@ from clew.cli.command import (
 )
 from clew.cli.installation import find_installation
 from clew.cli.output import TextLine, print_page, print_result
-from clew.settings.following import file_followed
 from clew.settings.home import home_of
 from clew.settings.load import Loaded, load
-from clew.settings.running import file_in_use
+from clew.settings.processes import config_in_use
+from clew.settings.rollout import roll_out_file
 
 __all__ = ["backends"]
 
@@ -143,7 +143,7 @@ def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields:
         disabled = load(path, os.environ, keys=False).disabled.get(name)
         page = [TextLine(f"added to {path}: {name}", "good"), TextLine(f"`clew backends test {name}` tries it.", "quiet")]
         print_page(page)
-        followed = file_followed(home_of(os.environ), path, added=name)
+        followed = roll_out_file(home_of(os.environ), path, added=name)
     print_page([TextLine(followed_line(followed), "quiet")])
     if disabled:
         raise Failed(
@@ -173,7 +173,7 @@ def remove(outer: Path | None, name: str, file: Path | None) -> None:
 
     with report_errors():
         path = remove_backend(name, find_installation(file or outer))
-        followed = file_followed(home_of(os.environ), path)
+        followed = roll_out_file(home_of(os.environ), path)
     print_page([TextLine(f"removed from {path}: {name}", "good")])
     report_followed(followed)
 
@@ -188,7 +188,7 @@ def presets_(json_: bool) -> None:
 
 def _load(file: Path | None, *, keys: bool) -> Loaded:
     with report_errors():
-        return load(file or file_in_use(home_of(os.environ), os.environ), os.environ, keys=keys)
+        return load(file or config_in_use(home_of(os.environ), os.environ), os.environ, keys=keys)
 
 
 def _named(loaded: Loaded, names: Sequence[str]) -> Mapping[str, Backend]:

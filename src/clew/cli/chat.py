@@ -249,7 +249,7 @@ class ChatPrompt:
         except OSError:
             return []
         if len(lines) > 2 * _MOST_KEPT:
-            from clew.settings.private_file import write_private
+            from clew.settings.home import write_private
 
             write_private(self._history, b"\n".join(lines[-_MOST_KEPT:]) + b"\n")
         return lines[-_MOST_KEPT:]

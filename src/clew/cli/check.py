@@ -39,7 +39,7 @@ from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.settings.home import home_of
 from clew.settings.load import load
-from clew.settings.running import file_in_use
+from clew.settings.processes import config_in_use
 from clew.settings.secret import known_keyring
 from clew.settings.values import Settings
 from clew.store.kinds import BODIES, location_of
@@ -94,7 +94,7 @@ def check(ctx: click.Context, file: str, names: tuple[str, ...], config: Path | 
         raise click.UsageError("--fix prints the document for one target: give --for at most once, and leave --json out.")
     try:
         with report_errors():  # no backend is called, so no key is looked up
-            settings = load(config or file_in_use(home_of(os.environ), os.environ), os.environ, keys=False).settings
+            settings = load(config or config_in_use(home_of(os.environ), os.environ), os.environ, keys=False).settings
         with _known_facts(settings) as facts:
             status = _check(file, _Check(names, settings, facts), fix=fix, json_=json_)
     except KeyboardInterrupt:

@@ -16,7 +16,7 @@ import click
 from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, CredentialsExhausted, SettingsInvalid
 
 if TYPE_CHECKING:
-    from clew.settings.following import Followed
+    from clew.settings.rollout import Rollout
 
 __all__ = [
     "BadConfig",
@@ -101,7 +101,7 @@ def error_text(error: ClewError, backend: str = "") -> str:
     return harmless((f"{backend} says: {error}" if quoted else str(error)) + more)
 
 
-def report_followed(followed: Followed, *, json_: bool = False) -> None:
+def report_followed(followed: Rollout, *, json_: bool = False) -> None:
     """Say how many gateways have applied the change, and end with 1 if a process has not.
 
     With `json_` the command has printed `followed` as part of its JSON, and only the exit code is left to give.
@@ -113,7 +113,7 @@ def report_followed(followed: Followed, *, json_: bool = False) -> None:
     fail_if_behind(followed)
 
 
-def followed_line(followed: Followed, apart: int = 0) -> str:
+def followed_line(followed: Rollout, apart: int = 0) -> str:
     """How many gateways have applied the change. `apart` gateways have a choice of their own, so it is not for them."""
     if not followed.gateways:
         return _NO_GATEWAY
@@ -121,7 +121,7 @@ def followed_line(followed: Followed, apart: int = 0) -> str:
     return f"{count} running {'gateway has' if count == 1 else 'gateways have'} applied it."
 
 
-def fail_if_behind(followed: Followed) -> None:
+def fail_if_behind(followed: Rollout) -> None:
     """End with exit code 1 if a process has not applied the change. Each such process is named on standard error."""
     from clew.cli.output import printable
 

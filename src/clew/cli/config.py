@@ -12,11 +12,10 @@ import msgspec
 
 from clew.cli.command import BadConfig, Failed, config_option, json_option, report_errors
 from clew.cli.output import Page, TextLine, print_json, print_page, print_result, printable, printable_table
+from clew.settings.entries import SettingsEntry, entries_of, toml_value
 from clew.settings.home import home_of
-from clew.settings.load import Fault, Loaded, config_file, config_place, faults_of, load
-from clew.settings.schema import json_schema
-from clew.settings.shown import Entry, entries_of, toml_value
-from clew.settings.template import SCHEMA_FILE, template
+from clew.settings.load import Loaded, SettingsFault, config_file, config_place, faults_of, load
+from clew.settings.schema import SCHEMA_FILE, json_schema, template
 
 __all__ = ["config"]
 
@@ -158,7 +157,7 @@ def _write(path: Path, text: str) -> None:
         raise Failed(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _check_page(file: Path | None, faults: Sequence[Fault]) -> Page:
+def _check_page(file: Path | None, faults: Sequence[SettingsFault]) -> Page:
     if faults:
         count = f"{len(faults)} mistake{'s' if len(faults) > 1 else ''}; nothing of it is used"
         lines = [
@@ -178,7 +177,7 @@ def _check_page(file: Path | None, faults: Sequence[Fault]) -> Page:
     return [none, about, *_warning_lines(loaded), TextLine("`clew config init` makes one.", "quiet")]
 
 
-def _settings_page(loaded: Loaded, entries: Sequence[Entry], *, origin: bool) -> Page:
+def _settings_page(loaded: Loaded, entries: Sequence[SettingsEntry], *, origin: bool) -> Page:
     head = TextLine(printable(f"# {loaded.file or 'no file: the environment and our defaults'}"), "quiet")
     if origin:
         rows = [(each.key, toml_value(each.value), each.origin) for each in entries]

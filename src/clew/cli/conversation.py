@@ -16,7 +16,7 @@ from msgspec import Struct
 from clew.cli.installation import Installation, find_installation, find_thread, store_for_reading
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
-from clew.settings.running import Running, running
+from clew.settings.processes import RegisteredGateway, registered_gateways
 
 if TYPE_CHECKING:
     from clew.backends.row import Backend
@@ -118,7 +118,7 @@ class OpenConversation:
                 thread = find_thread(store, PRINCIPAL, options.thread).id
         self._gateway, self.conversation = self._open(thread)
 
-    def _open(self, thread: str) -> tuple[Running | None, Conversation]:
+    def _open(self, thread: str) -> tuple[RegisteredGateway | None, Conversation]:
         from clew.chat.blocking import Conversation
         from clew.chat.remote.finding import gateway_in
 
@@ -131,7 +131,7 @@ class OpenConversation:
 
         Another gateway in its place has another socket.
         """
-        if self._gateway is None or self._gateway in running(self.installation.home):
+        if self._gateway is None or self._gateway in registered_gateways(self.installation.home):
             return ""
         before = self.conversation.turns[-1:]
         self._stack.close()

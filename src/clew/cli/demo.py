@@ -17,8 +17,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from clew.settings.home import HOME_VARIABLE, Home, home_of
-from clew.settings.private_file import write_private
+from clew.settings.home import HOME_VARIABLE, Home, home_of, write_private
 from clew.simulator.anthropic.judge import judge
 from clew.simulator.server import start
 from clew.simulator.shell import Settings

@@ -19,7 +19,7 @@ from clew.cli.command import BadConfig, Failed
 from clew.errors import SettingsInvalid
 from clew.settings.home import USABLE_HOME, Home, check_owner, home_of
 from clew.settings.load import Loaded, load
-from clew.settings.running import file_in_use
+from clew.settings.processes import config_in_use
 from clew.store import Store
 from clew.store.kinds import BODIES, USUAL_URL, location_of
 from clew.store.location import StoreLocation
@@ -62,7 +62,7 @@ def find_installation(file: Path | None = None) -> Installation:
     except SettingsInvalid as error:
         raise BadConfig(str(error)) from None
     try:
-        return Installation(home=home, loaded=load(file or file_in_use(home, os.environ), os.environ, keys=False))
+        return Installation(home=home, loaded=load(file or config_in_use(home, os.environ), os.environ, keys=False))
     except SettingsInvalid as error:
         return Installation(home=home, loaded=None, problem=str(error))
 

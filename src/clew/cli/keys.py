@@ -10,7 +10,6 @@ import click
 
 from clew.cli.command import Failed, fail_if_behind, followed_line, json_option, report_errors, report_followed
 from clew.cli.output import Page, TextLine, print_json, print_result, printable, printable_table
-from clew.settings.following import Followed, keys_followed, seal_key_followed
 from clew.settings.gateway_key import (
     KEY_VARIABLE,
     LOCAL,
@@ -23,7 +22,8 @@ from clew.settings.gateway_key import (
     rotate_key,
 )
 from clew.settings.home import Home, home_of
-from clew.settings.secret import rotate
+from clew.settings.rollout import Rollout, roll_out_keys, roll_out_seal_key
+from clew.settings.secret import rotate_keyring
 
 __all__ = ["keys"]
 
@@ -85,7 +85,7 @@ def add(name: str, principal: str | None, json_: bool) -> None:
         if any(row.name == name for row in rows):
             raise Failed(f"there is a key {name!r} already: `clew keys rotate {name}` gives it a new secret")
         row, key = add_key(home, name, principal=owner)
-        followed = keys_followed(home)
+        followed = roll_out_keys(home)
     _print_key(row, key, followed, json_, shared=owner in {LOCAL, *(row.principal for row in rows)})
 
 
@@ -106,7 +106,7 @@ def remove(name: str, json_: bool) -> None:
     """Take the key called NAME back: from now on it opens nothing. What was recorded with it stays."""
     home = _home_with(name)
     with report_errors():
-        row, followed = remove_key(home, name), keys_followed(home)
+        row, followed = remove_key(home, name), roll_out_keys(home)
     gone = TextLine(printable(f"{row.name} opens nothing any more; what {row.principal} recorded stays."))
     print_result({"removed": _row_json(row), "followed": followed}, [gone], as_json=json_)
     report_followed(followed, json_=json_)
@@ -120,7 +120,7 @@ def rotate_named(name: str, json_: bool) -> None:
     home = _home_with(name)
     with report_errors():
         row, key = rotate_key(home, name)
-        followed = keys_followed(home)
+        followed = roll_out_keys(home)
     _print_key(row, key, followed, json_)
 
 
@@ -130,8 +130,8 @@ def rotate_secret(json_: bool) -> None:
     """Seal with a new secret from now on. The old ones go on opening what they sealed: clients hold those seals."""
     with report_errors():
         home = home_of(os.environ).make()
-        ring = rotate(home.secret, os.environ)
-        followed = seal_key_followed(home, ring.current)
+        ring = rotate_keyring(home.secret, os.environ)
+        followed = roll_out_seal_key(home, ring.current)
     done = TextLine(f"seals are made with key {ring.current} now; {len(ring.keys) - 1} older still open theirs.")
     print_result({"current": ring.current, "keys": list(ring.keys), "followed": followed}, [done], as_json=json_)
     report_followed(followed, json_=json_)
@@ -147,7 +147,7 @@ def _home_with(name: str) -> Home:
     return home
 
 
-def _print_key(row: NamedKey, key: str, followed: Followed, json_: bool, *, shared: bool = False) -> None:
+def _print_key(row: NamedKey, key: str, followed: Rollout, json_: bool, *, shared: bool = False) -> None:
     """On standard output the key alone: it goes into a variable or a file. `shared`: others have keys of its principal."""
     name, principal = printable(row.name), printable(row.principal)
     if json_:

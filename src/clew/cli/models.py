@@ -17,7 +17,7 @@ from clew.cli.command import config_option, json_option, report_errors
 from clew.cli.output import Page, TextLine, print_result, printable, printable_table
 from clew.settings.home import home_of
 from clew.settings.load import load
-from clew.settings.running import file_in_use
+from clew.settings.processes import config_in_use
 from clew.settings.values import Settings
 
 __all__ = ["models"]
@@ -59,7 +59,7 @@ def models(chosen: str | None, all_: bool, no_discover: bool, file: Path | None,
     which models they have. Rows about models of your config count; `?` is what nobody published.
     """
     with report_errors():
-        loaded = load(file or file_in_use(home_of(os.environ), os.environ), os.environ, keys=False)
+        loaded = load(file or config_in_use(home_of(os.environ), os.environ), os.environ, keys=False)
     known, backend = loaded.settings.backends, chosen or active_now(loaded.settings, home_of(os.environ))
     if backend not in known:
         raise click.UsageError(f"There is no backend {backend!r}. There are: {', '.join(known)}.")

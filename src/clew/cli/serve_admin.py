@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from clew.settings.gateway_key import KeyTable
     from clew.settings.home import Home
     from clew.settings.load import Loaded
-    from clew.settings.running import Running
+    from clew.settings.processes import RegisteredGateway
 
 __all__ = ["DataPlaneAccess", "ServeSetup", "admin_beside", "greeting", "moved_warning", "port_taken"]
 
@@ -161,7 +161,7 @@ def moved_warning(wanted: int, url: str, home: Home) -> Iterator[str]:
 # The greeting
 
 
-def _greet(setup: ServeSetup, gateway: Running, key: str, admin: Admin | None) -> None:
+def _greet(setup: ServeSetup, gateway: RegisteredGateway, key: str, admin: Admin | None) -> None:
     """Print how to call the gateway. Store, keys and both ports are open by now, so nothing that is said can fail later."""
     import msgspec
 

@@ -21,15 +21,14 @@ from clew.backends.presets import presets
 from clew.cli.command import BadConfig, Failed
 from clew.cli.installation import Installation, store_for_reading
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
+from clew.settings.entries import toml_value
 from clew.settings.examine import examine
 from clew.settings.gateway_key import LOCAL, named_keys
-from clew.settings.lines import key_lines, line_of, spelled, statements
+from clew.settings.home import write_private
 from clew.settings.load import Loaded, config_place
-from clew.settings.private_file import write_private
-from clew.settings.running import running
-from clew.settings.shape import nearest
-from clew.settings.shown import toml_value
-from clew.settings.template import template
+from clew.settings.problems import format_key, key_lines, line_of, nearest, statements
+from clew.settings.processes import registered_gateways
+from clew.settings.schema import template
 from clew.store import Store
 
 __all__ = ["BackendUse", "add_backend", "backend_table", "remove_backend", "without_backend"]
@@ -73,13 +72,13 @@ def add_backend(name: str, fields: Mapping[str, str], file: Path | None) -> Path
 def backend_table(name: str, fields: Mapping[str, str]) -> str:
     """The table as a person would write it."""
     lines = [f"{key} = {toml_value(value)}" for key, value in fields.items() if value]
-    return "\n".join([f"[{spelled(('backends', name))}]", *lines, ""])
+    return "\n".join([f"[{format_key(('backends', name))}]", *lines, ""])
 
 
 def _check(raw: dict[str, Any], path: Path) -> None:
     """Raises BadConfig if a file with these values cannot be used."""
     if problems := examine(raw, os.environ, keys=False).problems:
-        why = "; ".join(f"{spelled(problem.key)}: {problem.says}" for problem in problems)
+        why = "; ".join(f"{format_key(problem.key)}: {problem.says}" for problem in problems)
         raise BadConfig(f"{path} stays as it was: {why}")
 
 
@@ -114,7 +113,9 @@ def remove_backend(name: str, installation: Installation) -> Path:
     fresh = without_backend(text, name)
     wanted = {**raw, "backends": {each: table for each, table in backends.items() if each != name}}
     if tomllib.loads(fresh) != wanted:
-        why = f"{name} does not stand in a table of its own: write it as [{spelled(('backends', name))}], or edit the file"
+        why = (
+            f"{name} does not stand in a table of its own: write it as [{format_key(('backends', name))}], or edit the file"
+        )
         raise BadConfig(f"{path} stays as it was: {why}.")
     _check(wanted, path)
     write_private(path, fresh.encode())
@@ -146,7 +147,7 @@ def _uses_in_file(name: str, loaded: Loaded, raw: dict[str, Any], *, is_chosen: 
 
 def _uses_by_choice(name: str, installation: Installation, store: Store | None) -> Iterator[BackendUse]:
     """Gateways that were started with it, and what `clew use` put into the store."""
-    for gateway in running(installation.home):
+    for gateway in registered_gateways(installation.home):
         if gateway.choice == name:
             yield BackendUse(f"`clew run --backend {name}` (pid {gateway.pid})", "end it")
         if store and store.settings(gateway.name).get(ACTIVE) == name:

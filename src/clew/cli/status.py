@@ -33,10 +33,10 @@ from clew.cli.output import Page, TextLine, TextTable, plural, print_result, pri
 from clew.cli.threads import exchange_lines
 from clew.engine.told_tries import with_told_tries
 from clew.errors import StoreError
-from clew.settings.following import unknown_backend
+from clew.settings.key_sources import UnsetVariable, unset_variables
 from clew.settings.processes import ProcessReport, running_gateways
-from clew.settings.unset import Unset, unset_variables
-from clew.settings.values import Rule
+from clew.settings.rollout import unknown_backend
+from clew.settings.values import RoutingRule
 from clew.store import Store
 from clew.store.reports import Statistics
 from clew.store.text import format_size, format_time
@@ -75,13 +75,13 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     """The whole status; this is what `--json` prints."""
 
     active: ActiveBackend | None
-    chosen: tuple[Rule, ...] = ()
+    chosen: tuple[RoutingRule, ...] = ()
     """For a part of the requests: a family of models, or all sub-agents."""
     pins: tuple[ThreadPin, ...] = ()
     """Threads that stay with a backend, whatever is active."""
     config: str
     problem: str
-    unset: tuple[Unset, ...] = ()
+    unset: tuple[UnsetVariable, ...] = ()
     """Variables for keys that are not set here: a gateway that starts here has their backends disabled."""
     gateways: tuple[GatewayStatus, ...]
     store: StoreStatus

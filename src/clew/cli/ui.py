@@ -19,7 +19,7 @@ from clew.cli.command import Failed, json_option, report_errors
 from clew.cli.output import print_json
 
 if TYPE_CHECKING:
-    from clew.settings.running import Running
+    from clew.settings.processes import RegisteredGateway
 
 __all__ = ["ui"]
 
@@ -41,17 +41,17 @@ def ui(gateway: str | None, opens: bool, json_: bool) -> None:
     Exit status: 0 ok, 1 no gateway runs or it does not answer, 2 no gateway of this name.
     """
     from clew.settings.home import home_of
-    from clew.settings.running import running
+    from clew.settings.processes import registered_gateways
 
     with report_errors():
-        chosen = _choose([each for each in running(home_of(os.environ)) if each.socket], gateway)
+        chosen = _choose([each for each in registered_gateways(home_of(os.environ)) if each.socket], gateway)
         url = _request_link(chosen)
     print_json({"gateway": chosen.name, "url": url}) if json_ else click.echo(url)
     if opens:
         click.launch(url)
 
 
-def _choose(gateways: Sequence[Running], name: str | None) -> Running:
+def _choose(gateways: Sequence[RegisteredGateway], name: str | None) -> RegisteredGateway:
     if not gateways:
         raise Failed("no gateway with a web UI runs: `clew serve` starts one, and prints a link")
     if name is None:
@@ -75,7 +75,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-def _request_link(gateway: Running) -> str:
+def _request_link(gateway: RegisteredGateway) -> str:
     connection = _UnixConnection(gateway.socket)
     try:
         connection.request("POST", "/api/login", b"{}", {"content-type": "application/json"})

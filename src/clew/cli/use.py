@@ -30,10 +30,10 @@ from clew.cli.command import Failed, fail_if_behind, followed_line, json_option,
 from clew.cli.installation import Installation, find_installation, find_thread, store_for_reading, store_for_writing
 from clew.cli.output import Page, TextLine, print_result, printable, printable_table
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
-from clew.settings.following import Followed, choice_followed, pin_followed
 from clew.settings.load import Loaded
-from clew.settings.running import Running, running
-from clew.settings.values import Rule
+from clew.settings.processes import RegisteredGateway, registered_gateways
+from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin
+from clew.settings.values import RoutingRule
 from clew.store import Store
 from clew.store.values import Thread
 
@@ -54,7 +54,7 @@ class Switched(Struct, frozen=True, kw_only=True):
     agents: bool = False
     pins: tuple[ThreadPin, ...] = ()
     """Threads that do not follow, where it was for all."""
-    followed: Followed = Followed()
+    followed: Rollout = Rollout()
     disabled: str = ""
     """Why the backend cannot be called from here, where no gateway runs that could have what is missing."""
 
@@ -136,7 +136,7 @@ def _switch(installation: Installation, name: str | None, scope: UseScope, princ
         if scope.thread is not None:
             return _pin_thread(installation, store, find_thread(store, principal, scope.thread), name or "")
         if scope.gateway is not None and name is not None:
-            _check_gateway(scope.gateway, running(installation.home))
+            _check_gateway(scope.gateway, registered_gateways(installation.home))
         if scope.setting != ACTIVE:
             return _choose_for_part(installation, store, name, scope)
         done = _choose(installation, store, name, scope.gateway or "")
@@ -146,7 +146,7 @@ def _switch(installation: Installation, name: str | None, scope: UseScope, princ
 def _pin_thread(installation: Installation, store: Store, thread: Thread, name: str) -> Switched:
     if not store.pin(thread.principal, thread.id, name).result(WRITE_SECONDS):
         raise Failed("the thread was deleted in this moment: `clew show` lists those that there are")
-    followed = pin_followed(installation.home, name, store.refresh_pins())
+    followed = roll_out_pin(installation.home, name, store.refresh_pins())
     return Switched(active=name, before=thread.pin, source="clew use --thread", thread=thread.id, followed=followed)
 
 
@@ -159,7 +159,7 @@ def _choose(installation: Installation, store: Store, name: str | None, gateway:
         before=before.backend if before else "",
         source=now.source if now else "",
         gateway=gateway,
-        followed=choice_followed(installation.home, store.settings, gateway=gateway),
+        followed=roll_out_choice(installation.home, store.settings, gateway=gateway),
     )
 
 
@@ -172,11 +172,11 @@ def _choose_for_part(installation: Installation, store: Store, name: str | None,
         source="clew use",
         family=scope.family,
         agents=scope.agents,
-        followed=choice_followed(installation.home, store.settings, of_part=name or ""),
+        followed=roll_out_choice(installation.home, store.settings, of_part=name or ""),
     )
 
 
-def _check_gateway(name: str, gateways: Sequence[Running]) -> None:
+def _check_gateway(name: str, gateways: Sequence[RegisteredGateway]) -> None:
     names = [gateway.name for gateway in gateways]
     if name not in names:
         there = f"There are: {', '.join(names)}" if names else "None runs: `clew serve` starts one"
@@ -212,7 +212,7 @@ def _switched_page(done: Switched, installation: Installation) -> Page:
 def _gateways_apart(installation: Installation) -> list[TextLine]:
     """The gateways with a choice of their own, which do not follow a choice for all."""
     with store_for_reading(installation) as store:
-        own = [(each.name, active_of(installation, store, each.name)) for each in running(installation.home)]
+        own = [(each.name, active_of(installation, store, each.name)) for each in registered_gateways(installation.home)]
     stays = "Gateway {0} stays with {1.backend} ({1.source}): `clew use NAME --gateway {0}` switches it."
     return [TextLine(printable(stays.format(name, active)), "quiet") for name, active in own if active and active.is_its_own]
 
@@ -247,7 +247,7 @@ class BackendList(Struct, frozen=True, kw_only=True):
 
     active: ActiveBackend
     backends: tuple[ListedBackend, ...]
-    chosen: tuple[Rule, ...] = ()
+    chosen: tuple[RoutingRule, ...] = ()
     pins: tuple[ThreadPin, ...] = ()
     """Threads that stay with a backend, whatever is active."""
     thread: str = ""
@@ -266,7 +266,7 @@ def _list_backends(installation: Installation, scope: UseScope, principal: str) 
         pinned = find_thread(store, principal, scope.thread) if scope.thread is not None else None
         pins = pins_in(store, principal) if scope == UseScope() else ()
     if scope.gateway is not None and not active.is_its_own:
-        _check_gateway(scope.gateway, running(installation.home))
+        _check_gateway(scope.gateway, registered_gateways(installation.home))
     rows = [_listed_backend(each, active, loaded) for each in loaded.settings.backends.values()]
     rows += [
         ListedBackend(name=each.name, active=each.name == active.backend, disabled=each.says)

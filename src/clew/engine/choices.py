@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from clew.backends.names import FAMILIES
-from clew.settings.values import Rule
+from clew.settings.values import RoutingRule
 
 __all__ = ["ACTIVE", "AGENTS", "family_choice", "rules_chosen", "with_rules"]
 
@@ -25,14 +25,16 @@ def family_choice(family: str) -> str:
     return f"active.family.{family}"
 
 
-def rules_chosen(kept: Mapping[str, str]) -> tuple[Rule, ...]:
+def rules_chosen(kept: Mapping[str, str]) -> tuple[RoutingRule, ...]:
     """The choices for a part. One for a backend that is gone stays: who is meant by it is told so, and nobody else asked."""
-    chosen = [Rule(agent="*", backend=kept[AGENTS])] if AGENTS in kept else []
-    chosen += [Rule(family=family, backend=kept[name]) for family in FAMILIES if (name := family_choice(family)) in kept]
+    chosen = [RoutingRule(agent="*", backend=kept[AGENTS])] if AGENTS in kept else []
+    chosen += [
+        RoutingRule(family=family, backend=kept[name]) for family in FAMILIES if (name := family_choice(family)) in kept
+    ]
     return tuple(chosen)
 
 
-def with_rules(rules: tuple[Rule, ...], own: tuple[Rule, ...]) -> tuple[Rule, ...]:
+def with_rules(rules: tuple[RoutingRule, ...], own: tuple[RoutingRule, ...]) -> tuple[RoutingRule, ...]:
     """The rules of the file, with those that were chosen where they belong."""
     narrow = tuple(rule for rule in own if rule.agent and rule.agent != "*")
     return (*narrow, *rules, *(rule for rule in own if rule not in narrow))

@@ -30,11 +30,11 @@ from clew.engine.stamp import Stamp, stamp_of
 from clew.engine.wakeup import Wakeup
 from clew.engine.widened import widened
 from clew.errors import SettingsInvalid, StoreError
-from clew.settings.digest import file_digest
+from clew.settings.home import file_digest
 from clew.settings.load import Loaded, config_place, load
-from clew.settings.processes import FILE_WRITTEN, Applied
-from clew.settings.secret import VARIABLE, load_keyring
-from clew.settings.values import Rule, Settings
+from clew.settings.processes import FILE_WRITTEN, AppliedSettings
+from clew.settings.secret import SECRET_VARIABLE, load_keyring
+from clew.settings.values import RoutingRule, Settings
 from clew.store import Store
 from clew.store.reports import Deletions
 from clew.thinking.seal import Sealer
@@ -170,11 +170,11 @@ class Current:
         for tell in self._attending if changed else ():
             tell()
 
-    def applied(self) -> Applied:
+    def applied(self) -> AppliedSettings:
         """What holds now. The keys are not known here."""
         with self._glancing:
             settings = self.snapshot.settings
-            return Applied(
+            return AppliedSettings(
                 file=str(self._place.absolute()),
                 config=self.loaded.digest,
                 looked_at=self._looked_at,
@@ -187,7 +187,7 @@ class Current:
                 disabled={name: f"{each.why} ({each.where})" for name, each in settings.disabled.items()},
                 pins=self._pins,
                 seal_key=self._sealer.current,
-                seal_key_is_given=bool(self._environ.get(VARIABLE, "").strip()),
+                seal_key_is_given=bool(self._environ.get(SECRET_VARIABLE, "").strip()),
             )
 
     def _take_over(self, whole: bool) -> bool:
@@ -342,5 +342,5 @@ class Current:
         return True
 
 
-def _chosen_in(snapshot: Snapshot) -> tuple[str, str, tuple[Rule, ...]]:
+def _chosen_in(snapshot: Snapshot) -> tuple[str, str, tuple[RoutingRule, ...]]:
     return snapshot.active, snapshot.active_from, snapshot.chosen

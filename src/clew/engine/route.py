@@ -21,7 +21,7 @@ from clew.http.client.message import Timeouts
 from clew.model.request import Body
 from clew.model.target import Target
 from clew.pipeline.attempts import Candidate
-from clew.settings.values import Disabled, Rule, Settings, timeouts_for, whole_timeouts_for
+from clew.settings.values import DisabledBackend, RoutingRule, Settings, timeouts_for, whole_timeouts_for
 
 __all__ = ["Seeking", "Way", "class_of", "ways_of"]
 
@@ -65,7 +65,7 @@ def ways_of(settings: Settings, active: str, seeking: Seeking, credential: Crede
     )
 
 
-def _chosen(settings: Settings, active: str, seeking: Seeking, rule: Rule | None) -> str:
+def _chosen(settings: Settings, active: str, seeking: Seeking, rule: RoutingRule | None) -> str:
     if rule and rule.agent:
         return rule.backend
     if seeking.agent and not seeking.pin and seeking.began_with in settings.backends:
@@ -73,17 +73,17 @@ def _chosen(settings: Settings, active: str, seeking: Seeking, rule: Rule | None
     return rule.backend if rule else seeking.pin or active
 
 
-def _rule(rules: Sequence[Rule], seeking: Seeking) -> Rule | None:
+def _rule(rules: Sequence[RoutingRule], seeking: Seeking) -> RoutingRule | None:
     """The first that fits; those for sub-agents before all others."""
     by_agent = (rule for rule in rules if rule.agent and _fits_agent(rule, seeking))
     return next(by_agent, None) or next((rule for rule in rules if _fits(rule, seeking)), None)
 
 
-def _fits_agent(rule: Rule, seeking: Seeking) -> bool:
+def _fits_agent(rule: RoutingRule, seeking: Seeking) -> bool:
     return bool(seeking.agent) and rule.agent in ("*", seeking.agent)
 
 
-def _fits(rule: Rule, seeking: Seeking) -> bool:
+def _fits(rule: RoutingRule, seeking: Seeking) -> bool:
     if rule.family:
         return rule.family == family_of(seeking.model)
     return bool(rule.request_class) and rule.request_class == seeking.request_class
@@ -118,7 +118,7 @@ def _ways(settings: Settings, name: str, model: str, credential: Credential, own
         )
 
 
-def _disabled(backend: Disabled) -> BackendDisabled:
+def _disabled(backend: DisabledBackend) -> BackendDisabled:
     return BackendDisabled(
         f"clew cannot ask the backend {backend.name}, which was chosen for this request, and asks no other in its place: "
         f"{backend.why}, and {backend.key} needs it ({backend.where}). Set it where the gateway is started, and start the "

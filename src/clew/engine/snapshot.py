@@ -8,7 +8,7 @@ from clew.backends.row import Credential
 from clew.engine.choices import with_rules
 from clew.engine.route import Seeking, Way
 from clew.pipeline.step import Options
-from clew.settings.values import Rule, Settings, options_of
+from clew.settings.values import RoutingRule, Settings, options_of
 from clew.thinking.seal import Sealer
 
 __all__ = ["Snapshot", "snapshot_of"]
@@ -23,7 +23,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     active: str
     active_from: str = "the settings"
     """Who chose it: the settings, `clew use`, or `clew use` for this gateway alone."""
-    chosen: tuple[Rule, ...] = ()
+    chosen: tuple[RoutingRule, ...] = ()
     """Rules that were chosen while everything runs; the settings' own have them in front."""
     ways: dict[tuple[Seeking, Credential], tuple[Way, ...]]
     """Routes that were worked out already."""
@@ -37,7 +37,7 @@ def snapshot_of(
     *,
     active: str = "",
     active_from: str = "",
-    chosen: tuple[Rule, ...] = (),
+    chosen: tuple[RoutingRule, ...] = (),
     problem: str = "",
 ) -> Snapshot:
     """With a choice from the store, also for a backend that there is not; without one, as the settings say."""

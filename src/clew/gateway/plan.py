@@ -21,8 +21,8 @@ from clew.errors import SettingsInvalid
 from clew.http.server import bound
 from clew.settings.gateway_key import KEY_VARIABLE, named_keys
 from clew.settings.home import Home
-from clew.settings.load import Taken
-from clew.settings.running import Running, running
+from clew.settings.load import SettingsSource
+from clew.settings.processes import RegisteredGateway, registered_gateways
 
 __all__ = ["WILDCARDS", "Plan", "check_exposure", "claim_port", "gateway_on", "is_loopback", "owner_of", "url_of"]
 
@@ -51,7 +51,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The backend that this gateway begins with, whatever is active elsewhere."""
     run_key: str = ""
     """A key for this run alone."""
-    taken: Taken | None = None
+    taken: SettingsSource | None = None
     """For a worker: the settings that its parent has. The file may be broken by now."""
     workers: int = 1
     """Processes that share the port, and this machine."""
@@ -141,10 +141,10 @@ def owner_of(port: int, home: Home) -> str:
     return f"{_read_proc(pid, 'comm').strip() or 'a program'} (process {pid})"
 
 
-def gateway_on(port: int, home: Home) -> Running | None:
+def gateway_on(port: int, home: Home) -> RegisteredGateway | None:
     """The gateway of this home that has the port, for clients or for its admin."""
     with suppress(SettingsInvalid):  # a home that others can write to: a gateway that starts there says so
-        for gateway in running(home):
+        for gateway in registered_gateways(home):
             for url in (gateway.url, gateway.admin_url):
                 with suppress(ValueError):
                     if urlsplit(url).port == port:

@@ -19,8 +19,16 @@ from clew.engine.wakeup import Wakeup
 from clew.gateway.plan import Plan
 from clew.settings.home import Home
 from clew.settings.load import Loaded
-from clew.settings.processes import Applied, ProcessReport, remove_report, wakeup_path, write_report
-from clew.settings.running import Running, register, unregister
+from clew.settings.processes import (
+    AppliedSettings,
+    ProcessReport,
+    RegisteredGateway,
+    register,
+    remove_report,
+    unregister,
+    wakeup_path,
+    write_report,
+)
 
 if TYPE_CHECKING:
     from clew.engine.current import Current
@@ -45,14 +53,14 @@ class ProcessRegistration:
         self._config = loaded.place
         self._is_worker = is_worker
         self._started = time.time()
-        self._entry: Running | None = None
-        self._reported: Applied | None = None
+        self._entry: RegisteredGateway | None = None
+        self._reported: AppliedSettings | None = None
         self.wakeup = Wakeup(wakeup_path(home, plan.name, os.getpid()))
         self._report(None)
 
-    def enter(self, url: str, *, admin_url: str = "", socket: str = "") -> Running:
+    def enter(self, url: str, *, admin_url: str = "", socket: str = "") -> RegisteredGateway:
         """Enter this process into the registry of gateways, and again when its admin listens."""
-        entry = Running(
+        entry = RegisteredGateway(
             pid=os.getpid(),
             url=url,
             admin_url=admin_url,
@@ -94,7 +102,7 @@ class ProcessRegistration:
             unregister(self._home, self._entry)
             self._entry = None
 
-    def _report(self, applied: Applied | None) -> None:
+    def _report(self, applied: AppliedSettings | None) -> None:
         report = ProcessReport(
             gateway=self._plan.name,
             pid=os.getpid(),

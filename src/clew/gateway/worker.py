@@ -15,7 +15,7 @@ from clew.gateway.process import Gateway, open_gateway
 from clew.http.loops import run
 from clew.http.server import bound
 from clew.settings.home import home_of
-from clew.settings.load import load, load_taken
+from clew.settings.load import load, load_source
 
 __all__ = ["main"]
 
@@ -34,7 +34,7 @@ def main() -> int:
 async def _run(plan: Plan, deadline: Deadline) -> None:
     ending = Ending()
     with ending.watched(deadline):
-        loaded = load_taken(plan.taken, os.environ) if plan.taken else load(plan.file, os.environ)
+        loaded = load_source(plan.taken, os.environ) if plan.taken else load(plan.file, os.environ)
         listener = bound(plan.host, plan.port, reuse_port=True)
         gateway = await open_gateway(plan, loaded, home_of(os.environ), sock=listener)
         gateway.limit(deadline)

@@ -1,18 +1,26 @@
-"""What `clew.toml` may say, as types. Every key is optional.
+"""What `clew.toml` may say, as types, and the backends that need no config. Every key is optional.
 
-The tables that need no work are the settings themselves. A backend's table is what a person writes about it: a preset or a
-URL, and where its key is.
+Most tables are the settings themselves (`values`). A backend's table is what a person writes about it: a preset or a URL,
+and where its key is. The loader makes a row of it (`clew.backends.row.Backend`), in which the preset is filled in, the keys
+are looked up and everything is checked. The two are declared apart because their fields have the same names and not the
+same meaning, and this order and these texts are those of the reference.
+
+Backends that need no config are found by the vendors' usual environment variables, and Claude in any case.
+`ANTHROPIC_BASE_URL` says whose the Anthropic variables are: many people point it at another vendor, and that vendor's key
+must not go to Anthropic. If it names this machine it may well be this gateway, which must not call itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
+from clew.backends.address import is_local, url_fault
 from clew.backends.credential import Auth
 from clew.backends.manner import Dialect, Manner, Quirks
+from clew.backends.presets import Preset, Variable, preset_of_host, presets
 from clew.backends.row import Patience
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.settings.values import (
@@ -21,14 +29,17 @@ from clew.settings.values import (
     GatewaySettings,
     LogSettings,
     Retry,
-    Rule,
+    RoutingRule,
     Seconds,
     StoreSettings,
     ThinkingSettings,
     Timeouts,
 )
 
-__all__ = ["BackendTable", "Document"]
+__all__ = ["BASE_URL", "BackendTable", "DiscoveredBackends", "Document", "discover_backends"]
+
+BASE_URL: Final = "ANTHROPIC_BASE_URL"
+_ANTHROPIC: Final = "anthropic"
 
 
 class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,7 +98,7 @@ class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long a backend may take until the first content of an answer; all of one that is not streamed."""
     backends: Mapping[str, BackendTable] = {}
     """By name. Without any, those whose keys are found in the environment, and `claude` in any case."""
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[RoutingRule, ...] = ()
     """Where some requests go, whatever is active; the first that fits decides."""
     thinking: ThinkingSettings = ThinkingSettings()
     store: StoreSettings = StoreSettings()
@@ -99,3 +110,57 @@ class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Facts about models: a table changes the row of its name, or adds one (`as` names what the rest is like)."""
     build: BuildSettings = BuildSettings()
     chat: ChatSettings = ChatSettings()
+
+
+class DiscoveredBackends(NamedTuple):
+    """Tables as a person could have written them, where each came from, and warnings."""
+
+    tables: dict[str, BackendTable]
+    origins: dict[str, str]
+    warnings: tuple[str, ...]
+
+
+def discover_backends(environ: Mapping[str, str]) -> DiscoveredBackends:
+    """The backends for which the environment has all that they need."""
+    tables: dict[str, BackendTable] = {}
+    origins: dict[str, str] = {}
+    url, warnings = _base_url(environ)
+    for preset, variable in _set_variables(environ):
+        key = f"${{{variable.name}}}"
+        if preset.name == _ANTHROPIC and warnings:
+            continue
+        if preset.name == _ANTHROPIC and url:  # the variables are another vendor's
+            other = preset_of_host(url)
+            name = other.backend if other else "default"
+            table = BackendTable(preset=other.name if other else "", url=url, auth=variable.auth or "key", key=key)
+        else:
+            name = preset.backend
+            table = BackendTable(preset=preset.name, auth=variable.auth or preset.auth, key=key)
+        if name not in tables:
+            tables[name] = table
+            origins[name] = f"environment: {variable.name}"
+    if "claude" not in tables:
+        tables["claude"] = BackendTable(preset=_ANTHROPIC, auth="passthrough")
+        origins["claude"] = "default"
+    return DiscoveredBackends(dict(sorted(tables.items(), key=lambda item: item[0] != "claude")), origins, warnings)
+
+
+def _base_url(environ: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """Another vendor's URL that the Anthropic variables are for; or why they are not used."""
+    url = environ.get(BASE_URL, "").strip().rstrip("/")
+    if not url:
+        return "", ()
+    if fault := url_fault(url):
+        return "", (f"{BASE_URL} is not used, nor the key beside it: {fault}",)
+    if is_local(url):
+        return "", (f"{BASE_URL} names this machine and may be this gateway: neither it nor the key beside it is used",)
+    preset = preset_of_host(url)
+    return ("" if preset and preset.name == _ANTHROPIC else url), ()
+
+
+def _set_variables(environ: Mapping[str, str]) -> Iterator[tuple[Preset, Variable]]:
+    """The first variable of each preset that is set, where a key is all that it needs."""
+    for preset in presets().values():
+        found = [variable for variable in preset.variables if environ.get(variable.name, "").strip()]
+        if found and preset.url:
+            yield preset, found[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import msgspec
 from msgspec import Struct
@@ -17,54 +17,52 @@ from msgspec import Struct
 from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
 from clew.model.facts import ModelFacts
-from clew.settings.document import BackendTable, Document
-from clew.settings.found import discovered
-from clew.settings.lines import Key, spelled
-from clew.settings.manners import Given, given_in
-from clew.settings.rows import backend_of
-from clew.settings.shape import Problem, fields_of, nearest, problems_of
-from clew.settings.sources import VariableUnset, expanded
-from clew.settings.values import Disabled, Rule, Settings
+from clew.settings.backend_rows import backend_of, named_options
+from clew.settings.document import BackendTable, Document, discover_backends
+from clew.settings.key_sources import VariableUnset, expand_variables
+from clew.settings.problems import Key, Problem, fields_of, format_key, nearest, problems_of
+from clew.settings.values import DisabledBackend, RoutingRule, Settings
 from clew.thinking.profiles import merge_overrides
 
-__all__ = ["Examined", "disabled_by", "examine"]
+__all__ = ["ExaminedDocument", "disabled_by", "examine"]
 
 _SELECTORS: Final = ("family", "agent", "request_class")
 _NOT_A_COLUMN: Final = ("id", "known")
 
 
-class Examined(Struct, frozen=True, kw_only=True):
+class ExaminedDocument(Struct, frozen=True, kw_only=True):
     """The settings, or the problems that there are instead."""
 
     settings: Settings | None = None
     problems: tuple[Problem, ...] = ()
     unset: tuple[Problem, ...] = ()
-    """What single backends lack: variables that are not set. Without `keys`, they have their rows all the same."""
+    """Variables of single backends that are not set. If keys are not looked up, these backends have rows all the same."""
     warnings: tuple[str, ...] = ()
     origins: dict[Key, str] = {}
 
 
-def examine(raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool) -> Examined:
+def examine(raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool) -> ExaminedDocument:
     """What a document says, with the environment's part in it. `keys=False` looks up no key."""
     unset: list[Problem] = []
-    filled = cast("dict[str, object]", _filled(raw, environ, (), unset))
-    open_ = {each.key for each in unset}
-    problems = [each for each in unset if not _is_of_backend(each)]
-    problems += [each for each in problems_of(filled, Document) if each.key not in open_]
-    unset = [each for each in unset if _is_of_backend(each)]
-    document = msgspec.convert(_without(filled, [*problems, *unset]), Document)
-    rows = _Rows(document, filled, environ, keys=keys)
+    filled = cast("dict[str, object]", _with_variables(raw, environ, (), unset))
+    of_backends = [each for each in unset if each.key[:1] == ("backends",) and len(each.key) > 2]
+    problems = [each for each in unset if each not in of_backends]
+    unset_keys = {each.key for each in unset}
+    problems += [each for each in problems_of(filled, Document) if each.key not in unset_keys]
+    document = msgspec.convert(_without_problems(filled, [*problems, *of_backends]), Document)
+    rows = _BackendRows(document, filled, environ, keys=keys)
     problems += rows.problems
-    unset += rows.unset
+    unset = of_backends + rows.unset
     disabled = {name: each for name, each in disabled_by(unset).items() if name not in rows.backends}
-    problems += _meanings(document, {*rows.backends, *rows.lost, *_broken(problems), *disabled})
-    models, wrong = _models(document)
-    problems += wrong
+    broken = {str(each.key[1]) for each in problems if each.key[:1] == ("backends",) and len(each.key) > 1}
+    problems += _document_problems(document, {*rows.backends, *rows.lost, *broken, *disabled})
+    models, model_problems = _models(document)
+    problems += model_problems
     if problems or models is None:
-        return Examined(problems=tuple(problems))
+        return ExaminedDocument(problems=tuple(problems))
     settings = _settings(document, rows, disabled, models)
-    problems = list(_after(settings))
-    return Examined(
+    problems = list(_settings_problems(settings))
+    return ExaminedDocument(
         settings=None if problems else settings,
         problems=tuple(problems),
         unset=tuple(unset),
@@ -73,54 +71,48 @@ def examine(raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool
     )
 
 
-def _filled(value: object, environ: Mapping[str, str], key: Key, unset: list[Problem]) -> object:
-    """With variables put in, but for keys: how these are written says where they come from."""
+def _with_variables(value: object, environ: Mapping[str, str], key: Key, unset: list[Problem]) -> object:
+    """The value with variables replaced, but not in keys: how a key is written says where it comes from."""
     if isinstance(value, dict):
         table = cast("dict[str, object]", value)
-        return {name: _filled(each, environ, (*key, name), unset) for name, each in table.items()}
+        return {name: _with_variables(each, environ, (*key, name), unset) for name, each in table.items()}
     if isinstance(value, list):
-        return [_filled(each, environ, (*key, at), unset) for at, each in enumerate(cast("list[object]", value))]
+        items = cast("list[object]", value)
+        return [_with_variables(each, environ, (*key, at), unset) for at, each in enumerate(items)]
     if not isinstance(value, str) or (key[:1] == ("backends",) and key[2:3] in (("key",), ("keys",))):
         return value
     try:
-        return expanded(value, environ)
+        return expand_variables(value, environ)
     except VariableUnset as error:
         unset.append(Problem(key, str(error)))
         return value
 
 
-def _is_of_backend(problem: Problem) -> bool:
-    return problem.key[:1] == ("backends",) and len(problem.key) > 2
-
-
-def disabled_by(unset: Iterable[Problem]) -> dict[str, Disabled]:
-    """The backends that lack something, by name; the first key of several stands for all."""
-    found: dict[str, Disabled] = {}
+def disabled_by(unset: Iterable[Problem]) -> dict[str, DisabledBackend]:
+    """The backends whose variables are not set, by name; the first key of several stands for all."""
+    found: dict[str, DisabledBackend] = {}
     for each in unset:
         name = str(each.key[1])
         first = found.get(name)
         why = f"{first.why}; {each.says}" if first else each.says
-        found[name] = Disabled(name=name, key=first.key if first else spelled(each.key), why=why)
+        found[name] = DisabledBackend(name=name, key=first.key if first else format_key(each.key), why=why)
     return found
 
 
-def _without(raw: Mapping[str, object], problems: list[Problem]) -> dict[str, object]:
+def _without_problems(raw: Mapping[str, object], problems: list[Problem]) -> dict[str, object]:
     """The document without the backends, and without the other tables, in which something is wrong."""
     bad = {each.key[:2] if each.key[:1] == ("backends",) else each.key[:1] for each in problems}
     kept = {name: value for name, value in raw.items() if (name,) not in bad}
-    backends = kept.get("backends")
-    if isinstance(backends, dict):
-        tables = cast("dict[str, object]", backends)
+    if tables := _table(kept.get("backends")):
         kept["backends"] = {name: each for name, each in tables.items() if ("backends", name) not in bad}
     return kept
 
 
-def _broken(problems: list[Problem]) -> set[str]:
-    """Backends that are there but cannot be read; who refers to one makes no second mistake."""
-    return {str(each.key[1]) for each in problems if each.key[:1] == ("backends",) and len(each.key) > 1}
+def _table(value: object) -> Mapping[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
-class _Rows:
+class _BackendRows:
     """The rows of all backends: the document's, or those that the environment gives."""
 
     def __init__(self, document: Document, raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool) -> None:
@@ -132,38 +124,27 @@ class _Rows:
         self.origins: dict[Key, str] = {}
         tables: Mapping[str, BackendTable] = document.backends
         if not raw.get("backends"):
-            tables = self._discovered(environ)
-        self.names = list(_written(raw) or tables)
-        """All of them, as the file has them."""
+            found = discover_backends(environ)
+            tables = found.tables
+            self.warnings += found.warnings
+            self.origins |= {("backends", name): where for name, where in found.origins.items() if where != "default"}
+        self.names = list(_table(raw.get("backends")) or tables)
+        """All of them, in the order of the file."""
         for name, table in tables.items():
-            self._make(name, table, given_in(raw, name), environ, keys=keys)
-
-    def _discovered(self, environ: Mapping[str, str]) -> Mapping[str, BackendTable]:
-        found = discovered(environ)
-        self.warnings += found.warnings
-        self.origins |= {("backends", name): where for name, where in found.origins.items() if where != "default"}
-        return found.tables
-
-    def _make(self, name: str, table: BackendTable, given: Given, environ: Mapping[str, str], *, keys: bool) -> None:
-        made = backend_of(name, table, given, environ, keys=keys)
-        self.problems += made.problems
-        self.unset += made.unset
-        self.warnings += made.warnings
-        self.origins |= made.origins
-        if made.backend is None:
-            self.lost.add(name)
-        else:
-            self.backends[name] = made.backend
+            made = backend_of(name, table, named_options(raw, name), environ, keys=keys)
+            self.problems += made.problems
+            self.unset += made.unset
+            self.warnings += made.warnings
+            self.origins |= made.origins
+            if made.backend is None:
+                self.lost.add(name)
+            else:
+                self.backends[name] = made.backend
 
 
-def _written(raw: Mapping[str, object]) -> Mapping[str, object]:
-    """The backends of the file; none where that is no table, which is a problem of its own."""
-    backends = raw.get("backends")
-    return cast("dict[str, object]", backends) if isinstance(backends, dict) else {}
-
-
-def _meanings(document: Document, known: set[str]) -> Iterator[Problem]:
-    """What the values mean together."""
+def _document_problems(document: Document, known: set[str]) -> Iterator[Problem]:
+    """What is wrong with values that have the right shape. `known` are the backends, broken ones too: a reference to a
+    broken backend is no second mistake."""
     if document.active and document.active not in known:
         yield Problem(("active",), _no_backend(document.active, known))
     for at, name in enumerate(document.failover):
@@ -172,8 +153,10 @@ def _meanings(document: Document, known: set[str]) -> Iterator[Problem]:
     for at, rule in enumerate(document.rules):
         yield from _rule_problems(rule, ("rules", at), known)
     for table in ("timeouts", "retry"):
-        yield from _negative(asdict(getattr(document, table)), table)
-    if document.ca_file and (problem := _wrong_with(Path(document.ca_file))):
+        for name, value in asdict(getattr(document, table)).items():
+            if value is not None and (value < 0 or (value == 0 and table == "timeouts")):
+                yield Problem((table, name), f"expected a number above 0, got {value:g}")
+    if document.ca_file and (problem := _certificate_problem(Path(document.ca_file))):
         yield Problem(("ca_file",), problem)
 
 
@@ -181,27 +164,40 @@ def _no_backend(name: str, known: set[str]) -> str:
     return f"there is no backend {name!r}{nearest(name, known)} (known: {', '.join(sorted(known))})"
 
 
-def _rule_problems(rule: Rule, key: Key, known: set[str]) -> Iterator[Problem]:
+def _rule_problems(rule: RoutingRule, key: Key, known: set[str]) -> Iterator[Problem]:
     if rule.backend not in known:
         yield Problem((*key, "backend"), _no_backend(rule.backend, known))
     if sum(bool(getattr(rule, each)) for each in _SELECTORS) != 1:
         yield Problem(key, f"exactly one of {', '.join(_SELECTORS)} says which requests are meant")
 
 
-def _negative(numbers: Mapping[str, float | None], table: str) -> Iterator[Problem]:
-    for name, value in numbers.items():
-        if value is not None and (value < 0 or (value == 0 and table == "timeouts")):
-            yield Problem((table, name), f"expected a number above 0, got {value:g}")
+def _certificate_problem(authorities: Path) -> str:
+    """Why no certificate can be read from this file; "" if all is well."""
+    if not authorities.is_file():
+        return "there is no such file"
+    import ssl  # late: few installations have such a file, and every command reads the settings
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(authorities)
+    except ssl.SSLError:
+        return "there is no certificate in that file; it has to be PEM"
+    except OSError as error:
+        return f"that file cannot be read: {error.strerror}"
+    return ""
 
 
 def _models(document: Document) -> tuple[Mapping[str, ModelFacts] | None, list[Problem]]:
+    """The facts about models, with the operator's on top; or what is wrong with those."""
     fields = {name: kind for name, kind in fields_of(ModelFacts).items() if name not in _NOT_A_COLUMN} | {"as": str}
-    problems = [
-        problem
-        for name, table in document.models.items()
-        for column, value in table.items()
-        for problem in _column_problems(value, ("models", name, column), fields)
-    ]
+    problems: list[Problem] = []
+    for model, table in document.models.items():
+        for column, value in table.items():
+            key = ("models", model, column)
+            if column in fields:
+                problems += problems_of(value, fields[column], key)
+            else:
+                allowed = f"{nearest(column, fields)} (allowed: {', '.join(fields)})"
+                problems.append(Problem(key, f"there is no such column{allowed}"))
     if problems:
         return None, problems
     try:
@@ -210,27 +206,19 @@ def _models(document: Document) -> tuple[Mapping[str, ModelFacts] | None, list[P
         return None, [Problem(_model_key(error.key, document), str(error).removeprefix(f"models: {error.key}: "))]
 
 
-def _column_problems(value: object, key: Key, fields: Mapping[str, Any]) -> Iterator[Problem]:
-    column = str(key[-1])
-    if column not in fields:
-        yield Problem(key, f"there is no such column{nearest(column, fields)} (allowed: {', '.join(fields)})")
-    else:
-        yield from problems_of(value, fields[column], key)
-
-
-def _model_key(said: str, document: Document) -> Key:
+def _model_key(text: str, document: Document) -> Key:
     """Names of models have dots too, so the table's own names tell where the column begins."""
     for name in sorted(document.models, key=len, reverse=True):
-        if said == name or said.startswith(f"{name}."):
-            return ("models", name, *filter(None, [said[len(name) + 1 :]]))
+        if text == name or text.startswith(f"{name}."):
+            return ("models", name, *filter(None, [text[len(name) + 1 :]]))
     return ("models",)
 
 
 def _settings(
-    document: Document, rows: _Rows, disabled: Mapping[str, Disabled], models: Mapping[str, ModelFacts]
+    document: Document, rows: _BackendRows, disabled: Mapping[str, DisabledBackend], models: Mapping[str, ModelFacts]
 ) -> Settings:
-    """Who is sent to a backend that was left out is not sent anywhere else by that rule. One that is disabled keeps its
-    rules, so that nobody else answers in its place; only a failover goes on to the next."""
+    """A rule for a backend that was left out is left out too. A disabled backend keeps its rules, so that no other backend
+    answers in its place; only a failover goes on to the next."""
     backends = rows.backends
     there = [name for name in rows.names if name in backends or name in disabled]
     return Settings(
@@ -254,24 +242,9 @@ def _settings(
     )
 
 
-def _after(settings: Settings) -> Iterator[Problem]:
+def _settings_problems(settings: Settings) -> Iterator[Problem]:
     """What can only be seen when every key was looked up."""
     if not settings.backends and not settings.disabled:
         yield Problem(("backends",), "no backend is left")
     elif settings.active not in settings.backends and settings.active not in settings.disabled:
         yield Problem(("active",), f"the backend {settings.active!r} was left out, since its key is empty")
-
-
-def _wrong_with(authorities: Path) -> str:
-    """Why nobody can be trusted by this file; "" if all is well."""
-    if not authorities.is_file():
-        return "there is no such file"
-    import ssl  # late: hardly anybody has such a file, and every command reads the settings
-
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(authorities)
-    except ssl.SSLError:
-        return "there is no certificate in that file; it has to be PEM"
-    except OSError as error:
-        return f"that file cannot be read: {error.strerror}"
-    return ""

@@ -23,9 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.errors import SettingsInvalid
-from clew.settings.digest import file_digest
-from clew.settings.home import Home
-from clew.settings.private_file import locked, read_private, write_private
+from clew.settings.home import Home, file_digest, locked, read_private, write_private
 
 __all__ = [
     "KEY_VARIABLE",
@@ -43,7 +41,7 @@ __all__ = [
 
 KEY_VARIABLE: Final = "CLEW_KEY"
 LOCAL: Final = "local"
-"""The principal of whoever has the gateway's own key."""
+"""The principal of the gateway's own key."""
 
 _PREFIX: Final = "clew"
 _BASE62: Final = string.digits + string.ascii_letters
@@ -51,7 +49,7 @@ _KID_LENGTH: Final = 8
 _SECRET_LENGTH: Final = 43
 """Characters of base 62 that hold 256 bits."""
 _VERSION: Final = 1
-_NOBODY: Final = "0" * 64
+_NO_HASH: Final = "0" * 64
 NAME_LENGTH: Final = 64
 
 
@@ -75,60 +73,62 @@ def load_key(home: Home, environ: Mapping[str, str]) -> str:
     """The gateway's own key, made if there is none yet."""
     if given := environ.get(KEY_VARIABLE, "").strip():
         return given
-    return _own(home.key) or _made(home.key)
+    if kept := _read_own(home.key):
+        return kept
+    with locked(home.key):  # read again: several gateways may start at once
+        if kept := _read_own(home.key):
+            return kept
+        key = f"{_PREFIX}_{_base62(_KID_LENGTH)}_{_base62(_SECRET_LENGTH)}"
+        write_private(home.key, f"{key}\n".encode())
+        return key
 
 
-def _own(path: Path) -> str:
+def _read_own(path: Path) -> str:
     raw = read_private(path)
     return raw.decode("utf-8", "replace").strip() if raw else ""
 
 
-def _made(path: Path) -> str:
-    """Looks again under the lock: several gateways may start at once."""
-    with locked(path):
-        if there := _own(path):
-            return there
-        key = f"{_PREFIX}_{_base62(_KID_LENGTH)}_{_base62(_SECRET_LENGTH)}"
-        write_private(path, f"{key}\n".encode())
-        return key
-
-
 def named_keys(home: Home) -> tuple[NamedKey, ...]:
     """The rows of the table, in the order in which they were made."""
-    return _rows(home.keys)
+    return _read(home.keys)
 
 
 def add_key(home: Home, name: str, *, principal: str, now: float | None = None) -> tuple[NamedKey, str]:
-    """A new key, and what to give to its holder; that is not kept and cannot be shown again."""
+    """A new key, and the text to give to its holder, which is not kept and cannot be shown again."""
     with locked(home.keys):
-        rows = _rows(home.keys)
-        _check_name(name, rows)
-        row, key = _minted(name, principal, time.time() if now is None else now)
+        rows = _read(home.keys)
+        if not is_key_name(name):
+            raise SettingsInvalid(f"a key's name has 1 to {NAME_LENGTH} printable characters", key="name")
+        if any(row.name == name for row in rows):
+            raise SettingsInvalid(
+                f"there is a key {name!r} already: `clew keys rotate {name}` gives it a new secret", key="name"
+            )
+        row, key = _mint(name, principal, now)
         _write(home.keys, (*rows, row))
     return row, key
 
 
 def remove_key(home: Home, name: str) -> NamedKey:
-    """From now on it opens nothing. Raises SettingsInvalid if there is none of that name."""
+    """Revoke a key. Raises SettingsInvalid if there is none of that name."""
     with locked(home.keys):
-        rows = _rows(home.keys)
+        rows = _read(home.keys)
         gone = _named(name, rows)
         _write(home.keys, tuple(row for row in rows if row is not gone))
     return gone
 
 
 def rotate_key(home: Home, name: str, *, now: float | None = None) -> tuple[NamedKey, str]:
-    """A new secret for the name; the old one opens nothing any more, the recordings stay its principal's."""
+    """A new secret for the name; the old one is revoked, and the recordings stay its principal's."""
     with locked(home.keys):
-        rows = _rows(home.keys)
+        rows = _read(home.keys)
         old = _named(name, rows)
-        row, key = _minted(name, old.principal, time.time() if now is None else now)
+        row, key = _mint(name, old.principal, now)
         _write(home.keys, tuple(row if each is old else each for each in rows))
     return row, key
 
 
 class KeyTable:
-    """Whose key is this? Asked for every request: no I/O but a look, once a second at most, whether the file changed."""
+    """Whose key is this? Asked for every request: no I/O but a check, once a second at most, whether the file changed."""
 
     def __init__(
         self,
@@ -150,50 +150,44 @@ class KeyTable:
         """Of the table as it was read last; "" where there is none."""
 
     def principal_of(self, presented: str) -> str | None:
-        """The owner of what was shown as a key; None for one that opens nothing."""
+        """The principal of a key that a client presents; None if it is not valid."""
         shown = sha256(presented.encode("utf-8", "surrogatepass")).digest()
         found: str | None = None
         for digest, principal in self._own:
             found = principal if hmac.compare_digest(shown, digest) else found
-        return found or self._named(presented)
-
-    def _named(self, presented: str) -> str | None:
-        self._refresh()
-        kid, secret = _split(presented)
-        row = self._rows.get(kid)
-        same = hmac.compare_digest(_hash(secret), row.hash if row else _NOBODY)
-        return row.principal if row and same else None
-
-    def _refresh(self) -> None:
+        if found:
+            return found
         if self._path is not None and self._clock() - self._looked >= 1.0:
             self.look()
+        prefix, _, rest = presented.partition("_")
+        kid, _, secret = rest.partition("_") if prefix == _PREFIX else ("", "", "")
+        row = self._rows.get(kid)
+        same = hmac.compare_digest(_hash(secret), row.hash if row else _NO_HASH)
+        return row.principal if row and same else None
 
     def look(self) -> None:
-        """Read the table if it changed. Any thread may."""
+        """Read the table if it changed. Any thread may call this."""
         if self._path is None:
             return
         with self._reading:
             self._looked = self._clock()
-            mark = _mark(self._path)
+            try:
+                status = self._path.stat()
+                mark = status.st_mtime_ns, status.st_size, status.st_ino
+            except OSError:
+                mark = None
             if mark != self._seen:
                 with suppress(SettingsInvalid):  # a table that cannot be read now changes nothing; `clew keys` says why
                     digest = file_digest(self._path)
-                    self._rows = {row.kid: row for row in _rows(self._path)}
-                    self._seen = mark  # and is looked at again: it may have been written meanwhile, or be readable later
+                    self._rows = {row.kid: row for row in _read(self._path)}
+                    self._seen = mark  # only now: a table that cannot be read yet is tried again
                     self.digest = digest
 
 
-def _mark(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def _minted(name: str, principal: str, now: float) -> tuple[NamedKey, str]:
+def _mint(name: str, principal: str, now: float | None) -> tuple[NamedKey, str]:
     kid, secret = _base62(_KID_LENGTH), _base62(_SECRET_LENGTH)
-    row = NamedKey(name=name, kid=kid, hash=_hash(secret), principal=principal, created=now)
+    created = time.time() if now is None else now
+    row = NamedKey(name=name, kid=kid, hash=_hash(secret), principal=principal, created=created)
     return row, f"{_PREFIX}_{kid}_{secret}"
 
 
@@ -205,23 +199,8 @@ def _hash(secret: str) -> str:
     return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _split(presented: str) -> tuple[str, str]:
-    prefix, _, rest = presented.partition("_")
-    kid, _, secret = rest.partition("_")
-    return (kid, secret) if prefix == _PREFIX else ("", "")
-
-
 def is_key_name(name: str) -> bool:
     return bool(name.strip()) and name.isprintable() and len(name) <= NAME_LENGTH
-
-
-def _check_name(name: str, rows: tuple[NamedKey, ...]) -> None:
-    if not is_key_name(name):
-        raise SettingsInvalid(f"a key's name has 1 to {NAME_LENGTH} printable characters", key="name")
-    if any(row.name == name for row in rows):
-        raise SettingsInvalid(
-            f"there is a key {name!r} already: `clew keys rotate {name}` gives it a new secret", key="name"
-        )
 
 
 def _named(name: str, rows: tuple[NamedKey, ...]) -> NamedKey:
@@ -232,7 +211,7 @@ def _named(name: str, rows: tuple[NamedKey, ...]) -> NamedKey:
     raise SettingsInvalid(f"there is no key {name!r} (there are: {known})", key="name")
 
 
-def _rows(path: Path) -> tuple[NamedKey, ...]:
+def _read(path: Path) -> tuple[NamedKey, ...]:
     raw = read_private(path)
     if raw is None:
         return ()

@@ -1,8 +1,12 @@
-"""What each process of a gateway has applied of the settings: one private file each, in the home's `run` directory.
+"""Which gateways run, and which settings each of their processes has applied: private files in the home's `run` directory.
 
-A gateway is one process, or a parent and its workers. Each writes its report before it listens, and again after each change
-that it took over, so whoever reads the reports knows what holds there. Beside its report each has a FIFO: one byte in it
-wakes the process, and it looks for changes at once. A process that died leaves both behind; the next reader removes them.
+A gateway has one file. A gateway that died without a word leaves it behind; the next reader of the registry sees that there
+is no such process any more and removes the file. A process number can be used again, so the moment at which the process
+began is kept beside it.
+
+A gateway is one process, or a parent and its workers. Each process writes a report before it listens, and again after each
+change that it applied. Beside its report each has a FIFO: one byte in it wakes the process, and it looks for changes at
+once. A process that died leaves both behind; the next reader removes them.
 """
 
 from __future__ import annotations
@@ -12,25 +16,30 @@ import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct, structs
 
-from clew.settings.digest import digest_of
-from clew.settings.home import Home
-from clew.settings.private_file import mapped
-from clew.settings.running import Running, born_of, is_alive, running
+from clew.errors import SettingsInvalid
+from clew.settings.home import CONFIG_VARIABLE, Home, digest_of, raising_settings_errors, write_private
 
 __all__ = [
     "CHANGED",
     "FILE_WRITTEN",
-    "Applied",
+    "AppliedSettings",
     "ProcessReport",
+    "RegisteredGateway",
     "RunningGateway",
+    "config_in_use",
+    "is_alive",
     "process_reports",
+    "process_start",
+    "register",
+    "registered_gateways",
     "remove_report",
     "running_gateways",
+    "unregister",
     "wake",
     "wakeup_path",
     "write_report",
@@ -39,13 +48,39 @@ __all__ = [
 CHANGED: Final = b"c"
 """Wakes a process: something changed."""
 FILE_WRITTEN: Final = b"f"
-"""The same, and the settings file is written to its end: there is no need to wait until it is left alone."""
+"""Wakes a process: the settings file is written to its end, so there is no need to wait until it is left alone."""
 
+_GATEWAY: Final = ".json"
 _REPORT: Final = ".process"
 _WAKEUP: Final = ".wakeup"
+_ENDED: Final = (b"Z", b"X")
+"""States of a process that has ended, while its parent has not asked how."""
+
+T = TypeVar("T")
 
 
-class Applied(Struct, frozen=True, kw_only=True):
+class RegisteredGateway(Struct, frozen=True, kw_only=True):
+    """A gateway, and how to reach it."""
+
+    pid: int
+    url: str
+    """Where clients go."""
+    admin_url: str = ""
+    socket: str = ""
+    """The admin's unix socket."""
+    started: float = 0.0
+    """Seconds since the epoch."""
+    name: str = ""
+    """As `--gateway` says it; the process number if nothing else was given."""
+    choice: str = ""
+    """The backend that it was told to begin with, for itself alone."""
+    config: str = ""
+    """Its settings file; "" if it has none."""
+    born: str = ""
+    """When the system says that the process began; filled in by `register`."""
+
+
+class AppliedSettings(Struct, frozen=True, kw_only=True):
     """The settings that hold in a process."""
 
     file: str = ""
@@ -77,7 +112,7 @@ class Applied(Struct, frozen=True, kw_only=True):
 
     @property
     def generation(self) -> str:
-        """Another one for each change of the file, the choices, the keys or the seal key that was taken over."""
+        """Another text for each change of the file, the choices, the keys or the seal key that was applied."""
         parts = (self.config, sorted(self.choices.items()), sorted(self.own_choices.items()), self.keys, self.seal_key)
         return digest_of(msgspec.json.encode(parts))
 
@@ -88,74 +123,112 @@ class Applied(Struct, frozen=True, kw_only=True):
 
 
 class ProcessReport(Struct, frozen=True, kw_only=True):
-    """A process, and what it has applied. `applied` is None while it starts: then it has answered nobody yet."""
+    """A process, and what it has applied. `applied` is None while it starts: then it has answered no request yet."""
 
     gateway: str
     pid: int
     is_worker: bool = False
     generation: str = ""
-    applied: Applied | None = None
+    applied: AppliedSettings | None = None
     born: str = ""
     """When the system says that the process began; filled in by `write_report`."""
 
 
-class RunningGateway(Running, frozen=True, kw_only=True):
+class RunningGateway(RegisteredGateway, frozen=True, kw_only=True):
     """A gateway and its processes."""
 
     processes: tuple[ProcessReport, ...] = ()
 
     @property
     def in_use(self) -> frozenset[str]:
-        """The backends that its processes send to; "" among them where one answers 503. Nothing while all of them start."""
+        """The backends that its processes send to; "" among them where one answers 503. Empty while all of them start."""
         return frozenset(each.applied.in_use for each in self.processes if each.applied)
 
 
+def register(home: Home, gateway: RegisteredGateway) -> RegisteredGateway:
+    """Enter a gateway. Its name is its number unless it has one; it replaces a dead gateway of the same name."""
+    entered = structs.replace(gateway, name=gateway.name or str(gateway.pid), born=process_start(gateway.pid))
+    home.make()
+    write_private(home.run / f"{entered.name}{_GATEWAY}", msgspec.json.encode(entered))
+    return entered
+
+
+def unregister(home: Home, gateway: RegisteredGateway) -> None:
+    """Remove a gateway; it may be gone already."""
+    with suppress(OSError):
+        (home.run / f"{gateway.name or gateway.pid}{_GATEWAY}").unlink()
+
+
+def registered_gateways(home: Home) -> list[RegisteredGateway]:
+    """All that live, the oldest first. The files of dead gateways are removed, and unreadable ones."""
+    alive: list[RegisteredGateway] = []
+    for path in _files(home, _GATEWAY):
+        gateway = _read(path, RegisteredGateway)
+        if gateway is not None and is_alive(gateway.pid, gateway.born):
+            alive.append(gateway)
+            continue
+        for each in (path, Path(gateway.socket) if gateway and gateway.socket else path):
+            with suppress(OSError):
+                each.unlink()
+    return sorted(alive, key=lambda gateway: (gateway.started, gateway.pid))
+
+
 def running_gateways(home: Home) -> list[RunningGateway]:
-    """All that live, the oldest first."""
+    """All that live, with their processes, the oldest first."""
     reports = process_reports(home)
     return [
         RunningGateway(**structs.asdict(each), processes=tuple(own for own in reports if own.gateway == each.name))
-        for each in running(home)
+        for each in registered_gateways(home)
     ]
 
 
+def config_in_use(home: Home, environ: Mapping[str, str]) -> Path | None:
+    """The settings file of the gateways that run here, if they all have the same one and the environment names no other."""
+    if environ.get(CONFIG_VARIABLE, "").strip():
+        return None
+    try:
+        files = {gateway.config for gateway in registered_gateways(home)}
+    except SettingsInvalid:  # reported where the settings are read
+        return None
+    return Path(*files) if len(files) == 1 and all(files) else None
+
+
 def write_report(home: Home, report: ProcessReport) -> None:
-    """As a whole, and without waiting for the disk: after a power cut there is no process to report."""
-    path = _path(home, report.gateway, report.pid, _REPORT)
+    """Write it as a whole, and without waiting for the disk: after a power cut there is no process to report."""
+    path = home.run / f"{report.gateway}.{report.pid}{_REPORT}"
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    raw = msgspec.json.encode(structs.replace(report, born=born_of(report.pid)))
-    with mapped(path):
+    raw = msgspec.json.encode(structs.replace(report, born=process_start(report.pid)))
+    with raising_settings_errors(path):
         with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(raw)
         fresh.replace(path)
 
 
 def remove_report(home: Home, gateway: str, pid: int) -> None:
-    """With the FIFO. They may be gone already."""
+    """Remove a report and its FIFO. They may be gone already."""
     for suffix in (_REPORT, _WAKEUP):
         with suppress(OSError):
-            _path(home, gateway, pid, suffix).unlink()
+            (home.run / f"{gateway}.{pid}{suffix}").unlink()
 
 
 def process_reports(home: Home) -> list[ProcessReport]:
     """Of all processes that live, by gateway, parents before workers."""
-    with mapped(home.run):
-        paths = sorted(home.run.glob(f"*{_REPORT}")) if home.run.is_dir() else []
-    found = [report for path in paths if (report := _read(path))]
-    for report in found:
-        if not is_alive(report.pid, report.born):
+    alive: list[ProcessReport] = []
+    for report in [_read(path, ProcessReport) for path in _files(home, _REPORT)]:
+        if report is not None and is_alive(report.pid, report.born):
+            alive.append(report)
+        elif report is not None:
             remove_report(home, report.gateway, report.pid)
-    alive = [report for report in found if is_alive(report.pid, report.born)]
     return sorted(alive, key=lambda report: (report.gateway, report.is_worker, report.pid))
 
 
 def wakeup_path(home: Home, gateway: str, pid: int) -> Path:
     """Where the process has its FIFO."""
-    return _path(home, gateway, pid, _WAKEUP)
+    return home.run / f"{gateway}.{pid}{_WAKEUP}"
 
 
 def wake(home: Home, report: ProcessReport, what: bytes = CHANGED) -> None:
-    """Let it look for changes now. Where that is not possible it looks twice a second by itself."""
+    """Let a process look for changes now. Where that is not possible it looks twice a second by itself."""
     with suppress(OSError):
         descriptor = os.open(wakeup_path(home, report.gateway, report.pid), os.O_WRONLY | os.O_NONBLOCK)
         try:
@@ -164,13 +237,35 @@ def wake(home: Home, report: ProcessReport, what: bytes = CHANGED) -> None:
             os.close(descriptor)
 
 
-def _path(home: Home, gateway: str, pid: int, suffix: str) -> Path:
-    return home.run / f"{gateway}.{pid}{suffix}"
+def _files(home: Home, suffix: str) -> list[Path]:
+    with raising_settings_errors(home.run):
+        return sorted(home.run.glob(f"*{suffix}")) if home.run.is_dir() else []
 
 
-def _read(path: Path) -> ProcessReport | None:
-    """None for one that is just being removed."""
+def _read(path: Path, type: type[T]) -> T | None:
+    """None for a file that is just being removed, or that cannot be read."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=ProcessReport)
+        return msgspec.json.decode(path.read_bytes(), type=type)
     except (OSError, ValueError):
         return None
+
+
+def is_alive(pid: int, born: str) -> bool:
+    """Whether the process of this number runs, and is the one that began then."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return not born or process_start(pid) == born
+
+
+def process_start(pid: int) -> str:
+    """The process's start in the kernel's own ticks; "" where the system does not say, or where the process has ended."""
+    try:
+        raw = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return ""
+    fields = raw.rpartition(b")")[2].split()
+    return "" if fields[0] in _ENDED else fields[19].decode()

@@ -1,7 +1,7 @@
-"""The settings as one value. Whoever needs a part gets it handed in; nobody reads a file or a variable again.
+"""The settings as one value. Code that needs a part gets it as an argument; no file and no variable is read again.
 
 Most of these structs are also what the file says, table by table: a key of the file is a field here, its default is the
-field's, and its meaning is the text below it, which the reference and the JSON Schema repeat. Backends alone are made: a
+field's, and its meaning is the text below it, which the reference and the JSON Schema repeat. Only backends are made: a
 table of the file (`clew.settings.document`) becomes a row with its preset filled in and its keys looked up.
 """
 
@@ -26,11 +26,11 @@ from clew.thinking.budgets import BudgetRules
 __all__ = [
     "BuildSettings",
     "ChatSettings",
-    "Disabled",
+    "DisabledBackend",
     "GatewaySettings",
     "LogSettings",
     "Retry",
-    "Rule",
+    "RoutingRule",
     "Settings",
     "StoreSettings",
     "ThinkingSettings",
@@ -54,7 +54,7 @@ _DAY = 86_400
 _MEGABYTE = 1_000_000
 
 
-class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RoutingRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where some requests go, whatever is active. Exactly one of `family`, `agent` and `request_class` says which."""
 
     backend: str
@@ -146,7 +146,8 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ping_seconds: Seconds = 15
     """Silence towards the client after which a ping goes out."""
     max_streams: Some = 500
-    """Requests at the same time, in each process; one more gets a 503. Fewer where the process may not open enough files."""
+    """Requests at the same time, in each process; one more gets a 503. Fewer where the process may not open enough
+    files."""
     max_body_megabytes: Some = 32
     """The largest request."""
     bodies_megabytes: Count = 0
@@ -195,8 +196,8 @@ class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """What is written about each request. Keys never are."""
 
     form: Literal["auto", "short", "pairs", "json"] = "auto"
-    """How: `short` as `clew log` shows it, `pairs` as key=value, `json` as a line of JSON. `auto`: short on a terminal, else
-    JSON."""
+    """How: `short` as `clew log` shows it, `pairs` as key=value, `json` as a line of JSON. `auto`: short on a terminal,
+    else JSON."""
     level: Literal["error", "warning", "info", "debug", "trace"] = "info"
     """How much."""
     debug: bool = False
@@ -224,7 +225,7 @@ class BuildSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Where a forced tool is refused: leave it to the vendor to say so, or let the model choose."""
 
 
-class Disabled(Struct, frozen=True, kw_only=True):
+class DisabledBackend(Struct, frozen=True, kw_only=True):
     """A backend of the file that cannot be called here, because a variable that it names is not set."""
 
     name: str
@@ -245,9 +246,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     active: str
     """The backend that takes what no rule and no pin sends elsewhere."""
     backends: Mapping[str, Backend]
-    disabled: Mapping[str, Disabled] = {}
+    disabled: Mapping[str, DisabledBackend] = {}
     """Backends of the file that cannot be called here. A request for one gets a 503; no other answers in its place."""
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[RoutingRule, ...] = ()
     """The first that fits decides."""
     failover: tuple[str, ...] = ()
     """Backends to try, in order, when the one that was chosen cannot answer."""
@@ -296,7 +297,8 @@ def timeouts_for(settings: Settings, backend: Backend) -> Timeouts:
 
 
 def whole_timeouts_for(settings: Settings, backend: Backend) -> Timeouts:
-    """The same for an answer in one piece: its head comes when all of it was said, so it may take as long as content may."""
+    """The same for an answer in one piece: its head comes when all of it was said, so it may take as long as content
+    may."""
     usual = timeouts_for(settings, backend)
     if usual.first_byte is None:
         return usual

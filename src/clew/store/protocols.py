@@ -27,13 +27,13 @@ from clew.store.reports import (
 from clew.store.values import (
     Bodies,
     Branch,
-    CallClaim,
     CallOwner,
     Exchange,
     Hit,
     Lookup,
     LookupResult,
     Passage,
+    RunClaim,
     Thread,
     TurnRecord,
 )
@@ -245,15 +245,15 @@ class LeaseStore(Protocol):
     @property
     def leases(self) -> Leases: ...
 
-    def claim_calls(self, claim: CallClaim, *, at: float, here: bool) -> Future[bool]:
+    def claim_calls(self, claim: RunClaim, *, at: float, here: bool) -> Future[bool]:
         """Take the calls of an answer, to run them; `here`: in this process. False if another run was first."""
         ...
 
-    def abandon_calls(self, claim: CallClaim, *, at: float) -> Future[None]:
+    def abandon_calls(self, claim: RunClaim, *, at: float) -> Future[None]:
         """Note that the run stopped and that the calls have no results."""
         ...
 
-    def finish_calls(self, claim: CallClaim) -> Future[None]:
+    def finish_calls(self, claim: RunClaim) -> Future[None]:
         """Remove the note that the calls were begun."""
         ...
 

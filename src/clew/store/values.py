@@ -18,7 +18,6 @@ from clew.model.recording import Recording
 __all__ = [
     "Bodies",
     "Branch",
-    "CallClaim",
     "CallOwner",
     "Exchange",
     "Heads",
@@ -28,6 +27,7 @@ __all__ = [
     "LookupResult",
     "Outcome",
     "Passage",
+    "RunClaim",
     "Thread",
     "TokenUsage",
     "Try",
@@ -234,7 +234,7 @@ class LookupResult(Struct, frozen=True, kw_only=True):
         return self.failure is None and self.thread_failure is None
 
 
-class CallClaim(NamedTuple):
+class RunClaim(NamedTuple):
     """A run of an agent wants to run the tool calls of a turn's answer. Of several runs, exactly one gets them."""
 
     principal: str

@@ -18,8 +18,7 @@ from typing import Any, Self
 import msgspec
 
 from clew.backends.presets import presets
-from clew.settings.home import Home
-from clew.settings.private_file import write_private
+from clew.settings.home import Home, write_private
 from clew.simulator.faults import Fault, parse
 from clew.simulator.interfaces import Judge, Kind, Stance
 from clew.simulator.journal import encoded

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from clew.admin.desk import Desk
 from clew.gateway.client import line_to_copy
 from clew.settings.gateway_key import KEY_VARIABLE
-from clew.settings.running import Running
+from clew.settings.processes import RegisteredGateway
 
 __all__ = ["connecting"]
 
 
-def connecting(desk: Desk, gateways: Iterable[Running]) -> str:
+def connecting(desk: Desk, gateways: Iterable[RegisteredGateway]) -> str:
     """For Claude Code, one for each gateway that runs."""
     key = f"$(cat {shlex.quote(str(desk.home.key))})" if desk.home.key.is_file() else f"${KEY_VARIABLE}"
     settings = desk.current.snapshot.settings

@@ -17,7 +17,7 @@ from clew.admin.desk import Desk, principals_of
 from clew.admin.parameters import principal
 from clew.admin.status import Status, status_of
 from clew.backends.names import FAMILIES
-from clew.settings.values import Rule
+from clew.settings.values import RoutingRule
 from clew.store.values import Exchange, Thread
 from clew.web.connecting import connecting
 from clew.web.exchange_row import row_of
@@ -115,11 +115,11 @@ def _parts(status: Status) -> list[Switch]:
     return parts
 
 
-def _chosen(rules: Sequence[Rule], status: Status) -> str:
+def _chosen(rules: Sequence[RoutingRule], status: Status) -> str:
     return next((rule.backend for rule in rules if rule in status.chosen), "")
 
 
-def _rule(rules: Sequence[Rule], status: Status) -> str:
+def _rule(rules: Sequence[RoutingRule], status: Status) -> str:
     return next((rule.backend for rule in rules if rule not in status.chosen), "")
 
 

@@ -21,7 +21,7 @@ from clew.chat.remote.told import Opened
 from clew.errors import BackendBroken, BackendOverloaded, BackendUnreachable, RequestInvalid, SettingsInvalid
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
-from clew.settings.running import Running, register, unregister
+from clew.settings.processes import RegisteredGateway, register, unregister
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from clew.wire.sse import SseReader
@@ -277,12 +277,14 @@ def test_the_gateway_of_a_home_is_found_while_it_runs(home: Path, gateway: Gatew
             return type(conversation.desk)
 
     place = {"admin_url": gateway.url, "socket": str(gateway.admin.socket)}
-    entry = register(Home(home), Running(pid=os.getpid(), url="http://127.0.0.1:1", started=1.0, **place))
+    entry = register(Home(home), RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:1", started=1.0, **place))
     assert asyncio.run(found()) is RemoteDesk
     assert asyncio.run(found(config=home / "clew.toml")) is LocalDesk
     unregister(Home(home), entry)
     assert asyncio.run(found()) is LocalDesk
-    entry = register(Home(home), Running(pid=os.getpid(), url="http://127.0.0.1:1", socket=str(home / "run" / "gone.sock")))
+    entry = register(
+        Home(home), RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:1", socket=str(home / "run" / "gone.sock"))
+    )
     assert asyncio.run(found()) is LocalDesk
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from clew.store import Store, StoreLocation
-from clew.store.values import CallClaim, CallOwner
+from clew.store.values import CallOwner, RunClaim
 from tests.store.contract.opening import opened
 
-MINE = CallClaim("local", "t1", "answer", "run1")
+MINE = RunClaim("local", "t1", "answer", "run1")
 THEIRS = MINE._replace(run="run2")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
 from clew.errors import SettingsInvalid
 from clew.settings.gateway_key import KEY_VARIABLE, named_keys
-from clew.settings.secret import VARIABLE
+from clew.settings.secret import SECRET_VARIABLE
 
 __all__ = ["files", "key", "secret"]
 
@@ -65,14 +65,14 @@ def _owner(path: Path, status: os.stat_result) -> Iterator[Finding]:
 
 def secret(at: Circumstances) -> Iterator[Finding]:
     """The secret behind the seals: without it, sealed thinking of other makers is lost."""
-    if at.environ.get(VARIABLE, "").strip():
-        yield fine(f"from {VARIABLE}")
+    if at.environ.get(SECRET_VARIABLE, "").strip():
+        yield fine(f"from {SECRET_VARIABLE}")
     elif at.home.secret.is_file():
         yield fine(f"{at.home.secret}; keep a copy of it, seals that clients hold need it")
     elif at.store is not None and at.store.is_readable() and at.store.has_answers():
         yield warning(
             f"{at.home.secret} is gone, but the store is there: seals that clients hold do not open any more",
-            f"put it back, or set {VARIABLE}; else a new one is made at the next start",
+            f"put it back, or set {SECRET_VARIABLE}; else a new one is made at the next start",
         )
     else:
         yield fine("not there yet; it is made at the first start")

@@ -11,7 +11,7 @@ from msgspec import Struct
 from clew.errors import SettingsInvalid
 from clew.settings.home import Home, home_of
 from clew.settings.load import Loaded, load
-from clew.settings.running import file_in_use
+from clew.settings.processes import config_in_use
 from clew.store.kinds import USUAL_URL, location_of
 from clew.store.location import StoreLocation
 
@@ -61,7 +61,7 @@ def circumstances_of(
     home = home_of(environ)
     loaded, problem = None, ""
     try:
-        loaded = load(file or file_in_use(home, environ), environ)
+        loaded = load(file or config_in_use(home, environ), environ)
     except SettingsInvalid as error:
         problem = str(error)
     return Circumstances(environ=environ, home=home, cwd=cwd, now=now, online=online, loaded=loaded, problem=problem)

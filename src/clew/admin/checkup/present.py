@@ -15,8 +15,8 @@ from msgspec import Struct
 from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
 from clew.errors import SettingsInvalid, StoreError
 from clew.gateway.plan import gateway_on, owner_of
-from clew.settings.following import how_to_apply, unknown_backend
 from clew.settings.processes import RunningGateway, running_gateways
+from clew.settings.rollout import how_to_apply, unknown_backend
 from clew.settings.values import GatewaySettings
 from clew.store.reports import ClockDoubt
 

@@ -10,7 +10,7 @@ from clew.backends.credential import credential_in
 from clew.chat.remote.line import Line
 from clew.settings.gateway_key import KEY_VARIABLE
 from clew.settings.home import Home
-from clew.settings.running import Running, running
+from clew.settings.processes import RegisteredGateway, registered_gateways
 
 __all__ = ["AUTO", "gateway_in", "line_at", "line_to"]
 
@@ -20,12 +20,12 @@ AUTO: Final = "auto"
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
-def gateway_in(home: Home) -> Running | None:
+def gateway_in(home: Home) -> RegisteredGateway | None:
     """The gateway that runs longest in this home, of those that have an admin. Reads files."""
-    return next((gateway for gateway in running(home) if gateway.socket), None)
+    return next((gateway for gateway in registered_gateways(home) if gateway.socket), None)
 
 
-def line_to(gateway: Running, environ: Mapping[str, str]) -> Line:
+def line_to(gateway: RegisteredGateway, environ: Mapping[str, str]) -> Line:
     """By its socket: whoever can open that is its owner."""
     return Line(socket=gateway.socket, credential=credential_in(environ))
 

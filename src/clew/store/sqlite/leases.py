@@ -20,7 +20,7 @@ from pathlib import Path
 
 from clew.store.sqlite.connection import locked
 from clew.store.sqlite.database import Database, raising_store_errors
-from clew.store.values import CallClaim, CallOwner
+from clew.store.values import CallOwner, RunClaim
 
 __all__ = ["FileLeases", "abandon_calls", "call_owner", "claim_calls", "finish_calls"]
 
@@ -95,7 +95,7 @@ def call_owner(connection: Database, principal: str, thread: str) -> CallOwner:
     return CallOwner(turn, run, process.removeprefix(_NO_PROCESS))
 
 
-def claim_calls(connection: Database, claim: CallClaim, process: str, at: float) -> bool:
+def claim_calls(connection: Database, claim: RunClaim, process: str, at: float) -> bool:
     """False if another run was first. Without a process it is not known how long the claim lasts."""
     if claim.followers is not None:
         owner = call_owner(connection, claim.principal, claim.thread)
@@ -108,13 +108,13 @@ def claim_calls(connection: Database, claim: CallClaim, process: str, at: float)
     return True
 
 
-def abandon_calls(connection: Database, claim: CallClaim, at: float) -> None:
+def abandon_calls(connection: Database, claim: RunClaim, at: float) -> None:
     """The run stopped, and its calls have no results."""
     if call_owner(connection, claim.principal, claim.thread)[:2] == (claim.turn, claim.run):
         claim_calls(connection, claim._replace(followers=None), "", at)
 
 
-def finish_calls(connection: Database, claim: CallClaim) -> None:
+def finish_calls(connection: Database, claim: RunClaim) -> None:
     """Nothing is left of the calls that this run began, or found begun."""
     if claim.followers is None or call_owner(connection, claim.principal, claim.thread).run in (claim.run, claim.was):
         connection.execute(_DELETE, (claim.principal, f"{_NAME}{claim.thread}"))

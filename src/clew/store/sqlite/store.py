@@ -40,13 +40,13 @@ from clew.store.sqlite.writer import Writer, WriterLimits
 from clew.store.values import (
     Bodies,
     Branch,
-    CallClaim,
     CallOwner,
     Exchange,
     Hit,
     Lookup,
     LookupResult,
     Passage,
+    RunClaim,
     Thread,
     TurnRecord,
 )
@@ -251,16 +251,16 @@ class SqliteStore:
     def index_turns(self) -> Future[int]:
         return self._writer.submit(search.index_turns, later=True)
 
-    def claim_calls(self, claim: CallClaim, *, at: float, here: bool) -> Future[bool]:
+    def claim_calls(self, claim: RunClaim, *, at: float, here: bool) -> Future[bool]:
         def write(connection: Database) -> bool:
             return leases.claim_calls(connection, claim, self.leases.name() if here else "", at)
 
         return self._writer.submit(write)
 
-    def abandon_calls(self, claim: CallClaim, *, at: float) -> Future[None]:
+    def abandon_calls(self, claim: RunClaim, *, at: float) -> Future[None]:
         return self._writer.submit(lambda connection: leases.abandon_calls(connection, claim, at))
 
-    def finish_calls(self, claim: CallClaim) -> Future[None]:
+    def finish_calls(self, claim: RunClaim) -> Future[None]:
         return self._writer.submit(lambda connection: leases.finish_calls(connection, claim))
 
     def call_owner(self, principal: str, thread: str) -> CallOwner:

@@ -1,6 +1,6 @@
-"""The settings as lines: every key that a file could say, its value, and where that came from.
+"""The settings as entries: every key that a file could name, its value, and where that came from.
 
-Keys are shown by their fingerprint.
+Secrets are shown by their fingerprint.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from msgspec import Struct, structs
 
 from clew.backends.row import Backend, Secret
 from clew.model.json import JsonValue
-from clew.settings.lines import Key, spelled
 from clew.settings.load import Loaded
+from clew.settings.problems import Key, format_key
 
-__all__ = ["Entry", "entries_of", "toml_value"]
+__all__ = ["SettingsEntry", "entries_of", "toml_value"]
 
 _DEFAULT: Final = "default"
 _ALWAYS: Final = ("url", "realm", "auth", "keys", "model", "models")
-"""Of a backend; the rest of it is shown where it is not as usual."""
+"""Of a backend; its other keys are shown where they differ from the default."""
 _NEVER: Final = ("name", "by_model", "keys_from")
 """Of a backend: its name stands in the key, and rules for some models are long (`clew backends --json` has them)."""
 
 
-class Entry(Struct, frozen=True):
+class SettingsEntry(Struct, frozen=True):
     """One key with its value."""
 
     key: str
@@ -34,31 +34,33 @@ class Entry(Struct, frozen=True):
     origin: str
 
 
-def entries_of(loaded: Loaded) -> list[Entry]:
-    """All keys but rows about models, of which only those that are not ours are shown."""
+def entries_of(loaded: Loaded) -> list[SettingsEntry]:
+    """All keys. Of the facts about models, only those that are not clew's own."""
     settings = {field.name: getattr(loaded.settings, field.name) for field in structs.fields(type(loaded.settings))}
     backends = cast("Mapping[str, Backend]", settings.pop("backends"))
     settings.pop("models")
-    settings.pop("disabled")  # no key of the file; the warnings tell
-    rows = [*_flat(settings, ()), *(entry for row in backends.values() for entry in _backend(row))]
-    shown = [Entry(spelled(key), value, _origin(key, loaded.origins)) for key, value in rows]
-    return shown + [Entry(key, "…", where) for key, where in loaded.origins.items() if _is_model(key)]
+    settings.pop("disabled")  # no key of the file; the warnings name them
+    rows = [*_flat(settings, ()), *(entry for row in backends.values() for entry in _backend_entries(row))]
+    entries = [SettingsEntry(format_key(key), value, _origin(key, loaded.origins)) for key, value in rows]
+    models = [(key, where) for key, where in loaded.origins.items() if key.startswith("models.")]
+    return entries + [SettingsEntry(key, "…", where) for key, where in models]
 
 
 def toml_value(value: JsonValue) -> str:
     """As the file would say it."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{spelled((name,))} = {toml_value(each)}" for name, each in value.items()) + " }"
+        return "{ " + ", ".join(f"{format_key((name,))} = {toml_value(each)}" for name, each in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(map(toml_value, value)) + "]"
     return '""' if value is None else msgspec.json.encode(value).decode()
 
 
 def _flat(value: object, key: Key) -> Iterator[tuple[Key, JsonValue]]:
-    """Tables become their keys; None, which a file cannot say, is left out."""
-    for name, each in _parts(value).items():
+    """The keys below a table; None, which a file cannot say, is left out."""
+    parts = _parts(value)
+    for name, each in parts.items():
         yield from _flat(each, (*key, name))
-    if not _parts(value) and value is not None:
+    if not parts and value is not None:
         yield key, _plain(value)
 
 
@@ -75,20 +77,16 @@ def _parts(value: Any) -> Mapping[str | int, object]:
     return {}
 
 
-def _backend(row: Backend) -> Iterator[tuple[Key, JsonValue]]:
+def _backend_entries(row: Backend) -> Iterator[tuple[Key, JsonValue]]:
     usual = Backend(name="", url="", realm="")
     for name, value in structs.asdict(row).items():
-        key: Key = ("backends", row.name, name)
         if name in _ALWAYS and value:
-            yield key, _plain(value)
+            yield ("backends", row.name, name), _plain(value)
         elif name not in _NEVER and name not in _ALWAYS and value != getattr(usual, name):
-            yield from (each for each in _flat(value, key) if _unusual(each, usual))
-
-
-def _unusual(entry: tuple[Key, JsonValue], usual: Backend) -> bool:
-    """Of quirks and timeouts only what deviates."""
-    (_, _, table, *rest), value = entry
-    return not rest or _plain(getattr(getattr(usual, str(table)), str(rest[0]))) != value
+            for key, each in _flat(value, ("backends", row.name, name)):
+                # Of quirks and timeouts only what differs.
+                if len(key) == 3 or _plain(getattr(getattr(usual, name), str(key[3]))) != each:
+                    yield key, each
 
 
 def _plain(value: object) -> JsonValue:
@@ -98,20 +96,14 @@ def _plain(value: object) -> JsonValue:
 
 
 def _hidden(value: Any) -> str:
-    """A key, by what it is known as."""
     return f"<secret {value.fingerprint}>" if isinstance(value, Secret) else str(value)
 
 
 def _origin(key: Key, origins: Mapping[str, str]) -> str:
-    """Of the key, else of what holds it and says so for all of it: an inline table, a variable that makes a backend."""
+    """Of the key, else of what holds it and gives all of it: an inline table, a variable that makes a backend."""
+    holders = [key]
     if key[2:] == ("keys",):
-        return (
-            origins.get(spelled((*key[:2], "key"))) or origins.get(spelled(key)) or origins.get(spelled(key[:2]), _DEFAULT)
-        )
-    exact = origins.get(spelled(key))
-    inline = origins.get(spelled(key[:-1]), "") if len(key) > 3 else ""
-    return exact or inline or _DEFAULT
-
-
-def _is_model(key: str) -> bool:
-    return key.startswith("models.")
+        holders = [(*key[:2], "key"), key, key[:2]]
+    elif len(key) > 3:
+        holders.append(key[:-1])
+    return next((where for each in holders if (where := origins.get(format_key(each)))), _DEFAULT)

@@ -1,0 +1,291 @@
+"""From a backend's table to its row: the preset filled in, the URL checked, the keys looked up, the deviations merged.
+
+What cannot be used is a `Problem` with its key; the rest is still looked at, so that a person sees all problems at once.
+
+A backend deviates from its dialect as its vendor's preset says, with what the operator says on top. The operator's word
+outranks the preset's also where that speaks of some models only; the operator's own rules for some models come before all
+others. A key that a table does not name is not there: a default must not undo a preset, so it matters which keys are named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeAlias, cast
+
+from msgspec import Struct, structs
+
+from clew.backends.address import is_local, url_fault
+from clew.backends.manner import DIALECTS, Manner, Quirks
+from clew.backends.presets import Preset, preset_of_host, presets
+from clew.backends.row import Auth, Backend, Secret
+from clew.errors import SettingsInvalid
+from clew.model.facts.efforts import knobs
+from clew.model.facts.validators import validators
+from clew.model.origin import ANTHROPIC
+from clew.settings.document import BackendTable
+from clew.settings.key_sources import FoundKey, VariableUnset, find_key, unset_message, variables_without
+from clew.settings.problems import Key, Problem, format_key, nearest
+
+__all__ = ["BackendResult", "NamedOptions", "backend_of", "named_options", "unusual_options"]
+
+KEYED: Final[tuple[Auth, ...]] = ("key", "bearer", "api-key")
+OPTION_TABLES: Final = ("quirks", "wire", "speech")
+_USUAL_AUTH: Final[Mapping[str, Auth]] = {"anthropic": "key", "openai-chat": "bearer"}
+"""How a key is sent to a vendor without a preset."""
+_APPENDED: Final = ("/chat/completions", "/v1/messages")
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_OTHER_DIALECT: Final = "it is of dialect openai-chat, and this backend speaks anthropic"
+
+_Names: TypeAlias = Mapping[str, frozenset[str]]
+
+
+class NamedOptions(Struct, frozen=True):
+    """Which keys the tables `quirks`, `wire` and `speech` of a backend name, and those of its rules by model."""
+
+    whole: _Names = {}
+    by_model: Mapping[str, _Names] = {}
+
+
+class BackendResult(Struct, frozen=True, kw_only=True):
+    """A row, or why there is none. `origins` are the fields that the table left open, with what filled them."""
+
+    backend: Backend | None = None
+    problems: tuple[Problem, ...] = ()
+    unset: tuple[Problem, ...] = ()
+    """Why the backend is disabled: variables for all of its keys are not set."""
+    warnings: tuple[str, ...] = ()
+    origins: dict[Key, str] = {}
+
+
+class _Keys(Struct, frozen=True, kw_only=True):
+    """The keys of a backend. `named` is how many its table names."""
+
+    found: tuple[Secret, ...] = ()
+    found_in: tuple[str, ...] = ()
+    named: int = 0
+    problems: tuple[Problem, ...] = ()
+    unset: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def named_options(raw: Mapping[str, object], name: str) -> NamedOptions:
+    """The options that the document names for a backend; none for a backend that is not in it."""
+
+    def inner(table: Mapping[str, object], key: str) -> Mapping[str, object]:
+        return cast("Mapping[str, object]", table.get(key, {}))
+
+    def names(table: Mapping[str, object]) -> _Names:
+        return {part: frozenset(inner(table, part)) for part in OPTION_TABLES}
+
+    table = inner(inner(raw, "backends"), name)
+    rules = inner(table, "by_model")
+    return NamedOptions(names(table), {pattern: names(inner(rules, pattern)) for pattern in rules})
+
+
+def backend_of(
+    name: str, table: BackendTable, given: NamedOptions, environ: Mapping[str, str], *, keys: bool = True
+) -> BackendResult:
+    """The row of a table. `given` are the options that it names; with `keys=False` no key is looked up."""
+    named = presets().get(table.preset)
+    dialect = table.dialect or (named.dialect if named else DIALECTS[0])
+    preset = named.speaking(dialect) if named else None
+    url = (table.url or (preset.url if preset else "")).rstrip("/")
+    problems = (*_table_problems(name, table, preset, url), *_option_problems(name, table, given, dialect))
+    if problems:
+        return BackendResult(problems=problems)
+    found = _find_keys(name, table, environ) if keys else _count_keys(name, table, environ)
+    vendor = preset or preset_of_host(url)
+    auth = _auth(table, vendor, found, dialect)
+    problems = found.problems or tuple(_auth_problems(name, auth, found))
+    if problems or auth is None:
+        return BackendResult(problems=problems)
+    if keys and found.unset and not found.found:
+        return BackendResult(unset=found.unset)
+    if keys and found.named and not found.found:
+        return BackendResult(warnings=(f"backends.{name}: left out, since its key is empty",))
+    realm = table.realm or (vendor.realm if vendor else name)
+    manner, by_model = _manners(table, given, realm, vendor.speaking(dialect) if vendor else None)
+    row = Backend(
+        name=name,
+        dialect=dialect,
+        url=url,
+        path=table.path or (preset.path if preset else ""),
+        realm=realm,
+        auth=auth,
+        keys=found.found,
+        keys_from=found.found_in,
+        account=table.account,
+        model=table.model or (preset.model if preset else ""),
+        # The operator's `model` is meant for all names, so it removes the preset's mapping.
+        models=table.models if preset is None or table.model else {**preset.models, **table.models},
+        quirks=manner.quirks,
+        wire=manner.wire,
+        speech=manner.speech,
+        by_model=by_model,
+        timeouts=table.timeouts,
+        preset=table.preset,
+        allow_private=table.allow_private,
+    )
+    unset = found.unset if len(found.unset) == found.named else ()
+    warnings = [*found.warnings, *(f"{format_key(each.key)}: {each.says}" for each in found.unset if not unset)]
+    if url.startswith("http:") and found.found and not is_local(url):
+        warnings.append(f"backends.{name}: its key goes over the network unencrypted: use https")
+    origins = _origins(name, table, preset, given) if preset else {}
+    return BackendResult(backend=row, unset=unset, warnings=tuple(warnings), origins=origins)
+
+
+def _table_problems(name: str, table: BackendTable, preset: Preset | None, url: str) -> Iterator[Problem]:
+    key: Key = ("backends", name)
+    named, known = presets().get(table.preset), presets()
+    if not _NAME.fullmatch(name):
+        yield Problem(key, "a name has letters, digits, dots and dashes, at most 64")
+    if table.preset and named is None:
+        meant = f"there is no such preset{nearest(table.preset, known)} (known: {', '.join(known)})"
+        yield Problem((*key, "preset"), meant)
+    elif named and preset is None:
+        spoken = ", ".join((named.dialect, *named.others))
+        yield Problem((*key, "dialect"), f"nothing is known of such an endpoint of {named.title}: it speaks {spoken}")
+    elif not url and preset:
+        yield Problem(key, f"it needs a url: that of {preset.title} is another for each customer")
+    elif not url:
+        yield Problem(key, f"it needs a url, or a preset ({', '.join(known)})")
+    elif fault := url_fault(url, allow_private=table.allow_private):
+        yield Problem((*key, "url"), fault)
+    elif end := next((end for end in _APPENDED if url.endswith(end)), ""):  # many vendors' pages give the whole address
+        yield Problem((*key, "url"), f"it is the base, to which {end} is appended: leave that off")
+
+
+def _key_texts(name: str, table: BackendTable) -> list[tuple[Key, str]]:
+    named: list[tuple[Key, str]] = [(("backends", name, "key"), table.key)] if table.key else []
+    return named + [(("backends", name, "keys", place), text) for place, text in enumerate(table.keys)]
+
+
+def _count_keys(name: str, table: BackendTable, environ: Mapping[str, str]) -> _Keys:
+    """The keys without looking any up: no file is opened, and no keyring asked."""
+    named = _key_texts(name, table)
+    missing = ((key, tuple(variables_without(text, environ))) for key, text in named)
+    return _Keys(named=len(named), unset=tuple(Problem(key, unset_message(names)) for key, names in missing if names))
+
+
+def _find_keys(name: str, table: BackendTable, environ: Mapping[str, str]) -> _Keys:
+    named = _key_texts(name, table)
+    found: list[FoundKey] = []
+    problems: list[Problem] = []
+    unset: list[Problem] = []
+    warnings: list[str] = []
+    for key, text in named:
+        try:
+            each = find_key(text, environ)
+        except VariableUnset as error:
+            unset.append(Problem(key, str(error)))
+            continue
+        except SettingsInvalid as error:
+            problems.append(Problem(key, str(error)))
+            continue
+        found += [each] if each.key else []
+        warnings += [f"backends.{name}: {each.warning}"] if each.warning else []
+    return _Keys(
+        found=tuple(each.key for each in found if each.key),
+        found_in=tuple(each.where for each in found),
+        named=len(named),
+        problems=tuple(problems),
+        unset=tuple(unset),
+        warnings=tuple(warnings),
+    )
+
+
+def _auth(table: BackendTable, vendor: Preset | None, keys: _Keys, dialect: str) -> Auth | None:
+    """As the table says; else by what there is to send. Only Anthropic gets a client's own credential unasked."""
+    if table.auth:
+        return table.auth
+    if keys.named:
+        return vendor.auth if vendor else _USUAL_AUTH[dialect]
+    if vendor and vendor.keyless:
+        return "none"
+    realm = table.realm or (vendor.realm if vendor else "")
+    return "passthrough" if realm == ANTHROPIC else None
+
+
+def _auth_problems(name: str, auth: Auth | None, keys: _Keys) -> Iterator[Problem]:
+    key: Key = ("backends", name)
+    if auth is None or (auth in KEYED and not keys.named):
+        yield Problem(key, 'it needs a key ("${VARIABLE}", "file:/path", "keyring:service/name"), or another auth')
+    elif auth in ("passthrough", "none") and keys.named:
+        yield Problem((*key, "auth"), f"{auth} shows no key, but one is given: remove either")
+
+
+def _origins(name: str, table: BackendTable, preset: Preset, given: NamedOptions) -> dict[Key, str]:
+    where = f"preset {preset.name}"
+    fields = ["dialect", "url", "realm", "auth", *(["models", "model"] if not table.model else [])]
+    fields += ["path"] if preset.path else []
+    filled: dict[Key, str] = {("backends", name, field): where for field in fields}
+    manner = Manner(quirks=preset.quirks, wire=preset.wire, speech=preset.speech)
+    return filled | {
+        ("backends", name, part, field): where for part, field in unusual_options(manner) if field not in given.whole[part]
+    }
+
+
+def _manners(table: BackendTable, given: NamedOptions, realm: str, known: Preset | None) -> tuple[Manner, dict[str, Manner]]:
+    """The manner of the backend as a whole, and by model. `known` is the vendor's preset in the backend's dialect."""
+    whole, vendor = Manner(), dict[str, Manner]()
+    if known is not None:
+        quirks = known.quirks if known.realm != ANTHROPIC else Quirks()
+        whole, vendor = Manner(quirks=quirks, wire=known.wire, speech=known.speech), dict(known.by_model)
+    if realm == ANTHROPIC:  # this realm brings the quirks of its own preset, whatever the host
+        whole = structs.replace(whole, quirks=presets()[ANTHROPIC].quirks)
+    whole = _merged(whole, table, given.whole)
+    rows = {pattern: _merged(each, table, given.whole) for pattern, each in vendor.items()}
+    own: dict[str, Manner] = {}
+    for pattern, rule in table.by_model.items():
+        small = pattern.lower()  # as names are compared
+        own[small] = _merged(rows.get(small, whole), rule, given.by_model[pattern])
+    return whole, {**own, **{pattern: each for pattern, each in rows.items() if pattern not in own}}
+
+
+def _merged(manner: Manner, table: BackendTable | Manner, names: _Names) -> Manner:
+    """The manner, with the options that the table names in place of its own."""
+    parts: dict[str, Any] = {}
+    for part in OPTION_TABLES:
+        own = {each: getattr(getattr(table, part), each) for each in names[part]}
+        parts[part] = structs.replace(getattr(manner, part), **own)
+    return Manner(**parts)
+
+
+def _option_problems(name: str, table: BackendTable, given: NamedOptions, dialect: str) -> Iterator[Problem]:
+    """Options that mean nothing in this dialect, and words that no table has."""
+    key: Key = ("backends", name)
+    if table.path and not table.path.startswith("/"):
+        yield Problem((*key, "path"), "it begins with /")
+    if table.path and dialect == ANTHROPIC:
+        yield Problem((*key, "path"), _OTHER_DIALECT)
+    yield from _manner_problems(key, table, given.whole, dialect)
+    for pattern, rule in table.by_model.items():
+        yield from _manner_problems((*key, "by_model", pattern), rule, given.by_model[pattern], dialect)
+
+
+def _manner_problems(key: Key, table: BackendTable | Manner, names: _Names, dialect: str) -> Iterator[Problem]:
+    wire = table.wire
+    if dialect == ANTHROPIC:
+        yield from (Problem((*key, part), _OTHER_DIALECT) for part in ("wire", "speech") if names[part])
+    if "missing" in names["wire"]:
+        yield Problem((*key, "wire", "missing"), "say it as quirks.missing")
+    if len(wire.between) not in (0, 2):
+        yield Problem((*key, "wire", "between"), f"expected two tags, got {len(wire.between)}")
+    for name in ("most_tokens", "stops", "user_length"):
+        if getattr(wire, name) < 0:
+            yield Problem((*key, "wire", name), f"expected 0 or more, got {getattr(wire, name)}")
+    for name, value, rows in (("knob", wire.knob, knobs()), ("validator", wire.validator, validators())):
+        if value and value not in rows:
+            known = f"there is no such {name}{nearest(value, rows)} (known: {', '.join(rows)})"
+            yield Problem((*key, "wire", name), known)
+
+
+def unusual_options(manner: Manner) -> Iterator[tuple[str, str]]:
+    """The tables and keys in which a manner differs from the defaults."""
+    usual = Manner()
+    for part in OPTION_TABLES:
+        default = getattr(usual, part)
+        for name, value in structs.asdict(getattr(manner, part)).items():
+            if value != getattr(default, name):
+                yield part, name
