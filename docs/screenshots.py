@@ -30,8 +30,9 @@ from tests.store.turns import recorded  # noqa: E402
 
 from clew.model.json import JsonObject  # noqa: E402
 from clew.model.origin import Origin  # noqa: E402
-from clew.simulator import model, turns  # noqa: E402
+from clew.simulator import turns  # noqa: E402
 from clew.simulator.acts import Scenario  # noqa: E402
+from clew.simulator.anthropic import model  # noqa: E402
 from clew.simulator.conversation import texts_of_users  # noqa: E402
 from clew.simulator.openai_chat import model as chat_model  # noqa: E402
 from clew.simulator.script import parse  # noqa: E402

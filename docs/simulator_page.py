@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from clew.simulator.anthropic.vendors import vendors
 from clew.simulator.openai_chat.judge.rules import ChatRule, chat_rules, rule_of
 from clew.simulator.openai_chat.vendors import ChatVendor, chat_vendors
-from clew.simulator.vendors import vendors
 
 Table = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
 
@@ -21,7 +21,7 @@ def simulator_page(table: Table) -> str:
     parts = [
         "# Simulator kinds\n",
         "`clew sim --kind KIND`, or `simulators(kind=…)` in pytest. Each is a row of facts over one judge of its dialect;",
-        "the rows are in `src/clew/simulator/vendors.toml` and `src/clew/simulator/openai_chat/vendors.toml`.",
+        "the rows are in `src/clew/simulator/anthropic/vendors.toml` and `src/clew/simulator/openai_chat/vendors.toml`.",
         "[Test an agent without a key](../howto/test-an-agent-without-a-key.md) shows how to use them.\n",
         table(("kind", "dialect", "what it is", "source", "as of"), kinds),
         "## Rules of the chat kinds\n",

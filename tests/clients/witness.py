@@ -13,7 +13,7 @@ from typing import Any
 
 from clew.model.json import JsonObject
 from clew.simulator.anthropic.judge import judge
-from clew.simulator.interfaces import Signer, Verdict
+from clew.simulator.interfaces import JudgeVerdict, Signer
 from clew.testing import Simulator
 
 
@@ -43,7 +43,7 @@ class _Judge:
     made: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     before: list[int] = field(default_factory=list[int])
 
-    def __call__(self, body: bytes, headers: Any, **settings: Any) -> Verdict:
+    def __call__(self, body: bytes, headers: Any, **settings: Any) -> JudgeVerdict:
         verdict = judge(body, headers, **settings)
         if settings["path"] == "/v1/messages":
             self.before.append(len(self.made))

@@ -26,7 +26,7 @@ from clew.pipeline.heal import Remedy, heal
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.simulator.anthropic.judge import judge
-from clew.simulator.interfaces import Account, Verdict
+from clew.simulator.interfaces import Account, JudgeVerdict
 from clew.simulator.stances import stance
 from clew.thinking.history import answers_of
 from clew.thinking.recognise import recognise
@@ -202,7 +202,7 @@ class Walk:
             backend=self.origin.backend, model=self.origin.model, realm=self.origin.realm, account="me", profile=facts
         )
 
-    def _judged(self, going: Request) -> Verdict:
+    def _judged(self, going: Request) -> JudgeVerdict:
         return judge(
             encode(going),
             HEADERS,
@@ -212,7 +212,7 @@ class Walk:
             path="/v1/messages",
         )
 
-    def _count_delivered(self, verdict: Verdict) -> None:
+    def _count_delivered(self, verdict: JudgeVerdict) -> None:
         self.tally.turns += 1
         kept = [block.maker for block in verdict.prompt.blocks if block.fate == "kept"]
         truth = [maker for makers in self.branch.truth for maker in makers]
@@ -227,7 +227,7 @@ class Walk:
 
     # --- the answer, and what the client holds of it
 
-    def _answer(self, asked: Request, going: Request, verdict: Verdict) -> None:
+    def _answer(self, asked: Request, going: Request, verdict: JudgeVerdict) -> None:
         native = self._said(verdict)
         held = self._sealed(native) if self.origin is GLM else native
         if self.chance.random() >= self.plan.holes:
@@ -237,7 +237,7 @@ class Walk:
         tools = [block["id"] for block in native if block["type"] == "tool_use"]
         self.branch.add(user(*(tool_result(id) for id in tools)) if tools else user(self._word("next")))
 
-    def _said(self, verdict: Verdict) -> list[Json]:
+    def _said(self, verdict: JudgeVerdict) -> list[Json]:
         signer = verdict.signer
         assert signer is not None
         blocks: list[Json] = []

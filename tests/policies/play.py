@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from clew.model.origin import Origin
-from clew.simulator.interfaces import Verdict
+from clew.simulator.interfaces import JudgeVerdict
 from tests.build import Json
 from tests.identity.client import ClaudeCode
 from tests.policies.policies import Policy
@@ -121,7 +121,7 @@ class Play:
         allowed = shape if verdict.prompt.thinking != "off" else shape.replace("h", "").replace("r", "") or "t"
         return client, vendor.says(allowed, verdict, self.chance, shown=self.shown)
 
-    def _asked(self, client: ClaudeCode, vendor: Vendor, body: Json) -> tuple[Verdict, bytes]:
+    def _asked(self, client: ClaudeCode, vendor: Vendor, body: Json) -> tuple[JudgeVerdict, bytes]:
         """To the backend, mended as often as the policy can."""
         self.tally.requests += 1
         going: bytes | None = self.policy.going(body, client, vendor)

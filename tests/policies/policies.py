@@ -19,7 +19,7 @@ from clew.model.target import Target
 from clew.pipeline.heal import Remedy, heal
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
-from clew.simulator.interfaces import Violation
+from clew.simulator.interfaces import VendorRefusal
 from clew.thinking.profiles import profile_for
 from clew.thinking.recognise import Context
 from clew.thinking.record import recording_of
@@ -38,7 +38,7 @@ class Policy(Protocol):
         """What the backend gets."""
         ...
 
-    def mended(self, violation: Violation) -> bytes | None:
+    def mended(self, violation: VendorRefusal) -> bytes | None:
         """What it gets after a refusal; None if the refusal is the client's to see."""
         ...
 
@@ -67,7 +67,7 @@ class Strip:
         rest = [block for block in message["content"] if block["type"] not in THINKING or not self._unwanted(block)]
         return {**message, "content": rest or [text(FILLER)]}
 
-    def mended(self, violation: Violation) -> None:
+    def mended(self, violation: VendorRefusal) -> None:
         return None
 
     def held(self, blocks: list[Json], *, whole: bool) -> list[Json]:
@@ -91,7 +91,7 @@ class Session:
         filtered: Any = self._registry.filter_request(body, self._now).body
         return _sent(filtered, vendor)
 
-    def mended(self, violation: Violation) -> None:
+    def mended(self, violation: VendorRefusal) -> None:
         return None
 
     def held(self, blocks: list[Json], *, whole: bool) -> list[Json]:
@@ -132,7 +132,7 @@ class OriginPolicy:
         self._going = project(self._asked, self._target, self._facts()).request
         return encode(self._going)
 
-    def mended(self, violation: Violation) -> bytes | None:
+    def mended(self, violation: VendorRefusal) -> bytes | None:
         refusal = refusal_in(violation.status, violation.message)
         healed = heal(self._going, refusal, self._target, self._facts(), self._tried) if refusal else None
         if healed is None:

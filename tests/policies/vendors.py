@@ -14,7 +14,7 @@ from typing import Any
 
 from clew.model.origin import Origin
 from clew.simulator.anthropic.judge import judge
-from clew.simulator.interfaces import Account, Kind, Stance, Verdict
+from clew.simulator.interfaces import Account, JudgeVerdict, Kind, Stance
 from clew.simulator.stances import stance
 from tests.build import Json, redacted, text, thinking, tool_use
 from tests.identity.answers import THINKING
@@ -37,11 +37,11 @@ class Vendor:
         realm = "anthropic" if self.kind == "anthropic" else self.name
         return Origin(realm=realm, backend=self.name, model=self.model or asked, account="me")
 
-    def judged(self, body: bytes, stance: Stance) -> Verdict:
+    def judged(self, body: bytes, stance: Stance) -> JudgeVerdict:
         read = body if self.signs else _without_thinking(body)
         return judge(read, HEADERS, kind=self.kind, account=ACCOUNT, stance=stance, path="/v1/messages", realm=self.name)
 
-    def says(self, shape: str, verdict: Verdict, chance: random.Random, *, shown: bool = True) -> list[Json]:
+    def says(self, shape: str, verdict: JudgeVerdict, chance: random.Random, *, shown: bool = True) -> list[Json]:
         """An answer: h thinking, r redacted thinking, t text, u a tool call. `shown`: with the text of its thinking."""
         blocks: list[Json] = []
         for kind in shape:
@@ -49,7 +49,7 @@ class Vendor:
             blocks.append(self._block(kind, words, verdict, blocks, shown=shown))
         return blocks
 
-    def _block(self, kind: str, words: str, verdict: Verdict, before: list[Json], *, shown: bool) -> Json:
+    def _block(self, kind: str, words: str, verdict: JudgeVerdict, before: list[Json], *, shown: bool) -> Json:
         assert verdict.signer is not None
         match kind:
             case "h" if self.signs:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clew.simulator.anthropic.judge import judge
-from clew.simulator.interfaces import Account, Stance, Verdict, Violation
+from clew.simulator.interfaces import Account, JudgeVerdict, Stance, VendorRefusal
 from clew.simulator.stances import stance
 from tests.manifest import accepts, proves, refuses
 
@@ -85,14 +85,14 @@ def headers(version: str = OLD, betas: Iterable[str] = ()) -> dict[str, str]:
     return {**named, "anthropic-beta": ",".join(betas)} if betas else named
 
 
-def ask(body: Any, *, version: str = OLD, betas: Iterable[str] = (), **terms: Any) -> Verdict:
+def ask(body: Any, *, version: str = OLD, betas: Iterable[str] = (), **terms: Any) -> JudgeVerdict:
     """The verdict on a body, given as a value or as bytes."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     defaults = {"kind": "anthropic", "account": HOME, "stance": stance(), "path": "/v1/messages"}
     return judge(raw, headers(version, betas), **{**defaults, **terms})
 
 
-def named(violation: Violation | None) -> tuple[str, str, str] | None:
+def named(violation: VendorRefusal | None) -> tuple[str, str, str] | None:
     return violation and (violation.rule, violation.path, violation.message)
 
 
@@ -114,10 +114,10 @@ class Row:
     terms: Mapping[str, Any] = field(default_factory=dict)
     conflict: str = ""
 
-    def refused(self) -> Verdict:
+    def refused(self) -> JudgeVerdict:
         return ask(self.bad, version=self.version, betas=self.betas, stance=self.stance, **self.terms)
 
-    def accepted(self) -> Verdict:
+    def accepted(self) -> JudgeVerdict:
         betas = self.betas if self.good_betas is None else self.good_betas
         version = self.version if self.good_version is None else self.good_version
         return ask(self.good, version=version, betas=betas, stance=self.good_stance or self.stance, **self.terms)

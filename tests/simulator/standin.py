@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from clew.simulator import tokens
-from clew.simulator.interfaces import Account, BlockFate, Kind, Prompt, Stance, Verdict, Violation
+from clew.simulator.interfaces import Account, BlockFate, JudgeVerdict, Kind, Prompt, Stance, VendorRefusal
 
 
 class Hashing:
@@ -25,19 +25,19 @@ class Hashing:
 
 def judge(
     body: bytes, headers: Mapping[str, str], *, kind: Kind, account: Account, stance: Stance, path: str, **_: Any
-) -> Verdict:
+) -> JudgeVerdict:
     """Legal is whatever is a JSON object; `illegal: true` in it is not."""
     try:
         request = msgspec.json.decode(body)
     except msgspec.DecodeError as error:
-        return Verdict(violation=_violation(f"The request body is not valid JSON: {error}"))
+        return JudgeVerdict(violation=_violation(f"The request body is not valid JSON: {error}"))
     if request.get("illegal"):
-        return Verdict(violation=_violation("illegal: Extra inputs are not permitted"), request=request)
-    return Verdict(request=request, prompt=_prompt(request, headers), signer=Hashing())
+        return JudgeVerdict(violation=_violation("illegal: Extra inputs are not permitted"), request=request)
+    return JudgeVerdict(request=request, prompt=_prompt(request, headers), signer=Hashing())
 
 
-def _violation(message: str) -> Violation:
-    return Violation(rule="R4.test", grade="B", status=400, error_type="invalid_request_error", message=message)
+def _violation(message: str) -> VendorRefusal:
+    return VendorRefusal(rule="R4.test", grade="B", status=400, error_type="invalid_request_error", message=message)
 
 
 def _prompt(request: dict[str, Any], headers: Mapping[str, str]) -> Prompt:

@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from clew.simulator.interfaces import Verdict
+from clew.simulator.interfaces import JudgeVerdict
 from tests.simulator.judging import HOME, OLD, ask, text, user
 
 
@@ -42,7 +42,7 @@ class Talk:
     def body(self) -> dict[str, Any]:
         return {"model": self.model, "max_tokens": 4096, "messages": copy.deepcopy(self.messages), **self.more}
 
-    def judged(self, **terms: Any) -> Verdict:
+    def judged(self, **terms: Any) -> JudgeVerdict:
         return ask(self.body(), **{"account": HOME, "version": OLD, **self.terms, **terms})
 
     def ask(self, *content: Any) -> "Talk":

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clew.simulator.cache import CacheUse, PromptCache
+from clew.simulator.anthropic.memory import CacheUse, PromptCache
 
 MARK = {"type": "ephemeral"}
 

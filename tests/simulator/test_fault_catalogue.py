@@ -10,11 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clew.simulator.bombs import packed
-from clew.simulator.faults import Fault, parse
-from clew.simulator.queue import FaultQueue
-from clew.simulator.spoil import spoil
-from clew.simulator.steps import End, Head, Repeat, Send, Steps, body_of
+from clew.simulator.fault_bodies import packed
+from clew.simulator.fault_effects import apply_faults
+from clew.simulator.faults import FaultQueue, FaultSpec, parse
+from clew.simulator.steps import End, Repeat, Send, SendHead, Steps, body_of
 from clew.testing import Simulator
 from tests.simulator.wire import HEADERS, ask, call, read_events
 from tests.waiting import until
@@ -84,7 +83,7 @@ def test_one_key_of_two_is_refused_from_now_on(sim: Simulator) -> None:
 
 def test_the_queue_keeps_each_key_its_own() -> None:
     queue = FaultQueue()
-    broke, busy, gone = (Fault(kind="status", status=status) for status in (402, 429, 401))
+    broke, busy, gone = (FaultSpec(kind="status", status=status) for status in (402, 429, 401))
     queue.put(broke, key="a", times=2)
     queue.put(busy)
     queue.put(gone, path="/v1/models", times=None)
@@ -220,7 +219,7 @@ def test_a_connection_is_closed_some_time_after_a_whole_answer(sim: Simulator) -
 # Too much.
 
 STREAM: Steps = (
-    Head(200, ()),
+    SendHead(200, ()),
     Send(b"event: message_start\n\n", "message_start"),
     Send(b"event: content_block_start\n\n", "content_block_start"),
     Send(b'data: {"delta":{"text":"Hm"}}\n\n', "content_block_delta"),
@@ -231,7 +230,7 @@ STREAM: Steps = (
 
 def flooded(fault: str) -> bytes:
     """The body, with what is repeated written out."""
-    steps = spoil([parse(fault)], STREAM, "")
+    steps = apply_faults([parse(fault)], STREAM, "")
     return body_of(Send(step.data * (step.times or 0)) if isinstance(step, Repeat) else step for step in steps)
 
 
@@ -250,7 +249,7 @@ def test_a_line_need_not_end_and_events_need_not_either() -> None:
     """U15."""
     assert flooded("flood 70000 shape=line").count(b"a" * 70_000) == 1
     assert flooded("flood 1000 shape=events").count(b'{"delta":{"text":"Hm"}}') == 1001
-    endless = spoil([parse("flood 0 shape=line")], STREAM, "")
+    endless = apply_faults([parse("flood 0 shape=line")], STREAM, "")
     assert [step.times for step in endless if isinstance(step, Repeat)] == [None]
 
 

@@ -9,9 +9,9 @@ import anthropic
 import pytest
 
 from clew.errors import SettingsInvalid
-from clew.simulator.faults import KINDS, Fault, parse
-from clew.simulator.spoil import spoil
-from clew.simulator.steps import End, Head, Send, Steps, Wait, body_of
+from clew.simulator.fault_effects import apply_faults
+from clew.simulator.faults import KINDS, FaultSpec, parse
+from clew.simulator.steps import End, Send, SendHead, Silence, Steps, body_of
 from clew.testing import Simulator
 from tests.counts import examples
 from tests.manifest import accepts
@@ -33,11 +33,11 @@ def whole_stream(sim: Simulator) -> bytes:
 
 
 def test_a_fault_is_a_word_a_value_and_options() -> None:
-    assert parse("status 529 retry-after=2 message='So busy'") == Fault(
+    assert parse("status 529 retry-after=2 message='So busy'") == FaultSpec(
         kind="status", status=529, retry_after="2", message="So busy"
     )
-    assert parse("cut at=120 how=rst") == Fault(kind="cut", at=120, how="rst")
-    assert parse("hang-up") == Fault(kind="hang-up")
+    assert parse("cut at=120 how=rst") == FaultSpec(kind="cut", at=120, how="rst")
+    assert parse("hang-up") == FaultSpec(kind="hang-up")
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_a_mistake_in_a_fault_is_named_with_what_is_possible(text: str, words: s
 
 
 STEPS: Steps = (
-    Head(200, (("content-type", "text/event-stream"), ("request-id", "req_1"))),
+    SendHead(200, (("content-type", "text/event-stream"), ("request-id", "req_1"))),
     Send(b"abc", "one"),
-    Wait(0.5),
+    Silence(0.5),
     Send(b"defg", "two"),
     End(),
 )
@@ -71,7 +71,7 @@ STEPS: Steps = (
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_fault_leaves_steps_that_end_once_and_last(kind: str) -> None:
     text = {"stall": "stall 1 at=4", "content-type": "content-type text/html", "omit": "omit one"}.get(kind, kind)
-    spoilt = spoil([parse(text)], STEPS, "req_1")
+    spoilt = apply_faults([parse(text)], STEPS, "req_1")
     assert [isinstance(step, End) for step in spoilt].count(True) == 1
     assert isinstance(spoilt[-1], End)
 
@@ -79,19 +79,19 @@ def test_every_fault_leaves_steps_that_end_once_and_last(kind: str) -> None:
 @pytest.mark.parametrize("at", range(9))
 def test_a_cut_keeps_exactly_the_bytes_before_it(at: int) -> None:
     """U11."""
-    spoilt = spoil([Fault(kind="cut", at=at, how="rst")], STEPS, "")
+    spoilt = apply_faults([FaultSpec(kind="cut", at=at, how="rst")], STEPS, "")
     assert (body_of(spoilt), spoilt[-1]) == (b"abcdefg"[:at], End("rst"))
 
 
 @pytest.mark.parametrize("at", range(9))
 def test_a_stall_changes_no_byte(at: int) -> None:
-    spoilt = spoil([Fault(kind="stall", at=at, seconds=3)], STEPS, "")
+    spoilt = apply_faults([FaultSpec(kind="stall", at=at, seconds=3)], STEPS, "")
     assert body_of(spoilt) == b"abcdefg"
-    assert [step for step in spoilt if step == Wait(3)] == [Wait(3)]
+    assert [step for step in spoilt if step == Silence(3)] == [Silence(3)]
 
 
 def test_faults_can_be_combined() -> None:
-    spoilt = spoil([parse("omit one"), parse("cut at=2 how=end")], STEPS, "")
+    spoilt = apply_faults([parse("omit one"), parse("cut at=2 how=end")], STEPS, "")
     assert (body_of(spoilt), spoilt[-1]) == (b"de", End("end"))
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from clew.http.message import request_of
-from clew.simulator.journal import Journal, encoded
+from clew.simulator.journal import Journal, entries_json
 from clew.testing import Simulator
 from tests.simulator.standin import judge
 from tests.simulator.wire import HEADERS, ask, call
@@ -104,7 +104,7 @@ def test_a_body_is_kept_byte_for_byte() -> None:
 def test_a_body_of_any_kind_is_shown(body: bytes, shown: dict[str, Any]) -> None:
     journal = Journal()
     entry = journal.open(request_of(method="POST", target="/", headers=(), body=body), "req", "a")
-    (told,) = json.loads(encoded([entry]))
+    (told,) = json.loads(entries_json([entry]))
     assert {name: told[name] for name in told if name.startswith(("body", "size"))} == shown
 
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from clew.simulator.anthropic.judge import static_violations
-from clew.simulator.interfaces import Violation
+from clew.simulator.interfaces import VendorRefusal
 from tests.manifest import accepts, proves, refuses
 from tests.simulator.judging import NEW, OLD, Row, accepting, ask, headers, named, refusing, request, row
 
@@ -82,7 +82,7 @@ def test_a_body_of_exactly_32_mb_passes() -> None:
 @refuses("rule:R62.too-large")
 def test_a_violation_carries_grade_status_and_type() -> None:
     """R62: 413 has a type of its own."""
-    assert ask(HUGE).violation == Violation(
+    assert ask(HUGE).violation == VendorRefusal(
         rule="R62.too-large",
         grade="A",
         status=413,

@@ -8,7 +8,7 @@ from clew.model.json import JsonObject
 from clew.simulator.acts import Act, CallTool, Say, ScriptTurn, Stop, Think, ThinkRedacted
 from clew.simulator.answers import AnswerBlock, ModelAnswer
 from clew.simulator.conversation import state_of
-from clew.simulator.ids import Mint
+from clew.simulator.ids import IdMaker
 from clew.simulator.interfaces import Prompt
 from clew.simulator.player import AnswerContext, play_turn
 from tests.manifest import accepts
@@ -35,7 +35,7 @@ def say(*acts: Act, prompt: Prompt = ADAPTIVE, empty_delta: bool = True, **field
         prompt=prompt,
         signer=Hashing(),
         state=state_of(asked),
-        ids=Mint(0).ids("a", "p", b"b"),
+        ids=IdMaker(0).ids("a", "p", b"b"),
         betas=frozenset(fields.pop("betas", ())),
         empty_delta=empty_delta,
     )

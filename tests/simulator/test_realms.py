@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clew.simulator.given import Given
+from clew.simulator.anthropic.memory import GivenThinking
 from clew.simulator.interfaces import Books
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
@@ -68,14 +68,14 @@ def test_a_block_without_a_signature_is_unknown(simulator: Simulator) -> None:
 
 
 def test_the_books_know_what_was_given_and_what_was_only_given_without_its_text() -> None:
-    given = Given()
+    given = GivenThinking()
     shown = {"type": "thinking", "thinking": "Hm.", "signature": "s1"}
     empty = {"type": "thinking", "thinking": "", "signature": "s2"}
     redacted = {"type": "redacted_thinking", "data": "d"}
     unsigned = {"type": "thinking", "thinking": "So."}
-    given.note([shown, empty, {**shown, "thinking": ""}, redacted, unsigned, {"type": "text", "text": "Hello."}])
+    given.record([shown, empty, {**shown, "thinking": ""}, redacted, unsigned, {"type": "text", "text": "Hello."}])
     assert given.books == Books({"s1", "s2", "d", "So."}, {"s2", "d"})
-    given.note([{**empty, "thinking": "Ah."}])
+    given.record([{**empty, "thinking": "Ah."}])
     assert given.books.omitted == {"d"}
     given.reset()
     assert given.books == Books()

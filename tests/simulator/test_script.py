@@ -20,7 +20,7 @@ from clew.simulator.acts import (
     Think,
     ThinkRedacted,
 )
-from clew.simulator.faults import Fault
+from clew.simulator.faults import FaultSpec
 from clew.simulator.script import WORDS, parse
 from clew.simulator.turns import load
 
@@ -79,7 +79,7 @@ def test_every_direction_is_read() -> None:
                     SetUsage({"input_tokens": 10, "output_tokens": 2}),
                     SetPace(7, 3),
                     SendEvent("odd", '{"type":"odd"} with more'),
-                    Fault(kind="status", status=529, retry_after="2"),
+                    FaultSpec(kind="status", status=529, retry_after="2"),
                     Stop("refusal", "cyber"),
                 )
             ),

@@ -12,9 +12,9 @@ import pytest
 
 from clew.model.facts import models
 from clew.simulator.accounts import account_of, organization_of
-from clew.simulator.ids import Mint
-from clew.simulator.interfaces import Account, Violation
-from clew.simulator.quota import Quota
+from clew.simulator.anthropic.memory import Quota
+from clew.simulator.ids import IdMaker
+from clew.simulator.interfaces import Account, VendorRefusal
 from clew.simulator.stances import stance
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
@@ -81,7 +81,7 @@ def test_a_request_without_a_good_key_is_refused(
     if rule is None:
         assert isinstance(found, Account)
     else:
-        assert isinstance(found, Violation)
+        assert isinstance(found, VendorRefusal)
         assert (found.rule, found.status, found.error_type, found.message) == (
             rule,
             401,
@@ -344,11 +344,11 @@ def test_a_dated_name_is_found_and_kept(sim: Simulator) -> None:
 
 def test_ids_are_the_same_for_the_same_seed_account_and_bytes() -> None:
     def some(seed: int = 0, account: str = "a", body: bytes = b"b") -> str:
-        return Mint(seed).ids(account, "/p", body).request
+        return IdMaker(seed).ids(account, "/p", body).request
 
     assert some() == some()
     assert len({some(), some(seed=1), some(account="x"), some(body=b"c")}) == 4
-    mint = Mint(0)
+    mint = IdMaker(0)
     first, second = mint.ids("a", "/p", b"b"), mint.ids("a", "/p", b"b")
     assert first.request == some() != second.request
     assert len({first.message, first.request, first.tool(0), first.tool(1)}) == 4

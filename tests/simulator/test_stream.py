@@ -17,13 +17,13 @@ from clew.simulator.acts import (
     Think,
     ThinkRedacted,
 )
-from clew.simulator.cache import CacheUse
+from clew.simulator.anthropic.memory import CacheUse
+from clew.simulator.anthropic.stream import MessageAnswer, events, message
 from clew.simulator.conversation import state_of
-from clew.simulator.ids import Mint
+from clew.simulator.ids import IdMaker
 from clew.simulator.interfaces import Prompt
 from clew.simulator.player import AnswerContext, play_turn
-from clew.simulator.steps import Send, Wait, body_of
-from clew.simulator.stream import Message, events, message
+from clew.simulator.steps import Send, Silence, body_of
 from tests.manifest import accepts
 from tests.simulator.standin import Hashing
 from tests.simulator.wire import TOOL, read_events
@@ -32,20 +32,22 @@ REQUEST: Any = {"model": "m", "max_tokens": 1000, "tools": [TOOL], "messages": [
 ADAPTIVE = Prompt(thinking="adaptive", interleaved=True, input_tokens=100)
 
 
-def written(*acts: Act, prompt: Prompt = ADAPTIVE, betas: frozenset[str] = frozenset(), max_tokens: int = 1000) -> Message:
+def written(
+    *acts: Act, prompt: Prompt = ADAPTIVE, betas: frozenset[str] = frozenset(), max_tokens: int = 1000
+) -> MessageAnswer:
     context = AnswerContext(
         request={**REQUEST, "max_tokens": max_tokens},
         prompt=prompt,
         signer=Hashing(),
         state=state_of(REQUEST),
-        ids=Mint(0).ids("a", "p", b"b"),
+        ids=IdMaker(0).ids("a", "p", b"b"),
         betas=betas,
     )
     cache = CacheUse(read=20, written_5m=3, written_1h=7)
-    return Message(id="msg_1", model="m", answer=play_turn(ScriptTurn(acts), context), prompt=prompt, cache=cache)
+    return MessageAnswer(id="msg_1", model="m", answer=play_turn(ScriptTurn(acts), context), prompt=prompt, cache=cache)
 
 
-def streamed(whole: Message) -> list[dict[str, Any]]:
+def streamed(whole: MessageAnswer) -> list[dict[str, Any]]:
     return read_events(body_of(events(whole)))
 
 
@@ -179,7 +181,7 @@ def test_pauses_pings_blocks_and_odd_events_come_where_the_script_has_them() -> 
     block: Any = {"type": "hologram", "shape": "cube"}
     steps = list(events(written(Say("a"), Pause(0.5), SendPings(2, 0.1), SendEvent("odd", "no json"), SendBlock(block))))
     after = steps[5:]
-    assert after[:5] == [Wait(0.5), steps[2], Wait(0.1), steps[2], Wait(0.1)]
+    assert after[:5] == [Silence(0.5), steps[2], Silence(0.1), steps[2], Silence(0.1)]
     assert after[5] == Send(b"event: odd\ndata: no json\n\n", "odd")
     assert isinstance(after[6], Send)
     assert json.loads(after[6].data.split(b"data: ")[1])["content_block"] == block

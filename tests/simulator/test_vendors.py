@@ -10,8 +10,8 @@ import pytest
 from clew.cli.sim import CHAT_KINDS, KINDS
 from clew.errors import SettingsInvalid
 from clew.model.facts import rules
+from clew.simulator.anthropic.vendors import vendor_of, vendors, waived
 from clew.simulator.openai_chat.vendors import chat_vendors
-from clew.simulator.vendors import vendor_of, vendors
 from clew.testing import Simulator
 from tests.simulator.judging import ask as judged
 from tests.simulator.judging import assistant, call, request, result, system, text, thought, user
@@ -77,7 +77,7 @@ def test_every_waived_rule_is_in_the_book_and_every_kind_on_the_command_line() -
             assert any(fnmatchcase(rule, pattern) for rule in rules()), pattern
     assert sorted(KINDS) == sorted(vendors())
     assert sorted(CHAT_KINDS) == sorted(chat_vendors())
-    assert vendors()["anthropic"].waived == vendors()["compat"].waived == frozenset()
+    assert waived("anthropic") == waived("compat") == frozenset()
 
 
 def test_a_kind_that_there_is_not_is_named_with_those_that_there_are() -> None:

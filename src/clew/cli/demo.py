@@ -20,8 +20,8 @@ from typing import Final
 from clew.settings.home import HOME_VARIABLE, Home, home_of, write_private
 from clew.simulator.anthropic.judge import judge
 from clew.simulator.server import start
-from clew.simulator.shell import Settings
 from clew.simulator.stances import stance
+from clew.simulator.vendor_server import SimulatorSettings
 
 __all__ = ["demo"]
 
@@ -72,9 +72,9 @@ async def demo(environ: Mapping[str, str]) -> AsyncGenerator[tuple[Path, dict[st
             stack.callback(file.unlink, missing_ok=True)
         urls: dict[str, str] = {}
         for name, settings in {
-            "claude": Settings(stance=stance({"prefix_enforcement": "on"})),
-            "other": Settings(stance=stance(), kind="compat"),
-            "deepseek": Settings(stance=stance(), kind="deepseek-chat"),
+            "claude": SimulatorSettings(stance=stance({"prefix_enforcement": "on"})),
+            "other": SimulatorSettings(stance=stance(), kind="compat"),
+            "deepseek": SimulatorSettings(stance=stance(), kind="deepseek-chat"),
         }.items():
             simulation = await start(settings, judge)
             stack.push_async_callback(simulation.close, grace=0)

@@ -18,7 +18,7 @@ from clew.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from clew.simulator.server import Simulation
-    from clew.simulator.shell import Settings
+    from clew.simulator.vendor_server import SimulatorSettings
 
 __all__ = ["sim"]
 
@@ -103,12 +103,12 @@ def sim(**options: Any) -> None:
             raise click.ClickException(why) from error
 
 
-def _settings(options: dict[str, Any]) -> Settings:
+def _settings(options: dict[str, Any]) -> SimulatorSettings:
     from clew.settings.load import load
     from clew.simulator.kinds import check_kind
-    from clew.simulator.shell import Settings
     from clew.simulator.stances import read_file, stance
     from clew.simulator.turns import load as load_scenario
+    from clew.simulator.vendor_server import SimulatorSettings
 
     for name, check in (("kind", check_kind), ("scenario", load_scenario)):
         try:
@@ -128,10 +128,10 @@ def _settings(options: dict[str, Any]) -> Settings:
     with report_errors():
         models = load(options["config"], os.environ, keys=False).settings.models
     given = {name: options[name] for name in ("kind", "scenario", "seed", "realm", "journal")}
-    return Settings(stance=replace(chosen, models=models), **given)
+    return SimulatorSettings(stance=replace(chosen, models=models), **given)
 
 
-async def _serve(settings: Settings, port: int, *, as_json: bool) -> None:
+async def _serve(settings: SimulatorSettings, port: int, *, as_json: bool) -> None:
     from clew.simulator.anthropic.judge import judge
     from clew.simulator.server import start
 
@@ -153,7 +153,7 @@ def _welcome(simulation: Simulation) -> str:
     from clew.simulator.kinds import speaks_chat
     from clew.simulator.openai_chat.vendors import chat_vendors
 
-    url, settings = simulation.url, simulation.shell.settings
+    url, settings = simulation.url, simulation.vendor.settings
     message = '"messages":[{"role":"user","content":"Hello"}]}'
     if speaks_chat(settings.kind):
         body = f'{{"model":"{chat_vendors()[settings.kind].listed[0]}",{message}'

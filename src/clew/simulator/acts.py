@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from clew.model.json import JsonObject
-from clew.simulator.faults import Fault
+from clew.simulator.faults import FaultSpec
 
 __all__ = [
     "Act",
@@ -114,7 +114,18 @@ class SetPace:
 
 
 Act: TypeAlias = (
-    Think | ThinkRedacted | Say | CallTool | SendBlock | Stop | Pause | SendPings | SendEvent | SetUsage | SetPace | Fault
+    Think
+    | ThinkRedacted
+    | Say
+    | CallTool
+    | SendBlock
+    | Stop
+    | Pause
+    | SendPings
+    | SendEvent
+    | SetUsage
+    | SetPace
+    | FaultSpec
 )
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.acts import Pause, SendEvent, SendPings
-from clew.simulator.faults import Fault
+from clew.simulator.faults import FaultSpec
 
 __all__ = [
     "AnswerBlock",
@@ -62,7 +62,7 @@ class ModelAnswer:
     usage: Mapping[str, int] = field(default_factory=dict[str, int])
     """Numbers of the scenario, in place of the counted ones."""
     padding: int = 0
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[FaultSpec, ...] = ()
 
     @property
     def content(self) -> list[JsonObject]:

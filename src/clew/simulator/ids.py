@@ -1,7 +1,7 @@
-"""Ids that look like the vendor's and are the same in every run with the same seed.
+"""Ids that look like the vendor's, and signing keys. Both are the same in every run with the same seed.
 
-An id depends on the seed, the account, the request's bytes, and on how often just these bytes came before: parallel
-requests may arrive in any order and still get the same ids, and a repeated request gets new ones, as it must.
+An id depends on the seed, the account, the request's bytes, and on how often the same bytes came before. So parallel
+requests get the same ids in whichever order they arrive, and a repeated request gets new ones, as it must.
 """
 
 from __future__ import annotations
@@ -11,18 +11,24 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["Ids", "Mint", "ToolIds"]
+__all__ = ["IdMaker", "Ids", "ToolIds", "signing_key"]
 
 ToolIds: TypeAlias = Literal["unique", "call", "nine", "counted", "named", "empty"]
-"""How a vendor names tool calls; only the first three are worth the name."""
+"""How a vendor names tool calls. Only the ids of the first three are unique."""
 
 _ALPHABET: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _LENGTH: Final = 22
 
 
+def signing_key(kind: str, seed: int, realm: str = "") -> bytes:
+    """The key of a realm. Without a realm, all simulators of one kind and seed share a key."""
+    named = f"realm {realm}" if realm else f"{kind} {seed}"
+    return hashlib.sha256(f"clew simulator {named}".encode()).digest()
+
+
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """The ids of one exchange."""
+    """The ids of one request and its answer."""
 
     origin: bytes
     tools: ToolIds = "unique"
@@ -36,7 +42,7 @@ class Ids:
         return f"msg_01{self._text('message')}"
 
     def tool(self, n: int, name: str = "", before: int = 0) -> str:
-        """The id of the answer's nth tool call, in a conversation that has so many before it."""
+        """The id of the answer's nth tool call, in a conversation with `before` earlier calls."""
         match self.tools:
             case "unique":
                 return f"toolu_01{self._text(f'tool {n}')}"
@@ -60,8 +66,8 @@ class Ids:
         return "".join(letters)
 
 
-class Mint:
-    """Makes ids for one simulator."""
+class IdMaker:
+    """Makes the ids of one simulator."""
 
     def __init__(self, seed: int, tools: ToolIds = "unique") -> None:
         self._seed = seed

@@ -1,13 +1,13 @@
-"""What the simulator's two halves promise each other.
+"""What the parts of the simulator exchange.
 
-The *shell* (server, routes, scenarios, faults, journal) speaks HTTP, knows accounts and says the answer. The *judge*
-(`clew.simulator.anthropic.judge`) knows the vendor's rules: it decides whether a request is legal, what the model would see
-of it, and it signs new thinking. They meet only here, as values: the shell calls one `Judge`, gets a `Verdict`, and asks
-the verdict's `Signer` for each signature. Neither half reads the other's modules.
+A vendor's *server* speaks HTTP, knows accounts, plays the model and keeps the journal. Its *judge* knows the vendor's
+rules: it decides whether a request is legal and what the model would see of it, and it signs new thinking. They exchange
+only the values of this file: the server calls a `Judge`, gets a `JudgeVerdict`, and asks the verdict's `Signer` for each
+signature.
 
-Who checks what. The shell: authentication (R1, C-1), the size of the body (R62), unknown paths, and how an answer is
-streamed (R65–R72, C-11). The judge: everything that the headers and the body decide, R2–R64 without R55–R57, in the
-order of R63. Both count tokens with `clew.simulator.tokens`.
+For the Messages API, the server checks authentication (R1, C-1), the size of the body (R62), unknown paths, and how an
+answer is streamed (R65–R72, C-11). The judge checks everything that the headers and the body decide, R2–R64 without
+R55–R57, in the order of R63. Both count tokens with `clew.simulator.tokens`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from clew.model.facts import ModelFacts
-from clew.model.json import JsonObject
+from clew.model.json import JsonObject, JsonValue
 
 __all__ = [
     "Account",
@@ -27,19 +27,18 @@ __all__ = [
     "Display",
     "Grade",
     "Judge",
+    "JudgeVerdict",
     "Kind",
     "Prompt",
     "Signer",
     "Stance",
     "ThinkingMode",
-    "Verdict",
-    "Violation",
+    "VendorErrors",
+    "VendorRefusal",
 ]
 
 Kind: TypeAlias = str
-"""Which vendor is simulated: a row of `vendors.toml`, or of `chat/vendors.toml`. `compat` speaks the Anthropic dialect, but
-signs with its own key, takes any model name, and refuses every thinking block that it did not make
-(R33.invalid-signature)."""
+"""Which vendor is simulated: a row of `anthropic/vendors.toml` or of `openai_chat/vendors.toml`."""
 
 Grade: TypeAlias = Literal["A", "B", "C", "D"]
 """How sure a rule is: A documented, B measured, C reported, D inferred."""
@@ -50,7 +49,7 @@ Display: TypeAlias = Literal["summarized", "omitted", "updates"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Who calls: an organization. Blocks of account-bound models work only in the account that got them (R45)."""
+    """The organization that sends a request. Blocks of account-bound models work only in the account that got them (R45)."""
 
     name: str
     created_after_binding: bool = True
@@ -72,13 +71,13 @@ class Stance:
     predecessor: Literal["sent", "read"] = "sent"
     """Which block precedes a thinking block: the last one that was sent, or the last that the model could read."""
     prefix_enforcement: Literal["default", "on", "off"] = "default"
-    """R44: by the account's age and the request's setting; or for everyone; or for nobody who did not ask for it."""
+    """R44: by the account's age and the request's setting; or for all requests; or only for those that ask for it."""
     streams: Literal["asked", "always", "never"] = "asked"
-    """Whether answers are streams: as each request asks, or whatever it asks, as some servers have it."""
+    """Whether answers are streams: as each request asks, or always, or never, as some servers do."""
     without_rules: frozenset[str] = frozenset()
-    """These refuse nothing: a vendor of another kind does not have them."""
+    """These rules refuse nothing, because the vendor does not have them."""
     models: Mapping[str, ModelFacts] | None = field(default=None, repr=False)
-    """What is known of each model; None: the table of facts. An operator may know more."""
+    """The known models; None: the table of facts. An operator may know more."""
 
     def __getitem__(self, conflict: str) -> str:
         return self.choices[conflict]
@@ -89,8 +88,8 @@ class Stance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
-    """The first rule that a request broke."""
+class VendorRefusal:
+    """A refusal in the vendor's words, for the first rule that a request broke."""
 
     rule: str
     """`R33.empty-signature`: the rule's number, and which of its cases. Goes out as `x-sim-rule`."""
@@ -105,21 +104,21 @@ class Violation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockFate:
-    """What became of one thinking or redacted_thinking block that came back."""
+    """What the judge decided about one thinking or redacted_thinking block of the request."""
 
     path: str
     """`messages.3.content.0`, an index into the request as the client sent it."""
     maker: str
-    """The model that made it; "" if the signature is not ours."""
+    """The model that made it; "" if the signature is not from this realm."""
     fate: Literal["kept", "dropped", "stripped", "refused"]
     """`kept`: the model reads it. `dropped`: by a binding (R43–R45). `stripped`: no error and not reported, e.g. an
-    older turn on a model that reads only the last one (R39), thinking off (R50), a context edit (R52). `refused`: named
-    by the violation."""
+    older turn on a model that reads only the last one (R39), thinking off (R50), a context edit (R52). `refused`: the
+    refusal names it."""
     reason: str = ""
-    """For `dropped`: `model_binding_mismatch` and its sisters. For others: free words."""
+    """For `dropped`: `model_binding_mismatch` and the like. For others: a free text."""
     whose: Literal["own", "foreign", "unknown"] = "unknown"
-    """`own`: the signature is ours, or it is in our books. `foreign`: it has a signature that is not. `unknown`: it has
-    none."""
+    """`own`: the signature is from this realm, or in the simulator's books. `foreign`: it is not. `unknown`: there is no
+    signature."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +130,7 @@ class Prompt:
     display: Display = "summarized"
     """Asked for, or the model's default. Without effect when thinking is off."""
     interleaved: bool = False
-    """May the model think between tool calls (R40)?"""
+    """Whether the model may think between tool calls (R40)."""
     blocks: tuple[BlockFate, ...] = ()
     """Every thinking and redacted_thinking block of the request, in order."""
     transformations: tuple[JsonObject, ...] | None = None
@@ -139,24 +138,24 @@ class Prompt:
     applied_edits: tuple[JsonObject, ...] | None = None
     """R52, R53, as they go out in `context_management.applied_edits`; None if the request has no such field."""
     input_tokens: int = 0
-    """What the model reads: without the thinking that was dropped or stripped (R43, R74), and without what was cleared."""
+    """What the model reads: without dropped or stripped thinking (R43, R74), and without cleared content."""
     cache_minimum: int = 1024
     """The fewest tokens that a cache entry holds on this model (R58)."""
 
 
 class Signer(Protocol):
-    """Signs what the model says in answer to one judged request.
+    """Signs the thinking in the answer to one judged request.
 
-    A signature is bound to the full text, the model, the account, the prefix (the judged request, then what the answer
-    said so far) and the thinking block before it (`Stance.predecessor` says which), and not to how much of it is shown
-    (R41). Same input, same signature.
+    A signature is bound to the full text, the model, the account, the prefix (the judged request, then the answer so far)
+    and the thinking block before it (`Stance.predecessor` says which), but not to how much of the text is shown (R41). Same
+    input, same signature.
     """
 
     def sign(self, text: str, *, answer: Sequence[JsonObject]) -> str | None:
         """The `signature` of a thinking block; None if this vendor's blocks have no such key.
 
-        `text` is what the model thought; `answer` the blocks of this answer before this one, as the client gets them,
-        their signatures included.
+        `text` is the whole thought. `answer` has the blocks of this answer before this one, as the client gets them, with
+        their signatures.
         """
         ...
 
@@ -167,31 +166,27 @@ class Signer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """What the simulator remembers of the thinking that it gave out: by signature, or by text where there is none."""
+    """The thinking that the simulator has given out: by signature, or by text where there is none."""
 
     given: AbstractSet[str] = frozenset()
     omitted: AbstractSet[str] = frozenset()
-    """Given without its text, and never with it: what a client puts there is ignored (R34)."""
-
-
-def _no_request() -> JsonObject:
-    return {}
+    """Given without its text, and never with it: the text that a client puts there is ignored (R34)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What the judge found. Legal if `violation` is None; then `signer` is there."""
+class JudgeVerdict:
+    """What the judge decided. The request is legal if `violation` is None; then there is a `signer`."""
 
-    violation: Violation | None = None
-    request: JsonObject = field(default_factory=_no_request)
-    """The body as parsed; empty if it is no JSON object."""
+    violation: VendorRefusal | None = None
+    request: JsonObject = field(default_factory=dict[str, JsonValue])
+    """The parsed body; empty if it is no JSON object."""
     prompt: Prompt = Prompt()
-    """Whole when legal. In a refusal, what was found before it, so that the journal can name the block."""
+    """Complete if the request is legal. In a refusal, the fates up to the refused block, for the journal."""
     signer: Signer | None = None
 
 
 class Judge(Protocol):
-    """One pure call: same arguments, same verdict. It never raises for what a client can send."""
+    """The judge of a dialect. It is pure (same arguments, same verdict) and never raises, whatever a client sends."""
 
     def __call__(
         self,
@@ -205,10 +200,31 @@ class Judge(Protocol):
         seed: int,
         realm: str,
         books: Books,
-    ) -> Verdict:
+    ) -> JudgeVerdict:
         """Judge one request.
 
-        `headers` have lower-case names; repeated ones are joined with a comma, in order. `realm` makes the signing key,
-        or without one the kind and the seed: simulators of one realm know each other's signatures, others refuse them.
+        `headers` have lower-case names; repeated ones are joined with a comma, in order. The signing key comes from
+        `realm`, or else from the kind and the seed: simulators with the same key accept each other's signatures.
         """
+        ...
+
+
+class VendorErrors(Protocol):
+    """How a vendor writes the errors of faults on demand, and its pings."""
+
+    @property
+    def ping(self) -> bytes:
+        """A keep-alive inside a stream."""
+        ...
+
+    def body(self, fault: str, message: str, status: int, request_id: str) -> bytes:
+        """An error as the whole body; `fault` and `message` may be empty."""
+        ...
+
+    def event(self, fault: str, message: str) -> bytes:
+        """An error inside a stream."""
+        ...
+
+    def status(self, fault: str) -> int:
+        """The status of an error of this type."""
         ...

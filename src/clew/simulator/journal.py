@@ -1,9 +1,9 @@
-"""What came, what was found, what went out: one entry for each request, in memory and as JSON lines.
+"""The journal: one entry for each request, with what was found and what went out, in memory and as JSON lines.
 
-The journal is the oracle of most tests, so it tells what no client can see: which thinking blocks came back, whose they
-are and what became of each; and whether the answer ended, was cut on purpose, or lost its reader, and when. Secrets are
-masked on the way in; the key is told by its fingerprint. Bodies are kept as they came; when they grow over the budget, the
-oldest are forgotten first.
+Most tests read the journal, so it tells what no client can see: which thinking blocks came back, whose they are and what
+became of each; and whether the answer ended, was cut on purpose, or lost its reader, and when. Secrets are masked before
+they are stored; the key is shown as a fingerprint. Bodies are kept as they came; over a budget, the oldest are dropped
+first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
@@ -22,9 +22,9 @@ from clew.http.message import HttpRequest
 from clew.model.json import JsonObject
 from clew.simulator.accounts import credential_of
 from clew.simulator.answers import ModelAnswer
-from clew.simulator.interfaces import BlockFate, Verdict, Violation
+from clew.simulator.interfaces import JudgeVerdict, VendorRefusal
 
-__all__ = ["Entry", "Journal", "encoded"]
+__all__ = ["Journal", "JournalEntry", "entries_json"]
 
 _SECRETS: Final = frozenset(
     {"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-clew-key", "x-goog-api-key"}
@@ -34,20 +34,20 @@ _BODY_BUDGET: Final = 256 * 1024 * 1024
 
 
 @dataclass(slots=True, kw_only=True)
-class Entry:
-    """One request and what befell it."""
+class JournalEntry:
+    """One request and what happened to it."""
 
     n: int
     request_id: str
     account: str
     credential: str
-    """The first 8 hex digits of the key's SHA-256; "" without one."""
+    """The first 8 hex digits of the key's SHA-256; "" without a key."""
     method: str
     path: str
     query: str
     headers: list[tuple[str, str]]
     body: bytes | None
-    """None once it has been forgotten."""
+    """None once it has been dropped."""
     size: int
     came: float
     """When the whole request was there, in seconds since the epoch."""
@@ -59,30 +59,34 @@ class Entry:
     response: JsonObject | None = None
     ended: Literal["no", "whole", "cut", "client left"] = "no"
     ended_at: float | None = None
-    """When: of an answer that lost its reader, the moment at which the connection was known to be gone."""
+    """When the answer ended; if it lost its reader, when the connection was known to be gone."""
     readable: bool | None = None
-    """Is the body JSON? None until somebody asks: it costs as much as reading it."""
+    """Whether the body is JSON; None until it is needed, since finding out costs as much as reading the body."""
 
-    def judged(self, verdict: Verdict) -> None:
-        """Note what the judge found."""
-        self.found([_fate(block) for block in verdict.prompt.blocks], verdict.violation)
+    def record_verdict(self, verdict: JudgeVerdict) -> None:
+        fates: list[JsonObject] = [
+            {
+                "path": block.path,
+                "maker": block.maker,
+                "whose": block.whose,
+                "fate": block.fate,
+                "reason": block.reason,
+            }
+            for block in verdict.prompt.blocks
+        ]
+        self.record_thinking(fates, verdict.violation)
 
-    def found(self, thinking: list[JsonObject], violation: Violation | None) -> None:
-        """Note which thinking came back, and what is wrong with the request."""
+    def record_thinking(self, thinking: list[JsonObject], refusal: VendorRefusal | None) -> None:
+        """Record the returned thinking, and the verdict on the request."""
         self.thinking = thinking
-        self.verdict = {"ok": True} if violation is None else _violation(violation)
+        self.verdict = {"ok": True} if refusal is None else _refusal_json(refusal)
 
-    def refused(self, violation: Violation) -> None:
-        """Note why there is no answer."""
-        self.verdict = _violation(violation)
-        self.response = {"status": violation.status}
+    def record_refusal(self, refusal: VendorRefusal) -> None:
+        self.verdict = _refusal_json(refusal)
+        self.response = {"status": refusal.status}
 
-    def played(self, scenario: str, turn: int) -> None:
-        """Note where the answer is written."""
-        self.scenario, self.turn = scenario, turn
-
-    def answered(self, answer: ModelAnswer, *, id: str, model: str, stop: str | None, stream: bool) -> None:
-        """Note what the model says, and what the client is told of it."""
+    def record_answer(self, answer: ModelAnswer, *, id: str, model: str, stop: str | None, stream: bool) -> None:
+        """Record the answer as the client gets it."""
         self.faults = [fault.kind for fault in answer.faults]
         self.response = {
             "status": 200,
@@ -95,34 +99,38 @@ class Entry:
         }
 
     def as_json(self) -> dict[str, object]:
-        """The entry for a reader: the body as JSON where it is, as text or base64 where it is not."""
+        """The entry for a reader: the body as JSON if it is JSON, else as text or base64."""
+        body = self.body or b""
         if self.readable is None:
-            self.readable = _is_json(self.body or b"")
+            self.readable = _is_json(body)
         shown = {name: getattr(self, name) for name in self.__slots__ if name not in ("body", "readable")}
-        return {**shown, **_body(self.body or b"", readable=self.readable)}
+        if self.readable:
+            return {**shown, "body": msgspec.Raw(body)}
+        return {**shown, "body": None, **_opaque(body)}
 
 
 class Journal:
-    """The entries of one simulator. `file` gets each as a line when it has ended."""
+    """The entries of one simulator. `file` gets each entry as a line when its answer has ended."""
 
     def __init__(
         self, file: Path | None = None, body_budget: int = _BODY_BUDGET, *, now: Callable[[], float] = time.time
     ) -> None:
         self._now = now
-        self._entries: list[Entry] = []
+        self._entries: list[JournalEntry] = []
         self._next = 1
         self._budget = body_budget
-        self._kept = 0
-        self._oldest = 0
+        self._body_bytes = 0
+        self._dropped = 0
         self._file = file.open("ab") if file else None
 
-    def open(self, request: HttpRequest, request_id: str, account: str) -> Entry:
+    def open(self, request: HttpRequest, request_id: str, account: str) -> JournalEntry:
         """Begin an entry."""
-        entry = Entry(
+        key = credential_of(request.joined)
+        entry = JournalEntry(
             n=self._next,
             request_id=request_id,
             account=account,
-            credential=_fingerprint(credential_of(request.joined)),
+            credential=hashlib.sha256(key.encode("latin-1", "replace")).hexdigest()[:8] if key else "",
             method=request.method,
             path=request.path,
             query=request.query,
@@ -133,52 +141,56 @@ class Journal:
         )
         self._next += 1
         self._entries.append(entry)
-        self._kept += len(request.body)
-        self._forget()
+        self._body_bytes += len(request.body)
+        self._drop_old_bodies()
         return entry
 
-    def close(self, entry: Entry, ended: Literal["whole", "cut", "client left"]) -> None:
-        """The answer is over."""
+    def close(self, entry: JournalEntry, ended: Literal["whole", "cut", "client left"]) -> None:
+        """Record the end of the answer."""
         entry.ended, entry.ended_at = ended, self._now()
         if self._file is not None:
-            self._file.write(msgspec.json.encode(_on_one_line(entry.as_json())) + b"\n")
+            shown = entry.as_json()
+            body = shown["body"]
+            if isinstance(body, msgspec.Raw):  # the line must not have the body's own line breaks
+                shown["body"] = msgspec.json.decode(body)
+            self._file.write(msgspec.json.encode(shown) + b"\n")
             self._file.flush()
 
-    def since(self, n: int = 0) -> Iterator[Entry]:
-        """Entries after number n, in order of arrival. Numbers are never used twice."""
-        return (entry for entry in self._entries if entry.n > n)
+    def since(self, n: int = 0) -> Iterator[JournalEntry]:
+        """The entries after number n, in the order of arrival. A number is never used twice."""
+        return iter(self._entries[max(0, n + 1 - self._first) :])
 
-    def find(self, n: int) -> Entry | None:
-        return next((entry for entry in self._entries if entry.n == n), None)
+    def find(self, n: int) -> JournalEntry | None:
+        index = n - self._first
+        return self._entries[index] if 0 <= index < len(self._entries) else None
 
     def reset(self) -> None:
-        """Forget all entries; the file keeps its lines."""
+        """Remove all entries; the file keeps its lines."""
         self._entries.clear()
-        self._kept = self._oldest = 0
+        self._body_bytes = self._dropped = 0
 
-    def shut(self) -> None:
-        """Close the file."""
+    def close_file(self) -> None:
         file, self._file = self._file, None
         if file is not None:
             file.close()
 
-    def _forget(self) -> None:
-        while self._kept > self._budget and self._oldest < len(self._entries) - 1:
-            entry = self._entries[self._oldest]
-            self._kept -= len(entry.body or b"")
+    @property
+    def _first(self) -> int:
+        """The number of the first entry: the numbers have no gaps."""
+        return self._next - len(self._entries)
+
+    def _drop_old_bodies(self) -> None:
+        """Keep the bodies within the budget. The newest is kept in any case."""
+        while self._body_bytes > self._budget and self._dropped < len(self._entries) - 1:
+            entry = self._entries[self._dropped]
+            self._body_bytes -= len(entry.body or b"")
             entry.body, entry.readable = None, None
-            self._oldest += 1
+            self._dropped += 1
 
 
-def encoded(entries: Iterable[Entry]) -> bytes:
+def entries_json(entries: Iterable[JournalEntry]) -> bytes:
     """Entries as one JSON array."""
     return msgspec.json.encode([entry.as_json() for entry in entries])
-
-
-def _on_one_line(shown: dict[str, object]) -> dict[str, object]:
-    """The body's own line breaks must go."""
-    body = shown.get("body")
-    return {**shown, "body": msgspec.json.decode(body)} if isinstance(body, msgspec.Raw) else shown
 
 
 def _is_json(body: bytes) -> bool:
@@ -189,13 +201,7 @@ def _is_json(body: bytes) -> bool:
     return True
 
 
-def _body(body: bytes, *, readable: bool) -> dict[str, object]:
-    if readable:
-        return {"body": msgspec.Raw(body)}
-    return {"body": None, **_opaque(body)}
-
-
-def _opaque(body: bytes) -> dict[str, str]:
+def _opaque(body: bytes) -> Mapping[str, str]:
     if not body:
         return {}
     try:
@@ -204,27 +210,13 @@ def _opaque(body: bytes) -> dict[str, str]:
         return {"body_base64": base64.b64encode(body).decode("ascii")}
 
 
-def _fate(block: BlockFate) -> JsonObject:
-    return {
-        "path": block.path,
-        "maker": block.maker,
-        "whose": block.whose,
-        "fate": block.fate,
-        "reason": block.reason,
-    }
-
-
-def _fingerprint(key: str) -> str:
-    return hashlib.sha256(key.encode("latin-1", "replace")).hexdigest()[:8] if key else ""
-
-
-def _violation(violation: Violation) -> JsonObject:
+def _refusal_json(refusal: VendorRefusal) -> JsonObject:
     return {
         "ok": False,
-        "rule": violation.rule,
-        "grade": violation.grade,
-        "status": violation.status,
-        "type": violation.error_type,
-        "message": violation.message,
-        "path": violation.path,
+        "rule": refusal.rule,
+        "grade": refusal.grade,
+        "status": refusal.status,
+        "type": refusal.error_type,
+        "message": refusal.message,
+        "path": refusal.path,
     }

@@ -1,26 +1,51 @@
-"""All kinds of simulator, of either dialect."""
+"""All kinds of simulator, by dialect.
+
+A dialect is a folder of one shape: `vendors` with a table of rows, `judge/`, `model`, `memory`, `stream`, `errors` and
+`server`. A new one is a folder, a line here for its rows, and a line in `server` for its server.
+"""
 
 from __future__ import annotations
 
-from clew.errors import SettingsInvalid
-from clew.simulator.openai_chat.vendors import chat_vendors
-from clew.simulator.vendors import vendors
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
 
-__all__ = ["check_kind", "kinds", "speaks_chat"]
+from clew.errors import SettingsInvalid
+from clew.simulator.anthropic.vendors import vendors
+from clew.simulator.openai_chat.vendors import chat_vendors
+
+__all__ = ["check_kind", "dialect_of", "kinds", "speaks_chat"]
+
+
+class KindRow(Protocol):
+    """What the rows of all dialects have."""
+
+    @property
+    def about(self) -> str: ...
+
+
+_ROWS: Final[dict[str, Callable[[], Mapping[str, KindRow]]]] = {
+    "anthropic": vendors,
+    "openai-chat": chat_vendors,
+}
 
 
 def kinds() -> dict[str, str]:
-    """Each kind and what it is, in a line: first those with the Anthropic dialect."""
-    rows = {**vendors(), **chat_vendors()}
-    return {name: row.about for name, row in rows.items()}
+    """Each kind and what it is, in a line, by dialect."""
+    return {name: row.about for rows in _ROWS.values() for name, row in rows().items()}
+
+
+def dialect_of(kind: str) -> str:
+    """The dialect that this kind speaks. Raises SettingsInvalid for an unknown kind."""
+    check_kind(kind)
+    return next(dialect for dialect, rows in _ROWS.items() if kind in rows())
 
 
 def speaks_chat(kind: str) -> bool:
-    """Is Chat Completions its dialect?"""
+    """Whether the kind speaks Chat Completions."""
     return kind in chat_vendors()
 
 
 def check_kind(kind: str) -> None:
-    """Raises SettingsInvalid, which says which there are."""
+    """Raises SettingsInvalid for an unknown kind; its message lists all kinds."""
     if kind not in kinds():
         raise SettingsInvalid(f"there is no kind {kind!r}; there are {', '.join(kinds())}", key="kind")

@@ -44,7 +44,7 @@ from clew.simulator.answers import (
     whole_block,
 )
 from clew.simulator.conversation import ConversationState, tools_on_offer
-from clew.simulator.faults import Fault
+from clew.simulator.faults import FaultSpec
 from clew.simulator.ids import Ids
 from clew.simulator.interfaces import Prompt, Signer
 from clew.simulator.plausible import value_for
@@ -92,7 +92,7 @@ class _TurnPlayer:
         paces = [act for act in turn.acts if isinstance(act, SetPace)]
         self._chunk = next((pace.chunk for pace in paces if pace.chunk), _CHUNK)
         self._padding = next((pace.padding for pace in paces if pace.padding), 0)
-        self._faults = tuple(act for act in turn.acts if isinstance(act, Fault))
+        self._faults = tuple(act for act in turn.acts if isinstance(act, FaultSpec))
         self._usage = {name: n for act in turn.acts if isinstance(act, SetUsage) for name, n in act.numbers.items()}
         self._stop = next((act for act in turn.acts if isinstance(act, Stop)), None)
         self._sequences = [text for text in as_list(self._request.get("stop_sequences")) if isinstance(text, str)]
@@ -122,7 +122,7 @@ class _TurnPlayer:
                 self._add(whole_block(value), tokens.of_json(value))
             case Pause() | SendPings() | SendEvent():
                 self._items.append(act)
-            case Stop() | SetUsage() | SetPace() | Fault():
+            case Stop() | SetUsage() | SetPace() | FaultSpec():
                 pass  # these hold for the whole turn and were read at the start
 
     def answer(self) -> ModelAnswer:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from clew.http.server import Server, listen
-from clew.simulator.front import Front
+from clew.simulator.anthropic.server import MessagesServer
 from clew.simulator.interfaces import Judge
-from clew.simulator.kinds import check_kind, speaks_chat
+from clew.simulator.kinds import dialect_of
 from clew.simulator.openai_chat.server import ChatServer
-from clew.simulator.shell import Settings, Shell
+from clew.simulator.vendor_server import SimulatorSettings, VendorServer
 
 __all__ = ["Simulation", "start"]
 
+_SERVERS: Final[dict[str, Callable[[SimulatorSettings, Judge], VendorServer]]] = {
+    "anthropic": MessagesServer,
+    "openai-chat": lambda settings, judge: ChatServer(settings),
+}
+
 
 class Simulation:
-    """A shell and its listener."""
+    """A simulated vendor and its listener."""
 
-    def __init__(self, shell: Front, server: Server) -> None:
-        self.shell = shell
+    def __init__(self, vendor: VendorServer, server: Server) -> None:
+        self.vendor = vendor
         self.server = server
 
     @property
@@ -24,17 +32,16 @@ class Simulation:
         return self.server.url
 
     async def close(self, grace: float = 1.0) -> None:
-        """Finish what runs, end the rest, close the journal's file."""
+        """Let running requests finish for `grace` seconds, then close the connections and the journal's file."""
         await self.server.close(grace)
-        self.shell.journal.shut()
+        self.vendor.journal.close_file()
 
 
-async def start(settings: Settings, judge: Judge, *, port: int = 0) -> Simulation:
+async def start(settings: SimulatorSettings, judge: Judge, *, port: int = 0) -> Simulation:
     """Start on 127.0.0.1; port 0 takes a free one.
 
-    Raises OSError if the port is taken, SettingsInvalid for a kind that there is not. `judge` is for
-    the Anthropic dialect; the chat vendors have their own.
+    Raises OSError if the port is taken, SettingsInvalid for an unknown kind. `judge` is for the Messages API; the other
+    dialects have their own.
     """
-    check_kind(settings.kind)
-    shell = ChatServer(settings) if speaks_chat(settings.kind) else Shell(settings, judge)
-    return Simulation(shell, await listen(shell.handle, port=port, refuse=shell.refuse))
+    vendor = _SERVERS[dialect_of(settings.kind)](settings, judge)
+    return Simulation(vendor, await listen(vendor.handle, port=port, refuse=vendor.refuse))

@@ -1,7 +1,7 @@
 """An answer as a list of steps: the head, pieces of the body, silences, and how it ends.
 
-Speaking makes such a list, faults rewrite it, and `play` does it. So a fault is a pure function from steps to steps, and
-what went wrong on the wire can be read, compared and tested without a wire.
+The model makes such a list, faults rewrite it, and `play` carries it out. So a fault is a pure function from steps to steps,
+and what happens on the wire can be read, compared and tested without a wire.
 """
 
 from __future__ import annotations
@@ -10,19 +10,48 @@ import asyncio
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 from clew.http.responder import Responder
+from clew.simulator.acts import Pause
+from clew.simulator.answers import ModelAnswer
+from clew.simulator.interfaces import VendorRefusal
 
-__all__ = ["End", "Head", "Repeat", "Send", "Step", "Steps", "Wait", "body_of", "play", "repeated"]
+__all__ = [
+    "SSE_HEADERS",
+    "End",
+    "HeaderPairs",
+    "Repeat",
+    "Send",
+    "SendHead",
+    "Silence",
+    "Step",
+    "Steps",
+    "body_of",
+    "json_reply",
+    "play",
+    "repeated",
+    "rule_headers",
+    "silences_of",
+]
+
+HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
+
+SSE_HEADERS: Final[HeaderPairs] = (
+    ("content-type", "text/event-stream; charset=utf-8"),
+    ("cache-control", "no-cache"),
+)
+_FLUSH_SECONDS: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class SendHead:
     """Status and headers."""
 
     status: int
-    headers: tuple[tuple[str, str], ...]
+    headers: HeaderPairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +64,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A piece of the body so many times, None for ever, and so many seconds apart."""
+    """A piece of the body so many times, or without end with None, and so many seconds apart."""
 
     data: bytes
     times: int | None
@@ -43,7 +72,7 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class Silence:
     """Silence."""
 
     seconds: float
@@ -51,13 +80,13 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """`end`: as it should. `close`: whole, and `later` the connection is closed without a word. `fin`, `rst`: broken off."""
+    """`end`: regular. `close`: regular, and `later` the connection is closed silently. `fin`, `rst`: broken off."""
 
     how: Literal["end", "close", "fin", "rst"] = "end"
     later: float = 0.0
 
 
-Step: TypeAlias = Head | Send | Repeat | Wait | End
+Step: TypeAlias = SendHead | Send | Repeat | Silence | End
 Steps: TypeAlias = tuple[Step, ...]
 
 
@@ -66,18 +95,34 @@ def repeated(piece: Send, times: int, every: float) -> Iterator[Step]:
     for _ in range(times):
         yield piece
         if every:
-            yield Wait(every)
+            yield Silence(every)
+
+
+def json_reply(value: object, headers: HeaderPairs = (), status: int = 200) -> Steps:
+    """An answer with a JSON body."""
+    head = SendHead(status, (("content-type", "application/json"), *headers))
+    return (head, Send(msgspec.json.encode(value)), End())
+
+
+def rule_headers(refusal: VendorRefusal) -> HeaderPairs:
+    """The headers that name the broken rule, and how sure it is."""
+    return (("x-sim-rule", refusal.rule), ("x-sim-grade", refusal.grade))
+
+
+def silences_of(answer: ModelAnswer) -> Iterator[Step]:
+    """All pauses of an answer: one that is not streamed comes after them."""
+    return (Silence(item.seconds) for item in answer.items if isinstance(item, Pause))
 
 
 def body_of(steps: Iterable[Step]) -> bytes:
-    """All that the steps send."""
+    """The whole body."""
     return b"".join(step.data for step in steps if isinstance(step, Send))
 
 
 async def play(steps: Steps, respond: Responder) -> None:
-    """Do the steps."""
+    """Carry out the steps."""
     match steps:
-        case (Head(status, headers), Send(data), End("end")):
+        case (SendHead(status, headers), Send(data), End("end")):
             respond.send(status, headers, data)
         case _:
             for step in steps:
@@ -86,20 +131,20 @@ async def play(steps: Steps, respond: Responder) -> None:
 
 async def _do(step: Step, respond: Responder) -> None:
     match step:
-        case Head(status, headers):
+        case SendHead(status, headers):
             respond.start(status, headers)
         case Send(data):
             await respond.write(data)
         case Repeat():
             await _repeat(step, respond)
-        case Wait(seconds):
+        case Silence(seconds):
             await asyncio.sleep(seconds)
         case End():
             await _end(step, respond)
 
 
 async def _repeat(step: Repeat, respond: Responder) -> None:
-    """Other requests go on meanwhile: a client that reads fast would never let the loop go."""
+    """Sleep after each piece, so that other requests go on: writing to a fast reader alone never yields to the loop."""
     for _ in itertools.count() if step.times is None else range(step.times):
         await respond.write(step.data)
         await asyncio.sleep(step.every)
@@ -116,8 +161,5 @@ async def _end(end: End, respond: Responder) -> None:
         case "fin":
             respond.hang_up()
         case "rst":
-            await asyncio.sleep(_FLUSH_SECONDS)  # a reset throws away what is not yet sent: let the wire have it
+            await asyncio.sleep(_FLUSH_SECONDS)  # a reset discards data that is not sent yet
             respond.abort()
-
-
-_FLUSH_SECONDS = 0.01

@@ -19,13 +19,13 @@ import msgspec
 
 from clew.backends.presets import presets
 from clew.settings.home import Home, write_private
-from clew.simulator.faults import Fault, parse
+from clew.simulator.faults import FaultSpec, parse
 from clew.simulator.interfaces import Judge, Kind, Stance
-from clew.simulator.journal import encoded
+from clew.simulator.journal import entries_json
 from clew.simulator.kinds import speaks_chat
 from clew.simulator.server import Simulation, start
-from clew.simulator.shell import Settings
 from clew.simulator.stances import stance as make_stance
+from clew.simulator.vendor_server import SimulatorSettings
 from clew.testing.background import Background
 
 __all__ = ["Simulator"]
@@ -49,7 +49,9 @@ class Simulator:
         judge: Judge | None = None,
     ) -> None:
         chosen = stance if isinstance(stance, Stance) else make_stance(stance)
-        self._settings = Settings(kind=kind, seed=seed, realm=realm, stance=chosen, scenario=scenario, journal=journal)
+        self._settings = SimulatorSettings(
+            kind=kind, seed=seed, realm=realm, stance=chosen, scenario=scenario, journal=journal
+        )
         self._judge = judge
         self._background = Background()
         self._simulation: Simulation | None = None
@@ -122,19 +124,19 @@ class Simulator:
         return self._simulation
 
     async def _read(self, since: int) -> bytes:
-        return encoded(self._running.shell.journal.since(since))
+        return entries_json(self._running.vendor.journal.since(since))
 
     async def _body(self, n: int) -> bytes:
-        entry = self._running.shell.journal.find(n)
+        entry = self._running.vendor.journal.find(n)
         if entry is None or entry.body is None:
             raise LookupError(f"the journal has no body for entry {n}")
         return entry.body
 
-    async def _put(self, fault: Fault, times: int | None, path: str, key: str) -> None:
-        self._running.shell.faults.put(fault, times=times, path=path, key=key)
+    async def _put(self, fault: FaultSpec, times: int | None, path: str, key: str) -> None:
+        self._running.vendor.faults.put(fault, times=times, path=path, key=key)
 
     async def _reset(self) -> None:
-        self._running.shell.reset()
+        self._running.vendor.reset()
 
 
 def _written(table: Mapping[str, str]) -> str:

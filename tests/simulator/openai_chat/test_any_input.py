@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clew.simulator.ids import Mint
+from clew.simulator.ids import IdMaker
 from clew.simulator.openai_chat.judge.judging import judge_chat
 from clew.simulator.openai_chat.judge.rules import chat_rules
 from clew.simulator.openai_chat.memory import AnswerMemory
@@ -95,7 +95,7 @@ def answer(kind: str, body: dict[str, Any], taken: Any) -> bool:
         assert verdict.violation.message
         return False
     assert verdict.case is not None
-    ids = Mint(0, vendor.tool_ids).ids("a", "/", raw)
+    ids = IdMaker(0, vendor.tool_ids).ids("a", "/", raw)
     done = ChatModel(scenario="interleaved", seed=0).answer(verdict.case, account="a", ids=ids, created=0).completion
     json.dumps(completion(done))
     assert list(chunks(done))

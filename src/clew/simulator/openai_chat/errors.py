@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.interfaces import Violation
+from clew.simulator.interfaces import VendorRefusal
 from clew.simulator.openai_chat.judge.rules import ChatRule, chat_rules, rule_of
 from clew.simulator.openai_chat.vendors import ChatVendor, Envelope
 
@@ -56,7 +56,7 @@ class ChatErrors:
     def ping(self) -> bytes:
         return f": {self._vendor.chunks.comment or 'keep-alive'}\n\n".encode()
 
-    def refusal_body(self, violation: Violation, names: Mapping[str, object], maker: str) -> bytes:
+    def refusal_body(self, violation: VendorRefusal, names: Mapping[str, object], maker: str) -> bytes:
         """A refusal as the whole body."""
         error = ChatError(
             rule=violation.rule,

@@ -13,7 +13,7 @@ from clew.simulator.acts import Pause, SendEvent, SendPings
 from clew.simulator.answers import ModelAnswer
 from clew.simulator.openai_chat.thoughts import ChatDelta, MessageDraft
 from clew.simulator.openai_chat.vendors import ChatVendor, UsageFormat, decoded
-from clew.simulator.steps import Send, Step, Wait, repeated
+from clew.simulator.steps import Send, Silence, Step, repeated
 from clew.simulator.values import as_dict
 
 __all__ = ["Completion", "chunks", "completion", "usage_of"]
@@ -75,7 +75,7 @@ def chunks(whole: Completion) -> Iterator[Step]:
                 yield _chunk(whole, {**first, **beside, **value}, kind)
                 first = {}
             case Pause(seconds):
-                yield Wait(seconds)
+                yield Silence(seconds)
             case SendPings(times, every):
                 yield from repeated(_comment(format_.comment or "keep-alive"), times, every)
             case SendEvent(name, data):

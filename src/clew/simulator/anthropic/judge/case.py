@@ -15,9 +15,9 @@ from functools import cached_property
 
 from clew.model.facts import ModelFacts, Rule, path_order, rules
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.interfaces import Account, Books, Kind, Stance, Violation
+from clew.simulator.anthropic.vendors import MessagesVendor, vendor_of
+from clew.simulator.interfaces import Account, Books, Kind, Stance, VendorRefusal
 from clew.simulator.values import as_dict, as_list, as_str, text_blocks
-from clew.simulator.vendors import Vendor, vendor_of
 
 __all__ = [
     "ROLES",
@@ -101,7 +101,7 @@ class Case:
     books: Books = field(default_factory=Books)
 
     @property
-    def vendor(self) -> Vendor:
+    def vendor(self) -> MessagesVendor:
         return vendor_of(self.kind)
 
     @cached_property
@@ -205,7 +205,7 @@ def _is_in_force(rule: Rule, stance: Stance, asked: frozenset[str]) -> bool:
     return enforced and rule.grade not in stance.without_grades and rule.in_force(stance.choices)
 
 
-def violations(found: Iterable[BrokenRule], stance: Stance, *, asked: frozenset[str] = frozenset()) -> list[Violation]:
+def violations(found: Iterable[BrokenRule], stance: Stance, *, asked: frozenset[str] = frozenset()) -> list[VendorRefusal]:
     """The broken rules that are in force, the one that the vendor would name first.
 
     `asked` are rules that hold only on demand (`enforced = false` in the book).
@@ -216,10 +216,10 @@ def violations(found: Iterable[BrokenRule], stance: Stance, *, asked: frozenset[
     return [refusal_of(broken) for broken in counted]
 
 
-def refusal_of(broken: BrokenRule) -> Violation:
+def refusal_of(broken: BrokenRule) -> VendorRefusal:
     """A broken rule in the vendor's words."""
     rule = rules()[broken.rule]
-    return Violation(
+    return VendorRefusal(
         rule=rule.id,
         grade=rule.grade,
         status=rule.status,

@@ -23,7 +23,7 @@ from clew.simulator.anthropic.judge.messages import check_emptiness, check_roles
 from clew.simulator.anthropic.judge.parameters import check_parameters, check_sampling, check_thinking
 from clew.simulator.anthropic.judge.prompt import prompt_of, refused_prompt
 from clew.simulator.anthropic.judge.schema import check_schema
-from clew.simulator.anthropic.judge.signatures import RequestSigner, SigningPoint, signing_key
+from clew.simulator.anthropic.judge.signatures import RequestSigner, SigningPoint
 from clew.simulator.anthropic.judge.thinking import (
     check_empty_signatures,
     check_modified,
@@ -31,8 +31,9 @@ from clew.simulator.anthropic.judge.thinking import (
     read_thinking,
 )
 from clew.simulator.anthropic.judge.tools import check_pairing, check_tools
-from clew.simulator.interfaces import Account, Books, Kind, Stance, Verdict, Violation
-from clew.simulator.vendors import waived
+from clew.simulator.anthropic.vendors import waived
+from clew.simulator.ids import signing_key
+from clew.simulator.interfaces import Account, Books, JudgeVerdict, Kind, Stance, VendorRefusal
 
 __all__ = ["judge", "static_violations"]
 
@@ -60,19 +61,19 @@ def judge(
     seed: int = 0,
     realm: str = "",
     books: Books | None = None,
-) -> Verdict:
+) -> JudgeVerdict:
     """Judge one request. The signing key comes from `realm`, or else from kind and seed."""
     case = _open(body, headers, kind, account, stance, path)
     if isinstance(case, list):
-        return Verdict(violation=case[0])
+        return JudgeVerdict(violation=case[0])
     case = replace(case, books=books or Books())
     for phase in PHASES:
         found = violations(chain.from_iterable(check(case) for check in phase), case.stance)
         if found:
-            return Verdict(violation=found[0], request=case.body)
+            return JudgeVerdict(violation=found[0], request=case.body)
     missing = check_passed_back(case)
     if missing:
-        return Verdict(violation=missing, request=case.body)
+        return JudgeVerdict(violation=missing, request=case.body)
     return _judge_thinking(case, signing_key(kind, seed, realm))
 
 
@@ -84,7 +85,7 @@ def static_violations(
     kind: Kind = "anthropic",
     path: Path = "/v1/messages",
     asked: frozenset[str] = frozenset(),
-) -> list[Violation]:
+) -> list[VendorRefusal]:
     """What the request alone decides: all violations of the first phase that has any, the vendor's first choice first.
 
     `asked` are rules that hold only on demand (`enforced = false` in the book).
@@ -103,7 +104,7 @@ def static_violations(
 
 def _open(
     body: bytes, headers: Mapping[str, str], kind: Kind, account: Account, stance: Stance, path: Path
-) -> Case | list[Violation]:
+) -> Case | list[VendorRefusal]:
     """The case, or why there is none. A body that cannot be read is refused whatever grades the stance leaves out."""
     stance = replace(stance, without_rules=stance.without_rules | waived(kind))
     found = violations(check_transport(body, headers), stance)
@@ -126,7 +127,7 @@ def _open(
     )
 
 
-def _judge_thinking(case: Case, key: bytes) -> Verdict:
+def _judge_thinking(case: Case, key: bytes) -> JudgeVerdict:
     """The phases that need the signing key. A refusal still tells the fates up to the block that it names."""
     history = read_thinking(case, key)
     bindings = check_bindings(case, history)
@@ -140,6 +141,6 @@ def _judge_thinking(case: Case, key: bytes) -> Verdict:
     for phase in phases:
         found = violations(phase, case.stance)
         if found:
-            return Verdict(violation=found[0], request=case.body, prompt=refused_prompt(prompt, found[0].path))
+            return JudgeVerdict(violation=found[0], request=case.body, prompt=refused_prompt(prompt, found[0].path))
     start = SigningPoint(history.end, bindings.sent, bindings.read)
-    return Verdict(request=case.body, prompt=prompt, signer=RequestSigner(key, case, start))
+    return JudgeVerdict(request=case.body, prompt=prompt, signer=RequestSigner(key, case, start))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from clew.simulator.anthropic.judge.case import BrokenRule, Case, MessageRun, RequestBlock
 from clew.simulator.anthropic.judge.tools import unfinished_calls
-from clew.simulator.interfaces import Violation
+from clew.simulator.interfaces import VendorRefusal
 from clew.simulator.values import as_str, is_blank
 
 __all__ = ["check_layout", "check_passed_back", "first_of_loop"]
@@ -93,13 +93,13 @@ def _thinking_while_off(case: Case) -> Iterator[BrokenRule]:
         yield BrokenRule("R38.thinking-while-off", thinking.path, {"tag": thinking.type})
 
 
-def check_passed_back(case: Case) -> Violation | None:
+def check_passed_back(case: Case) -> VendorRefusal | None:
     """The first tool call without its thinking. An empty thought counts; with thinking off nothing is required."""
     if not case.vendor.missing or not case.thinking_on:
         return None
     for message in case.messages:
         if message.role == "assistant" and message.has("tool_use") and not message.has("thinking"):
-            return Violation(
+            return VendorRefusal(
                 rule="vendor.thinking-missing",
                 grade="B",
                 status=400,

@@ -25,7 +25,6 @@ from clew.model.json import JsonObject
 from clew.simulator import tokens
 from clew.simulator.anthropic.judge.case import THINKING, Case
 from clew.simulator.anthropic.judge.prefix import ConversationPrefix, deferred_tools
-from clew.simulator.interfaces import Kind
 from clew.simulator.values import as_dict, as_list, as_str
 
 __all__ = [
@@ -36,7 +35,6 @@ __all__ = [
     "hash_text",
     "make_signature",
     "read_signature",
-    "signing_key",
 ]
 
 _HEADER = b"\x12sim1"
@@ -88,12 +86,6 @@ class Imprint(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """The number of thinking blocks directly before it there."""
     text: bytes
     """A hash of what was thought."""
-
-
-def signing_key(kind: Kind, seed: int, realm: str = "") -> bytes:
-    """The key of a realm. Without a realm, all simulators of one kind and seed share a key."""
-    named = f"realm {realm}" if realm else f"{kind} {seed}"
-    return hashlib.sha256(f"clew simulator {named}".encode()).digest()
 
 
 def hash_text(text: str) -> bytes:

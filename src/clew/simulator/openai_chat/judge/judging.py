@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.json import JsonObject
-from clew.simulator.interfaces import Stance, Violation
+from clew.simulator.interfaces import Stance, VendorRefusal
 from clew.simulator.openai_chat.judge.case import ChatCase
 from clew.simulator.openai_chat.judge.messages import check_conversation, check_messages
 from clew.simulator.openai_chat.judge.reasoning import check_reasoning
@@ -49,7 +49,7 @@ PHASES: Final[tuple[tuple[Check, ...], ...]] = (
 class ChatVerdict:
     """What the judge found. Legal if `violation` is None; then there is a `case`."""
 
-    violation: Violation | None = None
+    violation: VendorRefusal | None = None
     names: Mapping[str, object] = field(default_factory=dict[str, object])
     """The names in the violation's words: some vendors put them into fields of the error, too."""
     case: ChatCase | None = None

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from clew.model.facts import path_order
-from clew.simulator.interfaces import Grade, Stance, Violation
+from clew.simulator.interfaces import Grade, Stance, VendorRefusal
 from clew.simulator.openai_chat.vendors import ChatVendor
 
 __all__ = ["BrokenChatRule", "ChatRule", "chat_rules", "first_in_force", "refusal_by", "rule_of"]
@@ -75,10 +75,10 @@ def _is_in_force(rule: ChatRule, vendor: ChatVendor, stance: Stance) -> bool:
     return has and rule.grade not in stance.without_grades
 
 
-def refusal_by(vendor: ChatVendor, broken: BrokenChatRule) -> Violation:
+def refusal_by(vendor: ChatVendor, broken: BrokenChatRule) -> VendorRefusal:
     """A broken rule in the vendor's words."""
     rule = rule_of(vendor, broken.rule)
-    return Violation(
+    return VendorRefusal(
         rule=rule.id,
         grade=rule.grade,
         status=rule.status,

@@ -1,31 +1,41 @@
-"""An answer on the wire: as one JSON message, or as the events of R65 to R67.
+"""An answer of the Messages API on the wire: as one JSON message, or as the events of R65 to R67.
 
-The order of keys and the small things (the first ping after the first block start, usage that grows, an empty first
-`partial_json`) follow what was captured from the vendor.
+The order of keys and the details (the first ping after the first block start, growing usage, an empty first `partial_json`)
+are as captured from the vendor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
 from clew.model.json import JsonObject
 from clew.simulator.acts import Pause, SendEvent, SendPings
 from clew.simulator.answers import AnswerBlock, AnswerItem, ModelAnswer
-from clew.simulator.cache import CacheUse
+from clew.simulator.anthropic.errors import PING
+from clew.simulator.anthropic.memory import CacheUse
 from clew.simulator.interfaces import Prompt
-from clew.simulator.steps import Send, Step, Wait, repeated
+from clew.simulator.steps import Send, Silence, Step, repeated
 
-__all__ = ["PING", "Message", "events", "message"]
+__all__ = ["MessageAnswer", "events", "message"]
 
-PING = Send(b'event: ping\ndata: {"type": "ping"}\n\n', "ping")
+_PING: Final = Send(PING, "ping")
+_CUMULATIVE: Final = (
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "output_tokens",
+    "output_tokens_details",
+)
+"""The usage of the last event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """All that is needed to write an answer down."""
+class MessageAnswer:
+    """All that is needed to write an answer."""
 
     id: str
     model: str
@@ -34,7 +44,7 @@ class Message:
     cache: CacheUse
 
 
-def message(whole: Message) -> JsonObject:
+def message(whole: MessageAnswer) -> JsonObject:
     """The answer as one JSON message."""
     answer = whole.answer
     body = _frame(whole)
@@ -48,7 +58,7 @@ def message(whole: Message) -> JsonObject:
     return body
 
 
-def events(whole: Message) -> Iterator[Step]:
+def events(whole: MessageAnswer) -> Iterator[Step]:
     """The answer as a stream."""
     number = 0
     for step in _events(whole):
@@ -58,21 +68,21 @@ def events(whole: Message) -> Iterator[Step]:
         yield step
 
 
-def _events(whole: Message) -> Iterator[Step]:
+def _events(whole: MessageAnswer) -> Iterator[Step]:
     yield _event({"type": "message_start", "message": _frame(whole)})
     index, pinged = 0, False
     for item in whole.answer.items:
-        for step in _said(item, index):
+        for step in _item_steps(item, index):
             yield step
             if not pinged and isinstance(step, Send) and step.event == "content_block_start":
                 pinged = True
-                yield PING
+                yield _PING
         index += isinstance(item, AnswerBlock)
     yield _event(_message_delta(whole))
     yield _event({"type": "message_stop"})
 
 
-def _said(item: AnswerItem, index: int) -> Iterator[Step]:
+def _item_steps(item: AnswerItem, index: int) -> Iterator[Step]:
     match item:
         case AnswerBlock(start=start, deltas=deltas, closed=closed):
             yield _event({"type": "content_block_start", "index": index, "content_block": start})
@@ -81,14 +91,14 @@ def _said(item: AnswerItem, index: int) -> Iterator[Step]:
             if closed:
                 yield _event({"type": "content_block_stop", "index": index})
         case Pause(seconds):
-            yield Wait(seconds)
+            yield Silence(seconds)
         case SendPings(times, every):
-            yield from repeated(PING, times, every)
+            yield from repeated(_PING, times, every)
         case SendEvent(name, data):
             yield Send(f"event: {name}\ndata: {data}\n\n".encode(), name)
 
 
-def _frame(whole: Message) -> JsonObject:
+def _frame(whole: MessageAnswer) -> JsonObject:
     frame: JsonObject = {
         "model": whole.model,
         "id": whole.id,
@@ -107,7 +117,7 @@ def _frame(whole: Message) -> JsonObject:
     return frame
 
 
-def _message_delta(whole: Message) -> JsonObject:
+def _message_delta(whole: MessageAnswer) -> JsonObject:
     answer = whole.answer
     usage = _usage_at_end(whole)
     event: JsonObject = {
@@ -125,16 +135,7 @@ def _message_delta(whole: Message) -> JsonObject:
     return event
 
 
-_CUMULATIVE = (
-    "input_tokens",
-    "cache_creation_input_tokens",
-    "cache_read_input_tokens",
-    "output_tokens",
-    "output_tokens_details",
-)
-
-
-def _usage_at_start(whole: Message) -> JsonObject:
+def _usage_at_start(whole: MessageAnswer) -> JsonObject:
     cache = whole.cache.within(whole.prompt.input_tokens)
     written = cache.written_5m + cache.written_1h
     usage: JsonObject = {
@@ -152,7 +153,7 @@ def _usage_at_start(whole: Message) -> JsonObject:
     return {**usage, **{name: n for name, n in whole.answer.usage.items() if name in usage and name != "output_tokens"}}
 
 
-def _usage_at_end(whole: Message) -> JsonObject:
+def _usage_at_end(whole: MessageAnswer) -> JsonObject:
     answer = whole.answer
     return {
         **_usage_at_start(whole),

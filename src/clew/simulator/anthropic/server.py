@@ -1,0 +1,167 @@
+"""The server of a vendor that speaks the Messages API: credential, judge, model, faults, answer.
+
+All state that a request can change (ids, cache, quota, waiting faults, the journal) belongs to the `MessagesServer`, and
+`reset` clears it. Accounts and signatures depend only on keys, so they survive a reset.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final, Literal, cast
+
+from clew.errors import SettingsInvalid
+from clew.http.message import HttpRequest, Refusal
+from clew.http.responder import Responder
+from clew.simulator.accounts import account_of, organization_of, refusal_of_rule
+from clew.simulator.anthropic.errors import ANTHROPIC_ERRORS, error_body, refusal_steps, type_of_status
+from clew.simulator.anthropic.memory import GivenThinking, Quota
+from clew.simulator.anthropic.model import MessagesModel
+from clew.simulator.anthropic.stream import events, message
+from clew.simulator.anthropic.vendors import model_page, model_row, vendor_of
+from clew.simulator.fault_effects import apply_faults
+from clew.simulator.ids import IdMaker, Ids
+from clew.simulator.interfaces import Account, Judge, JudgeVerdict, VendorRefusal
+from clew.simulator.journal import JournalEntry
+from clew.simulator.steps import (
+    SSE_HEADERS,
+    End,
+    HeaderPairs,
+    SendHead,
+    Steps,
+    json_reply,
+    rule_headers,
+    silences_of,
+)
+from clew.simulator.vendor_server import AccountRequest, SimulatorSettings, VendorServer, decoded, misuse
+
+__all__ = ["MessagesServer"]
+
+_MESSAGES: Final = "/v1/messages"
+_COUNT: Final = "/v1/messages/count_tokens"
+_MODELS: Final = "/v1/models"
+_GREETINGS: Final = ("/", "/api/hello")
+
+
+class MessagesServer(VendorServer):
+    """One vendor that speaks the Messages API. `clock` and `now` count seconds."""
+
+    main_path = _MESSAGES
+
+    def __init__(
+        self,
+        settings: SimulatorSettings,
+        judge: Judge,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        id_maker = IdMaker(settings.seed, vendor_of(settings.kind).tool_ids)
+        super().__init__(settings, id_maker, ANTHROPIC_ERRORS, now)
+        self._judge = judge
+        self._model = MessagesModel(scenario=settings.scenario, stance=settings.stance, seed=settings.seed, clock=clock)
+        self._quota = Quota(now)
+        self._given = GivenThinking()
+
+    def reset(self) -> None:
+        """Forget everything that requests left behind."""
+        super().reset()
+        for memory in (self._model, self._quota, self._given):
+            memory.reset()
+
+    def refuse(self, turned_away: Refusal, respond: Responder) -> None:
+        """A request that the HTTP layer refuses, in the vendor's shape."""
+        kind, text, tags = type_of_status(turned_away.status), turned_away.reason, ()
+        if turned_away.status == 413:
+            refusal = refusal_of_rule("R62.too-large")
+            text, tags = refusal.message, rule_headers(refusal)
+        request_id = self._id_maker.ids("", "", text.encode()).request
+        headers = [("content-type", "application/json"), ("request-id", request_id), *tags]
+        respond.send(turned_away.status, headers, error_body(kind, text, request_id))
+
+    def _account(self, request: HttpRequest) -> Account | VendorRefusal:
+        return account_of(request.joined, self.settings.stance)
+
+    def _answer(self, request: HttpRequest, account: Account | VendorRefusal, ids: Ids, entry: JournalEntry) -> Steps:
+        if request.path in _GREETINGS and request.method in ("GET", "HEAD"):
+            return json_reply({}, _identity(ids))
+        if isinstance(account, VendorRefusal):
+            return self._refuse(account, entry, _identity(ids))
+        visit = AccountRequest(request=request, account=account, ids=ids, entry=entry)
+        if request.method == "POST" and request.path in (_MESSAGES, _COUNT):
+            return self._judge_and_answer(visit)
+        if request.method == "GET" and (request.path == _MODELS or request.path.startswith(f"{_MODELS}/")):
+            return self._models(visit)
+        return self._refuse(refusal_of_rule("R62.not-found"), entry, _identity(ids, account))
+
+    def _judge_and_answer(self, visit: AccountRequest) -> Steps:
+        settings, request = self.settings, decoded(visit.request)
+        if isinstance(request, VendorRefusal):
+            return self._refuse(request, visit.entry, self._headers(visit))
+        path = cast(Literal["/v1/messages", "/v1/messages/count_tokens"], request.path)
+        verdict = self._judge(
+            request.body,
+            request.joined,
+            kind=settings.kind,
+            account=visit.account,
+            stance=settings.stance,
+            path=path,
+            seed=settings.seed,
+            realm=settings.realm,
+            books=self._given.books,
+        )
+        visit.entry.record_verdict(verdict)
+        if verdict.violation is not None:
+            return self._refuse(verdict.violation, visit.entry, self._headers(visit))
+        if path == _COUNT:
+            return json_reply(_count(verdict), self._headers(visit))
+        try:
+            return self._play_model(visit, verdict)
+        except SettingsInvalid as error:
+            return self._refuse(misuse("sim.scenario", error), visit.entry, self._headers(visit))
+
+    def _play_model(self, visit: AccountRequest, verdict: JudgeVerdict) -> Steps:
+        played = self._model.answer(verdict, account=visit.account, ids=visit.ids, headers=visit.request.joined)
+        whole, answer = played.message, played.message.answer
+        stream = self.settings.stance.answers_in_stream(verdict.request)
+        visit.entry.scenario, visit.entry.turn = played.scenario, played.turn
+        visit.entry.record_answer(answer, id=whole.id, model=whole.model, stop=answer.stop_reason, stream=stream)
+        self._given.record(answer.content)
+        headers = self._headers(visit, verdict.prompt.input_tokens, answer.output_tokens)
+        if stream:
+            steps: Steps = (SendHead(200, (*SSE_HEADERS, *headers)), *events(whole), End())
+        else:
+            steps = (*silences_of(answer), *json_reply(message(whole), headers))
+        return apply_faults(answer.faults, steps, visit.ids.request, ANTHROPIC_ERRORS)
+
+    def _models(self, visit: AccountRequest) -> Steps:
+        kind, known = self.settings.kind, self.settings.stance.models
+        if visit.request.path == _MODELS:
+            found = model_page(visit.request.query, kind, known)
+        else:
+            name = visit.request.path.removeprefix(f"{_MODELS}/")
+            found = model_row(name, kind, known) or refusal_of_rule("R62.not-found")
+        headers = _identity(visit.ids, visit.account)
+        if isinstance(found, VendorRefusal):
+            return self._refuse(found, visit.entry, headers)
+        return json_reply(found, headers)
+
+    def _refuse(self, refusal: VendorRefusal, entry: JournalEntry, headers: HeaderPairs) -> Steps:
+        entry.record_refusal(refusal)
+        return refusal_steps(refusal, entry.request_id, headers)
+
+    def _headers(self, visit: AccountRequest, input_tokens: int = 0, output_tokens: int = 0) -> HeaderPairs:
+        quota = self._quota.headers(visit.account.name, input_tokens=input_tokens, output_tokens=output_tokens)
+        return (*_identity(visit.ids, visit.account), *quota)
+
+
+def _count(verdict: JudgeVerdict) -> dict[str, object]:
+    counted: dict[str, object] = {"input_tokens": verdict.prompt.input_tokens}
+    if verdict.prompt.applied_edits is not None:
+        counted["context_management"] = {"original_input_tokens": verdict.prompt.input_tokens}
+    return counted
+
+
+def _identity(ids: Ids, account: Account | None = None) -> HeaderPairs:
+    named = (("anthropic-organization-id", organization_of(account)),) if account else ()
+    return (("request-id", ids.request), *named)

@@ -1,0 +1,153 @@
+"""What the servers of all simulated vendors share: the journal, faults on demand, compressed bodies, the wire.
+
+A `VendorServer` takes a request, opens its journal entry, lets the subclass make the answer (`_answer`), applies a waiting
+fault to it, and plays it. A subclass has the few methods that differ by dialect: how an answer is made, and how the vendor
+writes an error.
+"""
+
+from __future__ import annotations
+
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from clew.errors import SettingsInvalid
+from clew.http.message import HttpRequest, Refusal
+from clew.http.responder import Responder
+from clew.simulator import control, faults
+from clew.simulator.accounts import credential_of, refusal_of_rule
+from clew.simulator.fault_effects import apply_faults
+from clew.simulator.ids import IdMaker, Ids
+from clew.simulator.interfaces import Account, Kind, Stance, VendorErrors, VendorRefusal
+from clew.simulator.journal import Journal, JournalEntry
+from clew.simulator.steps import End, HeaderPairs, Steps, play
+from clew.simulator.turns import DEFAULT
+
+__all__ = ["AccountRequest", "SimulatorSettings", "VendorServer", "decoded", "misuse"]
+
+_MAX_DECODED: Final = 32 * 1024 * 1024
+_GZIP_OR_ZLIB: Final = zlib.MAX_WBITS | 32
+_CODINGS: Final = ("gzip", "x-gzip", "deflate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatorSettings:
+    """What a simulator is started with."""
+
+    stance: Stance
+    kind: Kind = "anthropic"
+    scenario: str = DEFAULT
+    seed: int = 0
+    realm: str = ""
+    """Simulators with the same realm accept each other's signatures; without one, those of the same kind and seed."""
+    journal: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountRequest:
+    """A request of a known account."""
+
+    request: HttpRequest
+    account: Account
+    ids: Ids
+    entry: JournalEntry
+
+
+class VendorServer(ABC):
+    """A simulator without its listener. `now` counts seconds since the epoch."""
+
+    main_path: str
+    """The path of conversations; faults without a path wait there."""
+
+    def __init__(
+        self, settings: SimulatorSettings, id_maker: IdMaker, errors: VendorErrors, now: Callable[[], float]
+    ) -> None:
+        self.settings = settings
+        self.journal = Journal(settings.journal, now=now)
+        self.faults = faults.FaultQueue(self.main_path)
+        self._id_maker = id_maker
+        self._vendor_errors = errors
+
+    def reset(self) -> None:
+        """Forget everything that requests left behind."""
+        for memory in (self.journal, self.faults, self._id_maker):
+            memory.reset()
+
+    async def handle(self, request: HttpRequest, respond: Responder) -> None:
+        """Answer one request."""
+        if request.path.startswith(control.PREFIX):
+            await play(control.answer(self, request), respond)
+            return
+        account = self._account(request)
+        name = account.name if isinstance(account, Account) else ""
+        ids = self._id_maker.ids(name, request.target, request.body)
+        entry = self.journal.open(request, ids.request, name)
+        steps = self._with_fault(request, entry, self._answer(request, account, ids, entry))
+        broken = steps[-1] in (End("fin"), End("rst"))
+        try:
+            await play(steps, respond)
+        finally:
+            self.journal.close(entry, ("cut" if broken else "whole") if respond.ended else "client left")
+
+    @abstractmethod
+    def refuse(self, turned_away: Refusal, respond: Responder) -> None:
+        """Answer a request that the HTTP layer refuses, in the vendor's shape."""
+
+    @abstractmethod
+    def _account(self, request: HttpRequest) -> Account | VendorRefusal:
+        """The account of a request, or why there is none."""
+
+    @abstractmethod
+    def _answer(self, request: HttpRequest, account: Account | VendorRefusal, ids: Ids, entry: JournalEntry) -> Steps:
+        """The answer, before a fault is applied to it."""
+
+    @abstractmethod
+    def _refuse(self, refusal: VendorRefusal, entry: JournalEntry, headers: HeaderPairs) -> Steps:
+        """A refusal in the vendor's shape; it is recorded in the entry."""
+
+    def _fault_path(self, request: HttpRequest) -> str:
+        """The path under which faults wait for this request."""
+        return request.path
+
+    def _with_fault(self, request: HttpRequest, entry: JournalEntry, steps: Steps) -> Steps:
+        """The steps after the fault that the request's header names, or else the one that waits for it."""
+        asked, key = request.header("x-sim-fault"), credential_of(request.joined)
+        try:
+            fault = faults.parse(asked) if asked else self.faults.take(self._fault_path(request), key)
+        except SettingsInvalid as error:
+            return self._refuse(misuse("sim.fault", error), entry, (("request-id", entry.request_id),))
+        if fault is None:
+            return steps
+        entry.faults.append(fault.kind)
+        return apply_faults([fault], steps, entry.request_id, self._vendor_errors)
+
+
+def misuse(rule: str, error: SettingsInvalid) -> VendorRefusal:
+    """A refusal of the simulator itself, for a fault or a scenario that it does not have."""
+    return VendorRefusal(rule=rule, grade="A", status=400, error_type="invalid_request_error", message=str(error))
+
+
+def decoded(request: HttpRequest) -> HttpRequest | VendorRefusal:
+    """The request with its body decompressed, within the same limit as plain bodies (R62); or why it cannot be read."""
+    coding = (request.header("content-encoding") or "identity").strip().lower()
+    if coding == "identity":
+        return request
+    if coding not in _CODINGS:
+        return _unreadable(415, f"content-encoding {coding!r} is not understood here; send gzip, deflate or none")
+    inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
+    try:
+        body = inflate.decompress(request.body, _MAX_DECODED + 1)
+    except zlib.error as error:
+        return _unreadable(400, f"the body is not {coding}: {error}")
+    if len(body) > _MAX_DECODED:
+        return refusal_of_rule("R62.too-large-decoded")
+    if not inflate.eof:
+        return _unreadable(400, f"the body is not whole {coding}")
+    return request.with_body(body)
+
+
+def _unreadable(status: int, message: str) -> VendorRefusal:
+    return VendorRefusal(rule="sim.encoding", grade="A", status=status, error_type="invalid_request_error", message=message)
