@@ -169,7 +169,7 @@ async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadl
         plan = msgspec.structs.replace(setup.plan, port=port, port_is_asked_for=True, workers=setup.workers)
         key = load_key(setup.home, setup.environ)
         drain, grace = setup.loaded.settings.gateway.drain_seconds, setup.loaded.settings.gateway.closing_seconds
-        workers = Workers(plan, setup.workers, setup.environ, drain, lambda: setup.loaded.taken, grace)
+        workers = Workers(plan, setup.workers, setup.environ, drain, lambda: setup.loaded.source, grace)
         deadline.drain_seconds, deadline.closing_seconds = (lambda: drain), (lambda: grace)
         deadline.before_the_end = workers.kill
         access = DataPlaneAccess(
@@ -180,7 +180,7 @@ async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadl
             planes=workers.reports,
         )
         async with _run_workers(workers, ending) as running, _parent_works(plan, setup, access) as works:
-            workers.taken = lambda: works.current.loaded.taken
+            workers.taken = lambda: works.current.loaded.source
             # All workers may be told to end before one of them listens.
             listening = asyncio.ensure_future(workers.listening.wait())
             await asyncio.wait({listening, running}, return_when=asyncio.FIRST_COMPLETED)
