@@ -9,7 +9,7 @@ from msgspec import structs
 
 from clew.backends.manner import Manner
 from clew.backends.presets import BACKENDS, Preset
-from clew.model.facts.efforts import LEVELS, Knob, Level, knobs
+from clew.model.facts.chat_backends import LEVELS, Knob, Level, knobs
 from clew.settings.backend_rows import OPTION_TABLES
 from clew.settings.entries import toml_value
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from clew.model.facts.efforts import bands
+from clew.model.facts.chat_backends import Validator, bands, validators
 from clew.model.facts.failures import Meaning, meanings
-from clew.model.facts.validators import Validator, validators
 from clew.model.failure import error_type_of
 
 Table = Callable[[Sequence[str], Iterable[Sequence[str]]], str]

@@ -11,7 +11,7 @@ from clew.backends.row import Backend, target_of
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.engine.backend_dialect import backend_dialect
 from clew.engine.call import Call
-from clew.model.facts.validators import validators
+from clew.model.facts.chat_backends import validators
 
 
 def backend(**fields: Any) -> Backend:

@@ -9,8 +9,7 @@ from clew.backends.manner import Manner, Quirks
 from clew.backends.presets import BACKENDS, Preset, preset_of_host, read_presets
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.errors import SettingsInvalid
-from clew.model.facts.efforts import knobs
-from clew.model.facts.validators import validators
+from clew.model.facts.chat_backends import knobs, validators
 from clew.simulator.kinds import kinds, speaks_chat
 from tests.manifest import proves
 

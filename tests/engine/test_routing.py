@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from clew.backends.aliases import aliases
+from clew.backends.names import backend_aliases
 from clew.backends.row import Backend
 from clew.model.change import Change
 from clew.settings.values import RoutingRule
@@ -292,7 +292,7 @@ def test_a_backend_asked_for_by_its_offered_name_answers_under_that_name(
     sim = simulators(kind="compat", realm="glm")
     gate = gating(claude(a), other(sim, model="glm-5"))
     talk = Talk(gate)
-    for talk.model in aliases(gate.current.settings.backends):
+    for talk.model in backend_aliases(gate.current.settings.backends):
         answer = talk.says("Hello.")
         assert (named(answer), answer.headers["x-clew-backend"]) == (talk.model, "glm")
         assert last_asked(sim)["model"] == "glm-5"

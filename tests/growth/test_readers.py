@@ -20,7 +20,7 @@ from clew.http.client.message import ResponseBroken, ResponseLimits
 from clew.http.client.reader import ResponseReader
 from clew.http.message import Limits
 from clew.http.reader import RequestReader
-from clew.model.partial_json import partial
+from clew.model.json import read_partial
 from clew.model.recording import Shelf
 from clew.settings.load import load
 from clew.simulator.script import parse
@@ -93,7 +93,7 @@ MARKDOWN = {
 TEXT_READERS: dict[str, Callable[[str], object]] = {
     "page": render_markdown,
     "page of an answer under way": render_finished,
-    "half of a tool's input": lambda text: partial(json.dumps({"text": text})[:-2]),
+    "half of a tool's input": lambda text: read_partial(json.dumps({"text": text})[:-2]),
     "error body": lambda text: failure_of(400, json.dumps({"error": {"message": text}}).encode()),
     "error body that is no JSON": lambda text: failure_of(500, text.encode()),
     "fault finder": lambda text: find_fault(json.dumps([text])[:-1].encode()),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clew.model.change import Change
-from clew.model.facts.dated import CONTEXT_BETA
+from clew.model.facts.shapes import CONTEXT_BETA
 from clew.pipeline.context_edits import context_edits, context_management
 from clew.pipeline.step import Facts, Options
 from clew.wire.requests import encode, parse

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from clew.backends.presets import presets
-from clew.backends.row import Backend, Patience, Quirks, Secret
+from clew.backends.row import Backend, BackendTimeouts, Quirks, Secret
 from clew.errors import SettingsInvalid
 from clew.http.client.message import Timeouts
 from clew.pipeline.step import CacheRules, Options
@@ -121,7 +121,7 @@ context = 200000
             model="glm-5.3",
             models={"opus": "glm-5.3", "sonnet": "glm-5.3", "haiku": "glm-4.5-air"},
             quirks=Quirks(adaptive=False, system_messages=False),
-            timeouts=Patience(first_byte=300),
+            timeouts=BackendTimeouts(first_byte=300),
             preset="zai",
         ),
     }

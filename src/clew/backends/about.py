@@ -1,4 +1,4 @@
-"""What there is to say about a backend for people: what it hides, what it deviates in, what its models are called. Pure."""
+"""Descriptions of a backend for people: what it hides, where it deviates, what its models are called. Pure."""
 
 from __future__ import annotations
 
@@ -16,29 +16,26 @@ _WIRE: Final = ("reasoning", "knob")
 
 
 def hidden_of(row: Backend) -> str:
-    """What of a backend's reasoning cannot be had, and why; "" if nothing is known to be hidden."""
+    """The part of a backend's reasoning that is not available, and why; "" if nothing is known to be hidden."""
     known = _known(row)
     return known.hidden if known else ""
 
 
 def supports_of(row: Backend) -> dict[str, str]:
-    """What it has, by the table of presets; of an endpoint that is not in there, only how reasoning goes back."""
+    """What the backend supports, by the table of presets; for an unknown endpoint, only how reasoning goes back."""
     known = _known(row)
+    if row.dialect == "anthropic":
+        reasoning = "signed thinking blocks" if row.quirks.signed else "thinking blocks"
+    else:
+        reasoning = f"as {row.wire.reasoning}" if row.wire.reasoning else "not taken back"
     has = {"images": known.vision, "tools": known.tools} if known else {}
     counts = {"counts tokens": "yes"} if known and known.count_tokens else {}
-    return {"reasoning": _reasoning(row), **has, **counts}
+    return {"reasoning": reasoning, **has, **counts}
 
 
 def _known(row: Backend) -> Preset | None:
     vendor = presets().get(row.preset) or preset_of_host(row.url)
     return vendor.speaking(row.dialect) if vendor else None
-
-
-def _reasoning(row: Backend) -> str:
-    """How its own reasoning goes back to it."""
-    if row.dialect == "anthropic":
-        return "signed thinking blocks" if row.quirks.signed else "thinking blocks"
-    return f"as {row.wire.reasoning}" if row.wire.reasoning else "not taken back"
 
 
 def models_of(row: Backend) -> str:
@@ -49,13 +46,9 @@ def models_of(row: Backend) -> str:
 
 
 def deviations_of(row: Backend) -> dict[str, str]:
-    """The quirks that are not as with a backend that nobody knows; of its wire, what is about reasoning."""
+    """The quirks that differ from an unknown backend's; of its request options, those about reasoning."""
     usual = structs.asdict(Quirks())
     found = {name: value for name, value in structs.asdict(row.quirks).items() if value != usual[name]}
     default = ChatRequestOptions()
     found |= {name: getattr(row.wire, name) for name in _WIRE if getattr(row.wire, name) != getattr(default, name)}
-    return {name: _word(value) for name, value in found.items()}
-
-
-def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value) or "none"
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) or "none" for name, value in found.items()}

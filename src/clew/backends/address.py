@@ -1,8 +1,8 @@
 """May this URL be called? Decided from the URL alone, when a config is read.
 
-A base URL is the operator's own word, so private networks and this machine are fine. What is refused is what no operator
-means: addresses that hand out a cloud machine's credentials, spellings of an address that readers disagree about, and
-whatever could make one part of a program see another host than the next. Only the first kind can be allowed.
+A base URL comes from the operator, so private networks and this machine are fine. Refused are URLs that no operator means:
+addresses that hand out a cloud machine's credentials, spellings of an address that readers disagree about, and anything that
+could make one part of a program see another host than the next. Only the first kind can be allowed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PLAIN: Final = re.compile(r"[!-~]+")
 _NAME: Final = re.compile(r"(?=.{1,253}$)[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?)*", re.I)
 _AUTHORITY: Final = re.compile(r"(\[[^\[\]]+\]|[^\[\]:]+)(:[0-9]{1,5})?")
 _LOOSE_NUMBER: Final = re.compile(r"(0x[0-9a-f]*|[0-9]+)", re.I)
-"""What old readers of addresses take for a part of one."""
+"""A part of an address, for old readers of addresses."""
 
 _METADATA: Final = frozenset(
     {"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
@@ -63,9 +63,14 @@ def _host_fault(host: str, *, allow_private: bool) -> str:
         return _name_fault(host, allow_private=allow_private)
     if address.is_unspecified or address.is_multicast:
         return f"{host} is not an address that can be called"
-    if isinstance(address, IPv6Address) and _embedded(address):
-        return "" if allow_private else f"{host} hides another address: write that one"
-    if _special(address) and not allow_private:
+    if isinstance(address, IPv6Address):
+        # An IPv4 address inside: mapped, 6to4, Teredo, NAT64.
+        if address.ipv4_mapped or address.sixtofour or address.teredo or address in _NAT64:
+            return "" if allow_private else f"{host} hides another address: write that one"
+        is_special = address.is_link_local or address.is_site_local or address == _AWS_V6
+    else:
+        is_special = address.is_link_local or address in _SHARED or address.is_reserved
+    if is_special and not allow_private:
         return f"{host} is a link-local or shared address: set allow_private = true if it is meant"
     return ""
 
@@ -85,14 +90,3 @@ def _address(host: str) -> IPv4Address | IPv6Address | None:
         return ip_address(host)
     except ValueError:
         return None
-
-
-def _embedded(address: IPv6Address) -> bool:
-    """An IPv4 address inside: mapped, 6to4, Teredo, NAT64."""
-    return bool(address.ipv4_mapped or address.sixtofour or address.teredo or address in _NAT64)
-
-
-def _special(address: IPv4Address | IPv6Address) -> bool:
-    if isinstance(address, IPv4Address):
-        return address.is_link_local or address in _SHARED or address.is_reserved
-    return address.is_link_local or address.is_site_local or address == _AWS_V6

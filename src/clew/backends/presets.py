@@ -26,12 +26,12 @@ __all__ = ["BACKENDS", "Preset", "Variable", "preset_of_host", "presets", "read_
 
 _FILE: Final = "presets.toml"
 _OWN: Final = ("as", "source", "date", "title", "hosts", "variables", "backend")
-"""What a row does not take over from the one that it is like."""
+"""Columns that a row does not take over from the one that it is `as`."""
 _VENDOR: Final = (
     *("name", "title", "realm", "backend", "variables", "hosts", "auth", "keyless"),
     *("model", "models", "vision", "tools"),
 )
-"""What holds for a vendor's endpoints in all dialects."""
+"""Columns that hold for a vendor's endpoints in all dialects."""
 _MANNER: Final = ("quirks", "wire", "speech")
 
 Has: TypeAlias = Literal["yes", "no", "by model"]
@@ -46,7 +46,7 @@ class Variable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Preset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is known of one endpoint."""
+    """The facts about one endpoint."""
 
     name: str
     title: str
@@ -95,12 +95,25 @@ def read_presets(text: str) -> dict[str, Preset]:
 
 def preset_of_host(url: str) -> Preset | None:
     """The preset whose vendor this URL belongs to."""
-    host = urlsplit(url).hostname or ""
-    return next((row for row in presets().values() if any(_fits(host, each) for each in row.hosts)), None)
+    host = (urlsplit(url).hostname or "").lower()
+    for row in presets().values():
+        if any(re.fullmatch(re.escape(pattern).replace(r"\*", r"[a-z0-9.-]+"), host) for pattern in row.hosts):
+            return row
+    return None
 
 
 def _preset(name: str, rows: Mapping[str, _Table]) -> Preset:
-    row = _filled(name, rows)
+    own = dict(rows[name])
+    parent = str(own.pop("as", ""))
+    if parent and parent not in rows:
+        raise SettingsInvalid(f"{_FILE}: {name}.as: there is no {parent!r}", file=_FILE, key=f"{name}.as")
+    taken = {key: value for key, value in rows[parent].items() if key not in _OWN} if parent else {}
+    for dialect in DIALECTS:
+        # Only dialects for which the row gives an address: another row's would lead to another place.
+        inherited = cast("_Table", taken.pop(dialect, {}))
+        if inherited and dialect in own:
+            own[dialect] = {**inherited, **cast("_Table", own[dialect])}
+    row: dict[str, object] = {"backend": name, **taken, **own, "name": name}
     shared = {key: value for key, value in row.items() if key in _VENDOR}
     others = {dialect: cast("_Table", row.pop(dialect)) for dialect in DIALECTS if dialect in row}
     made = {dialect: _row({**shared, **other, "dialect": dialect}, f"{name}.{dialect}") for dialect, other in others.items()}
@@ -108,36 +121,13 @@ def _preset(name: str, rows: Mapping[str, _Table]) -> Preset:
 
 
 def _row(row: dict[str, object], key: str) -> Preset:
-    """Its rules for some models are complete: what they leave out is as in the row."""
+    """The row as a value. Its rules for some models are made complete: what they leave out is as in the row."""
     rules = cast("Mapping[str, Mapping[str, _Table]]", row.get("by_model", {}))
-    by_model = {pattern: _manner(row, rule) for pattern, rule in rules.items()}
+    by_model: dict[str, dict[str, object]] = {}
+    for pattern, rule in rules.items():
+        whole = {part: {**cast("_Table", row.get(part, {})), **rule.get(part, {})} for part in _MANNER}
+        by_model[pattern] = {**rule, **whole}
     return to_row(Preset, {**row, "by_model": by_model}, file=_FILE, key=key)
-
-
-def _manner(row: _Table, rule: Mapping[str, _Table]) -> dict[str, object]:
-    whole = {part: {**cast("_Table", row.get(part, {})), **rule.get(part, {})} for part in _MANNER}
-    return {**rule, **whole}
-
-
-def _filled(name: str, rows: Mapping[str, _Table]) -> dict[str, object]:
-    own = dict(rows[name])
-    parent = str(own.pop("as", ""))
-    if parent and parent not in rows:
-        raise SettingsInvalid(f"{_FILE}: {name}.as: there is no {parent!r}", file=_FILE, key=f"{name}.as")
-    taken = {key: value for key, value in rows[parent].items() if key not in _OWN} if parent else {}
-    return {"backend": name, **_in_its_dialects(taken, own), **own, "name": name}
-
-
-def _in_its_dialects(taken: _Table, own: dict[str, object]) -> _Table:
-    """Of other dialects only those of which the row gives an address: another row's would lead to another place."""
-    for dialect in DIALECTS:
-        if dialect in taken and dialect in own:
-            own[dialect] = {**cast("_Table", taken[dialect]), **cast("_Table", own[dialect])}
-    return {key: value for key, value in taken.items() if key not in DIALECTS}
-
-
-def _fits(host: str, pattern: str) -> bool:
-    return bool(re.fullmatch(re.escape(pattern).replace(r"\*", r"[a-z0-9.-]+"), host.lower()))
 
 
 BACKENDS: Final = presets()

@@ -1,4 +1,4 @@
-"""Backends as rows: an endpoint that we can call, with what is known of it.
+"""Backends as rows: an endpoint that can be called, with the facts about it.
 
 A row is a value. Where it deviates from its dialect, its manner says so (`manner`), so that no code ever asks for a
 backend's name. Everything about thinking that depends on the *model* is in its profile; `target_of` puts the two together.
@@ -24,9 +24,9 @@ from clew.thinking.profiles import profile_for
 __all__ = [
     "Auth",
     "Backend",
+    "BackendTimeouts",
     "Credential",
     "Manner",
-    "Patience",
     "Quirks",
     "Secret",
     "account_of",
@@ -40,7 +40,7 @@ __all__ = [
 Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
 
 
-class Patience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BackendTimeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Seconds for the phases of a call to this backend, where they differ from those of `[timeouts]`."""
 
     connect: Seconds | None = None
@@ -56,7 +56,7 @@ class Patience(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Backend(Struct, frozen=True, kw_only=True):
-    """An endpoint that we can call: dialect, address, auth, quirks, realm."""
+    """An endpoint that can be called: dialect, address, auth, quirks, realm."""
 
     name: str
     dialect: str = "anthropic"
@@ -83,7 +83,7 @@ class Backend(Struct, frozen=True, kw_only=True):
     """How it answers, in dialect `openai-chat`."""
     by_model: Mapping[str, Manner] = {}
     """All three of these for some of its models, by a pattern of their names; the first that fits counts."""
-    timeouts: Patience = Patience()
+    timeouts: BackendTimeouts = BackendTimeouts()
     preset: str = ""
     allow_private: bool = False
 
@@ -127,11 +127,12 @@ def target_of(
     """
     model = model_for(backend, asked)
     quirks = manner_of(backend, model).quirks
+    per_account = backend.quirks.realm_per_account and backend.realm != ANTHROPIC
     return Target(
         backend=backend.name,
         model=model,
-        profile=_fitted(profile_for(model, overrides), quirks),
-        realm=_realm(backend, account),
+        profile=_limited(profile_for(model, overrides), quirks),
+        realm=f"{backend.realm}/{account}" if per_account else backend.realm,
         account=account,
         dialect=backend.dialect,
         foreign=quirks.foreign or foreign,
@@ -141,13 +142,8 @@ def target_of(
     )
 
 
-def _realm(backend: Backend, account: str) -> str:
-    per_account = backend.quirks.realm_per_account and backend.realm != ANTHROPIC
-    return f"{backend.realm}/{account}" if per_account else backend.realm
-
-
-def _fitted(profile: ModelFacts, quirks: Quirks) -> ModelFacts:
-    """What the endpoint does not take, no model behind it takes."""
+def _limited(profile: ModelFacts, quirks: Quirks) -> ModelFacts:
+    """The profile without what the endpoint does not take: then no model behind it takes it."""
     modes = profile.thinking if quirks.adaptive else tuple(mode for mode in profile.thinking if mode != "adaptive")
     system = profile.system_messages and quirks.system_messages
     effort, default = (profile.effort, profile.effort_default) if quirks.effort else ((), "")

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from clew.model.change import Change
 from clew.model.facts import ModelFacts
-from clew.model.facts.dated import INTERLEAVED_BETA
+from clew.model.facts.shapes import INTERLEAVED_BETA
 from clew.model.json import JsonObject
 from clew.pipeline.thinking_modes import ThinkingSetting, fit_to_model, is_on, mode_of
 from clew.thinking.profiles import profile_for

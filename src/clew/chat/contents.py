@@ -12,8 +12,7 @@ from typing import TypeAlias, cast
 import msgspec
 
 from clew.errors import RequestInvalid
-from clew.model.halves import whole_text
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue, whole_text
 
 __all__ = ["Content", "Output", "document", "image", "result_block", "user_message"]
 

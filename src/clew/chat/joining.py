@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from clew.model.events import BlockDelta, BlockStop, Event, altered
-from clew.model.halves import whole_text
+from clew.model.json import whole_text
 
 __all__ = ["Joining"]
 

@@ -10,7 +10,7 @@ import click
 from msgspec import Struct, structs
 
 from clew.backends.address import is_local
-from clew.backends.aliases import alias_of, aliases
+from clew.backends.names import alias_of, backend_aliases
 from clew.backends.row import Backend, model_for, target_of
 from clew.cli.active_backend import active_now
 from clew.cli.command import config_option, json_option, report_errors
@@ -75,7 +75,7 @@ def _config_rows(settings: Settings, backend: Backend, *, retired: bool) -> list
     """Claude's models as this backend answers to them, and the names that ask for a backend directly."""
     claude = [facts for facts in settings.models.values() if facts.line and (retired or not facts.retired)]
     rows = [_row(facts.id, backend, facts.id, settings) for facts in sorted(claude, key=lambda each: -each.released)]
-    own = {name: meant for name, meant in aliases(settings.backends).items() if meant[1]}
+    own = {name: meant for name, meant in backend_aliases(settings.backends).items() if meant[1]}
     return rows + [_row(name, settings.backends[where], model, settings) for name, (where, model) in own.items()]
 
 

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from clew.cli.output import Page, TextLine, TextTable, printable, printable_table
-from clew.model.asides import aside_in
 from clew.model.change import Change
 from clew.model.json import JsonObject, JsonValue
+from clew.model.texts import aside_in
 from clew.store.text import exchange_details, exchange_line, format_time, texts_asked
 from clew.store.values import Branch, Exchange, Hit, Passage, Thread
 

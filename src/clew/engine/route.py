@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import UNSET, Struct, structs
 
-from clew.backends.aliases import meant_by
+from clew.backends.names import backend_of_alias
 from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
 from clew.engine.backend_dialect import BackendDialect, backend_dialect
 from clew.errors import BackendDisabled, BackendUnknown
@@ -54,7 +54,7 @@ class Way(Struct, kw_only=True, eq=False):
 def ways_of(settings: Settings, active: str, seeking: Seeking, credential: Credential) -> tuple[Way, ...]:
     """The ways to try, in order. Raises BackendUnknown if the chosen backend is not in the settings, and BackendDisabled if
     it cannot be called: no other one is asked in its place."""
-    if named := meant_by(seeking.model, {**settings.backends, **settings.disabled}):
+    if named := backend_of_alias(seeking.model, {**settings.backends, **settings.disabled}):
         return tuple(_ways(settings, named[0], seeking.model, credential, named[1]))
     rule = _rule(settings.rules, seeking)
     chosen = _chosen(settings, active, seeking, rule)

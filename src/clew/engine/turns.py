@@ -14,12 +14,11 @@ from clew.engine.call import Entry
 from clew.engine.route import Way
 from clew.errors import RequestInvalid
 from clew.model.blocks import Block, made
-from clew.model.halves import encoded
-from clew.model.json import JsonObject, JsonValue
+from clew.model.bounds import MOST_TOKENS
+from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import Request, blocks_of
-from clew.model.tokens import MOST_TOKENS
 from clew.pipeline.stream.answer import Answer
 from clew.store.values import TokenUsage
 from clew.thinking.keys import QuestionContent, key_of, question_content

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs
 
-from clew.backends.aliases import aliases, meant_by
+from clew.backends.names import backend_aliases, backend_of_alias
 from clew.errors import RequestInvalid
 from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, display_name
 from clew.model.facts.rules import rules
@@ -36,7 +36,7 @@ def list_models(settings: Settings, query: str) -> JsonObject:
     known = [facts for facts in settings.models.values() if facts.id.startswith("claude") and not facts.retired]
     known.sort(key=lambda facts: -facts.released)
     rows = [_row(facts.id, display_name(facts.id), facts) for facts in known]
-    rows += [_alias_row(alias, *meant) for alias, meant in aliases(settings.backends).items()]
+    rows += [_alias_row(alias, *meant) for alias, meant in backend_aliases(settings.backends).items()]
     limit = _read_limit(given)
     names = [row["id"] for row in rows]
     page = rows[:limit]
@@ -53,7 +53,7 @@ def list_models(settings: Settings, query: str) -> JsonObject:
 
 def find_model(settings: Settings, name: str) -> JsonObject | None:
     """One model, under the name that was asked for; None if there is none."""
-    if meant := meant_by(name, settings.backends):
+    if meant := backend_of_alias(name, settings.backends):
         return _alias_row(name, *meant)
     facts = settings.models.get(canonical_model(name))
     return None if facts is None or facts.id == UNKNOWN else _row(name, display_name(name), facts)

@@ -16,12 +16,9 @@ import msgspec
 
 from clew.errors import StreamIllegal
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, MessageStart
-from clew.model.halves import whole_text, whole_value
-from clew.model.json import JsonObject, JsonValue
-from clew.model.lenient import read_json
+from clew.model.json import JsonObject, JsonValue, read_json, read_partial, whole_text, whole_value
 from clew.model.lifecycle import LENIENT, Family, Lifecycle, Table, family_of
-from clew.model.long_text import LongText
-from clew.model.partial_json import partial
+from clew.model.texts import LongText
 
 __all__ = ["AssembledBlock", "Assembler", "assemble"]
 
@@ -162,7 +159,7 @@ def _leniently(text: str) -> tuple[JsonValue, bool]:
     try:
         return whole_value(read_json(text.encode())), True
     except (ValueError, RecursionError):
-        return partial(text), False
+        return read_partial(text), False
 
 
 _Fold: TypeAlias = Callable[[JsonObject, dict[str, LongText], JsonObject], None]

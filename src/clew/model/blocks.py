@@ -13,8 +13,7 @@ from typing import TypeGuard
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from clew.model.halves import encoded
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue, encoded
 
 __all__ = [
     "FILLER",

@@ -1,6 +1,6 @@
-"""How much one answer may be: a backend that sends more is broken or hostile.
+"""How large one answer may be: a backend that sends more is broken or hostile.
 
-No setting changes these bounds. They are many times what a model says in one answer.
+No setting changes these bounds. They are many times what a model writes in one answer.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ __all__ = [
     "MOST_BYTES_HELD",
     "MOST_EVENTS_BEFORE",
     "MOST_EVENTS_HELD",
+    "MOST_TOKENS",
     "MOST_UPDATES",
     "check_before",
     "check_blocks",
@@ -31,23 +32,23 @@ MOST_EVENTS_HELD: Final = 10_000
 MOST_BYTES_HELD: Final = 4 * 1024 * 1024
 """What may wait between the stop reason and the end of the message. A vendor sends both at once."""
 MOST_UPDATES: Final = 10_000
-"""How often an answer may say something about itself before its stop reason. Vendors do so once, if at all."""
+"""Events of an answer about itself before its stop reason. Vendors send one, if at all."""
 
 
 def check_blocks(blocks: int) -> None:
-    """Raises AnswerTooLarge if an answer has so many that they are too many."""
+    """Raises AnswerTooLarge if an answer has too many blocks."""
     if blocks > MOST_BLOCKS:
         raise AnswerTooLarge(f"the answer has more than {MOST_BLOCKS} blocks, which is the most that clew takes")
 
 
 def check_updates(updates: int) -> None:
-    """The same for what an answer says about itself."""
+    """Raises AnswerTooLarge if an answer has too many events about itself."""
     if updates > MOST_UPDATES:
         raise AnswerTooLarge(f"the answer has more than {MOST_UPDATES} events about itself; clew takes no more")
 
 
 def check_before(events: int, size: int) -> None:
-    """The same for what came before the first content."""
+    """Raises AnswerTooLarge if too much came before the first content."""
     if events > MOST_EVENTS_BEFORE:
         raise AnswerTooLarge(f"more than {MOST_EVENTS_BEFORE} events came before the first content; clew waits for no more")
     if size > MOST_BYTES_BEFORE:
@@ -55,8 +56,13 @@ def check_before(events: int, size: int) -> None:
 
 
 def check_held(events: int, size: int) -> None:
-    """The same for what came after the stop reason, while the end of the message is waited for."""
+    """Raises AnswerTooLarge if too much came after the stop reason, before the end of the message."""
     if events > MOST_EVENTS_HELD:
         raise AnswerTooLarge(f"more than {MOST_EVENTS_HELD} events came after the stop reason; clew waits for no more")
     if size > MOST_BYTES_HELD:
         raise AnswerTooLarge(f"more than {MOST_BYTES_HELD} bytes came after the stop reason; clew waits for no more")
+
+
+MOST_TOKENS: Final = 1 << 40
+"""No answer has a trillion tokens: a larger count is a fault of the backend (an unsigned number below zero is near 2^64) and
+counts as unknown. So sums of counts stay within what SQLite can hold."""

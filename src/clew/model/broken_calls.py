@@ -1,7 +1,7 @@
 """Calls whose arguments are no JSON object, in an answer that came to its end.
 
-A client that reads the stream sees what came, and can refuse to run it. A recording holds what could be read of the
-arguments, so that it can be sent again; what was wrong is kept beside it, as a change.
+A client that reads the stream sees the arguments as they came, and can refuse to run the call. A recording holds the part of
+the arguments that could be read, so that it can be sent again; the defect is kept beside it, as a change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SHOWN: Final = 200
 
 
 class BrokenCall(Struct, frozen=True):
-    """Which block of the answer it is, whom it calls, and the beginning of what it gives."""
+    """The index of its block in the answer, the name of the tool, and the beginning of its arguments."""
 
     at: int
     name: str
@@ -41,27 +41,23 @@ class BrokenCall(Struct, frozen=True):
 
 
 def broken_calls(message: JsonObject, blocks: Iterable[AssembledBlock]) -> tuple[BrokenCall, ...]:
-    """Those that a client would run.
+    """The broken calls that a client would run.
 
-    An answer that was cut short may end inside a call: its stop reason says so, and nobody runs it.
+    An answer that was cut short may end inside a call: its stop reason says so, and no client runs it.
     """
     if message.get("stop_reason") in _CUT_SHORT:
         return ()
-    return tuple(
-        [BrokenCall(at, str(each.block.get("name")), _given(each)) for at, each in enumerate(blocks) if _broken(each)]
-    )
+    found: list[BrokenCall] = []
+    for at, each in enumerate(blocks):
+        if each.block.get("type") != "tool_use" or (each.unparsed is None and isinstance(each.block["input"], dict)):
+            continue
+        text = each.unparsed if each.unparsed is not None else msgspec.json.encode(each.block["input"]).decode()
+        given = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        found.append(BrokenCall(at, str(each.block.get("name")), given))
+    return tuple(found)
 
 
 def arguments_in(changes: Iterable[Change]) -> dict[int, str]:
-    """The beginning of what each broken call gave, by its block's place in the answer. It is never a JSON object."""
+    """The beginning of each broken call's arguments, by its block's index in the answer. It is never a JSON object."""
     found = [change for change in changes if change.step == _STEP and change.why.startswith(_WHY)]
     return {int(change.path.split(".")[1]): change.why.removeprefix(_WHY) for change in found}
-
-
-def _broken(each: AssembledBlock) -> bool:
-    return each.block.get("type") == "tool_use" and (each.unparsed is not None or not isinstance(each.block["input"], dict))
-
-
-def _given(each: AssembledBlock) -> str:
-    text = each.unparsed if each.unparsed is not None else msgspec.json.encode(each.block["input"]).decode()
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -21,8 +21,7 @@ from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
 from clew.errors import StreamIllegal
-from clew.model.halves import encoded
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.wait import NO_WAIT, Wait
 
 __all__ = [

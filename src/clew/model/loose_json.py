@@ -7,9 +7,8 @@ decoder asks for what it can use, and gets an empty value for everything else. W
 
 from __future__ import annotations
 
-from clew.model.json import JsonObject, JsonValue
-from clew.model.lenient import read_json
-from clew.model.tokens import MOST_TOKENS
+from clew.model.bounds import MOST_TOKENS
+from clew.model.json import JsonObject, JsonValue, read_json
 
 __all__ = ["count_of", "object_of", "objects_of", "read_object", "read_value", "text_of"]
 

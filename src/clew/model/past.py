@@ -1,9 +1,9 @@
-"""Past: what a history has in common with one that was read before, and what is known of it.
+"""Past: the part of a history that was read before, and what is known of it.
 
-A client tells its whole history with every request, and most of it was told before. The messages of that part are then the
-very objects of the earlier reading, so whatever is a function of them alone needs to be worked out once. A `Fold` is such a
-function that can go on: what it came to over the first messages, and then over the next. `folded` goes over all messages of
-a plain history, and over the new ones of a `Retold` one; the outcome is the same, and nothing but work is skipped.
+A client sends its whole history with every request, and most of it was sent before. The messages of that part are then the
+very objects of the earlier reading, so any function of them alone needs to be computed once. A `Fold` is such a function
+that can be continued: its value over the first messages, and then over the next. `folded` goes over all messages of a plain
+history, and over the new ones of a `Retold` one; the result is the same, and only work is skipped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ S = TypeVar("S")
 
 
 class Fold(Generic[S]):
-    """`over(state, messages, at)`: what it comes to after these messages, the first of which has the index `at`.
+    """`over(state, messages, at)` is the value after these messages, the first of which has the index `at`.
 
     A state is never altered, since another history may go on from it too.
     """
@@ -32,18 +32,18 @@ class Fold(Generic[S]):
 
 
 class Past:
-    """The first `count` messages, and what folds came to over them, or over fewer of them so far."""
+    """The first `count` messages, and the values of folds over them, or over fewer of them so far."""
 
     __slots__ = ("_states", "count")
 
     def __init__(self, count: int, before: Past | None = None) -> None:
-        """`before` is that of an earlier request; what it knows holds here if it is about no more than these."""
+        """`before` is the past of an earlier request; its values hold here if they cover no more messages."""
         self.count = count
         known = before is not None and before.count <= count
         self._states: dict[Fold[Any], tuple[int, Any]] = dict(before._states) if before and known else {}
 
     def state(self, fold: Fold[S], messages: Sequence[Message]) -> S:
-        """`messages` are the first `count`, and whatever is behind them."""
+        """The fold's value over the first `count` of these messages."""
         done, state = self._states.get(fold, (0, fold.begin))
         if done < self.count:
             state = fold.over(state, messages[done : self.count], done)
@@ -58,14 +58,14 @@ class Retold(tuple[Message, ...]):
 
 
 def retold(messages: Sequence[Message], count: int, before: Past | None = None) -> Retold:
-    """The first `count` of these are the very same objects as before."""
+    """Messages of which the first `count` are the very same objects as before."""
     made = Retold(messages)
     made.past = Past(count, before)
     return made
 
 
 def folded(messages: Sequence[Message], fold: Fold[S]) -> S:
-    """What the fold comes to over all of them."""
+    """The fold's value over all messages."""
     if not isinstance(messages, Retold):
         return fold.over(fold.begin, messages, 0)
     past = messages.past
@@ -73,10 +73,10 @@ def folded(messages: Sequence[Message], fold: Fold[S]) -> S:
 
 
 def all_of(holds: Callable[[Sequence[Message]], bool]) -> Fold[bool]:
-    """Whether something holds of every message, each looked at by itself; `holds` is asked about several at a time."""
+    """Whether something holds for every message by itself; `holds` gets several messages at a time."""
     return Fold(True, lambda held, messages, at: held and holds(messages))
 
 
 def each_of(found: Callable[[Sequence[Message]], Sequence[S]]) -> Fold[tuple[S, ...]]:
-    """What is found in the messages, in order, each looked at by itself; `found` is asked about several at a time."""
+    """The things found in each message by itself, in order; `found` gets several messages at a time."""
     return Fold((), lambda before, messages, at: (*before, *found(messages)))

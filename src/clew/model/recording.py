@@ -1,7 +1,7 @@
 """Recordings: answers as their makers said them, with what is needed to find them and to send them back.
 
 The three questions of identity are kept apart: *which recording is this* (the keys below), *may it go there* (origin), and
-*what must go with it* (strand). A recording is a value; where it is kept is the store's business.
+*what must go with it* (strand). A recording is a value; the store decides where it is kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["AnswerContent", "Recording", "Recordings", "Shelf", "Strand"]
 
 
 class AnswerContent(Struct, frozen=True):
-    """What an answer visibly said: its tool_use ids and its trimmed, non-empty texts, in order."""
+    """The visible content of an answer: its tool_use ids and its trimmed, non-empty texts, in order."""
 
     ids: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
@@ -29,8 +29,8 @@ class Strand(Struct, frozen=True):
     Nearly always "as for answer X, and X's own": then it is a link (`after`), and costs nothing. A `listed` strand is
     written out when something had to stay out or was never recorded. The answer's own blocks are in neither.
 
-    A link may come with a list: the *remarks*, which are what of the row the next request has to know (`repairs`, and
-    thoughts that went without what only their maker reads). They are in the row of X, too; said again, they are found
+    A link may come with a list: the *remarks*, the part of the row that the next request has to know (marks of repairs, and
+    thoughts that went without what only their maker reads). They are in the row of X, too; repeated here, they are found
     without following a link, and stay where X is lost.
     """
 
@@ -65,9 +65,10 @@ class Recording(Struct, frozen=True, kw_only=True):
     place: bytes
     strand: Strand
     digest: bytes = b""
-    """One hash over the strand and this answer's own blocks: what has the same is that row. Of realm `anthropic` it is over
-    proofs, and a second hash over the texts follows, so that a client's copy is seen to be whole and unchanged (`keys.Row`);
-    of others, whose blocks a client has under seals, it is over the keys of what their maker gets."""
+    """One hash over the strand and this answer's own blocks: equal hashes mean the same row. In realm `anthropic` it is over
+    proofs, and a second hash over the texts follows, so that a client's copy is seen to be whole and unchanged
+    (`keys.ProofRow`); elsewhere, where a client has blocks under seals, it is over the keys of the blocks that the maker
+    gets."""
     followed: str | None = None
     session: str = ""
     agent: str = ""

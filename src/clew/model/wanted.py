@@ -1,8 +1,7 @@
-"""Wanted: whether anybody still waits for what is made of a request.
+"""Wanted: whether anybody still waits for the result of work on a request.
 
-A long history takes seconds, and its client may leave meanwhile. The shell that knows says so (`drop`); what goes over the
-messages of a long history asks now and then (`check`), and stops there. It is a flag and nothing else: as long as somebody
-waits, it changes nothing about what is made.
+A long history takes seconds, and its client may leave meanwhile. The shell that knows calls `drop`; loops over the messages
+of a long history call `check` now and then, and stop there. It is a flag and nothing else: it never changes a result.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ __all__ = ["ALWAYS", "NotWanted", "Wanted"]
 
 
 class NotWanted(Exception):
-    """Nobody waits for this work. It ends the work in its thread, and nobody hears of it."""
+    """Nobody waits for this work. The exception ends it in its thread, and is not reported."""
 
 
 class Wanted:
-    """One request's. `drop` is called in another thread than `check`."""
+    """The flag of one request. `drop` is called in another thread than `check`."""
 
     __slots__ = ("_is_dropped",)
 
@@ -34,4 +33,4 @@ class Wanted:
 
 
 ALWAYS: Final = Wanted()
-"""Of what takes no time worth stopping."""
+"""For work that is too short to be worth stopping."""

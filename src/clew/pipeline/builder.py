@@ -20,7 +20,7 @@ from clew.errors import RequestInvalid
 from clew.model.blocks import FILLER, THINKING_TYPES
 from clew.model.change import Change
 from clew.model.facts import ModelFacts, model_facts
-from clew.model.facts.dated import CONTEXT_BETA
+from clew.model.facts.shapes import CONTEXT_BETA
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import objects_of
 from clew.pipeline.cache_marks import mark_messages

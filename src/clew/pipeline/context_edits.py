@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import UNSET, Raw, UnsetType, structs
 
 from clew.model.change import Change
-from clew.model.facts.dated import CLEAR_THINKING, CONTEXT_BETA
+from clew.model.facts.shapes import CLEAR_THINKING, CONTEXT_BETA
 from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Request
 from clew.model.target import Target

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, structs
 
 from clew.model.blocks import Block, Made, made, text_block
 from clew.model.facts import blocks as block_facts
-from clew.model.halves import encoded
+from clew.model.json import encoded
 from clew.model.request import Request
 from clew.pipeline.values import is_empty_text
 from clew.wire.requests import raw_of

@@ -20,7 +20,7 @@ from msgspec import UNSET, structs
 from clew.model.blocks import is_thinking
 from clew.model.change import Change
 from clew.model.facts import ModelFacts
-from clew.model.facts.dated import INTERLEAVED_BETA
+from clew.model.facts.shapes import INTERLEAVED_BETA
 from clew.model.request import Edited, Message, Request, blocks_of, with_blocks
 from clew.model.target import Target
 from clew.pipeline.context_edits import without_clear_thinking

@@ -20,8 +20,7 @@ from clew.backends.manner import DIALECTS, Manner, Quirks
 from clew.backends.presets import Preset, preset_of_host, presets
 from clew.backends.row import Auth, Backend, Secret
 from clew.errors import SettingsInvalid
-from clew.model.facts.efforts import knobs
-from clew.model.facts.validators import validators
+from clew.model.facts.chat_backends import knobs, validators
 from clew.model.origin import ANTHROPIC
 from clew.settings.document import BackendTable
 from clew.settings.key_sources import FoundKey, VariableUnset, find_key, unset_message, variables_without

@@ -21,7 +21,7 @@ from clew.backends.address import is_local, url_fault
 from clew.backends.credential import Auth
 from clew.backends.manner import Dialect, Manner, Quirks
 from clew.backends.presets import Preset, Variable, preset_of_host, presets
-from clew.backends.row import Patience
+from clew.backends.row import BackendTimeouts
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.settings.values import (
     BuildSettings,
@@ -77,7 +77,7 @@ class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     by_model: Mapping[str, Manner] = {}
     """These three tables for some of its models, by a pattern of their names (`"deepseek/*"`); the first that fits is
     taken."""
-    timeouts: Patience = Patience()
+    timeouts: BackendTimeouts = BackendTimeouts()
     """Seconds for the phases of a call, where they differ from the general ones."""
     allow_private: bool = False
     """Allow a link-local, shared or metadata address."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from clew.model.facts.dated import TOKEN_COUNT_BETA
+from clew.model.facts.shapes import TOKEN_COUNT_BETA
 from clew.model.json import JsonObject
 from clew.simulator import tokens
 from clew.simulator.acts import (

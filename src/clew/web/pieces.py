@@ -12,9 +12,9 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from clew.model.asides import aside_in
 from clew.model.change import Change
 from clew.model.json import JsonObject, JsonValue
+from clew.model.texts import aside_in
 from clew.thinking.seal import is_seal
 
 __all__ = ["Kind", "Piece", "Results", "blocks_in", "pieces_of", "results_in", "sent_pieces"]

@@ -29,7 +29,7 @@ from clew.model.events import (
     read_event,
     with_raw,
 )
-from clew.model.lenient import read_json
+from clew.model.json import read_json
 from clew.wire.sse import SseEvent, sse_bytes
 
 __all__ = ["MARK", "decode_event", "encode_event", "marked", "read_marked"]

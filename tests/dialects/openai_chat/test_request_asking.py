@@ -9,7 +9,7 @@ import pytest
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.requests import write_request
 from clew.errors import SettingsInvalid
-from clew.model.facts.efforts import LEVELS, knob, knobs, level_of_budget
+from clew.model.facts.chat_backends import LEVELS, knob, knobs, level_of_budget
 from tests.build import Json, request, user
 from tests.dialects.openai_chat.encoding import body, changes, told
 from tests.manifest import proves

@@ -14,7 +14,7 @@ import pytest
 
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.requests import write_request
-from clew.model.facts.efforts import knobs
+from clew.model.facts.chat_backends import knobs
 from tests.build import Json, request, user
 from tests.manifest import proves
 

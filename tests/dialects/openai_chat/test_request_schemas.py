@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clew.dialects.openai_chat.request_schemas import fit_schema
 from clew.errors import RequestInvalid, SettingsInvalid
-from clew.model.facts.validators import validator, validators
+from clew.model.facts.chat_backends import validator, validators
 from tests.build import Json, request, user
 from tests.counts import examples
 from tests.dialects.openai_chat.encoding import body, changes, told

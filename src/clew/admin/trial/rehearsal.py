@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct, structs
 
-from clew.backends.aliases import alias_of
+from clew.backends.names import alias_of
 from clew.backends.row import Backend, Credential
 from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.engine.works import Works

@@ -26,8 +26,7 @@ from clew.chat.agent.tools import Tool, ToolFailed, call_function
 from clew.chat.contents import Output, result_block
 from clew.chat.messages import ToolCall
 from clew.errors import RequestInvalid
-from clew.model.halves import whole_text
-from clew.model.json import JsonValue
+from clew.model.json import JsonValue, whole_text
 
 __all__ = ["INTERRUPTED", "output_of", "outputs_of"]
 

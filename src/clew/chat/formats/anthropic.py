@@ -30,8 +30,7 @@ from clew.chat.formats.format import (
 )
 from clew.chat.formats.stored_turns import answers_in_line, asked_messages, claude_model, held_blocks
 from clew.model.blocks import filler, is_thinking, made
-from clew.model.halves import encoded
-from clew.model.json import JsonObject
+from clew.model.json import JsonObject, encoded
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording
 from clew.store.values import Exchange, Thread, TurnRecord

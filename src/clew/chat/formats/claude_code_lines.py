@@ -20,8 +20,7 @@ from clew.chat.formats.anthropic import blocks_for_claude
 from clew.chat.formats.format import UNREADABLE
 from clew.chat.formats.stored_turns import asked_messages, model_of
 from clew.errors import BodyTooLarge
-from clew.model.halves import encoded
-from clew.model.json import JsonValue
+from clew.model.json import JsonValue, encoded
 from clew.store.values import Thread, TokenUsage, TurnRecord
 from clew.wire.strict_json import find_fault
 

@@ -14,8 +14,7 @@ from typing import Final
 
 import msgspec
 
-from clew.model.halves import encoded
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.recording import Recording
 from clew.store.protocols import Store
 from clew.store.values import Thread, TurnRecord

@@ -14,7 +14,7 @@ from clew.chat.ui.parts import Part
 from clew.model.assemble import AssembledBlock, Assembler
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta
 from clew.model.json import JsonObject, JsonValue
-from clew.model.long_text import LongText
+from clew.model.texts import LongText
 
 __all__ = ["MessageFold", "StepParts", "message_of_parts"]
 

@@ -8,9 +8,7 @@ from clew.dialects.anthropic.options import AnthropicOptions
 from clew.dialects.failures.reading import failure_in
 from clew.dialects.shape import AnswerContext, Operation
 from clew.model.events import StreamFailed
-from clew.model.halves import encoded
-from clew.model.json import JsonObject
-from clew.model.lenient import read_json
+from clew.model.json import JsonObject, encoded, read_json
 
 __all__ = ["read_answer", "write_answer"]
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from clew.model.halves import whole_text
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue, whole_text
 from clew.model.loose_json import count_of, object_of, objects_of, read_value, text_of
 
 __all__ = ["codes_of", "error_in", "error_of", "message_of", "vendors_error"]

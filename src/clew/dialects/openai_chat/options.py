@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from clew.dialects.shape import BackendFacts
-from clew.model.facts.efforts import Level
+from clew.model.facts.chat_backends import Level
 from clew.model.json import JsonObject
 from clew.model.target import Missing
 

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.model.halves import whole_value
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue, whole_value
 from clew.model.loose_json import object_of, objects_of, text_of
 from clew.model.payload import signature_of
 

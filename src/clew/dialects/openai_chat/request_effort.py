@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.dialects.openai_chat.request_fields import INTEGER, RawMessage, RawObject, RawRequest, RequestChanges
-from clew.model.facts.efforts import RANKED, Knob, Level, knob, level_of_budget
+from clew.model.facts.chat_backends import RANKED, Knob, Level, knob, level_of_budget
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["RESERVE", "EffortFields", "EffortWish", "effort_fields", "effort_wish", "merged", "with_thinking_off"]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from clew.model.facts.validators import Rewrite
+from clew.model.facts.chat_backends import Rewrite
 from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["REWRITES", "merge_parts", "resolve_reference", "without"]

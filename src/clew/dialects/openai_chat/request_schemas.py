@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from clew.dialects.openai_chat.request_schema_rewrites import REWRITES, merge_parts, resolve_reference, without
-from clew.model.facts.validators import Validator
+from clew.model.facts.chat_backends import Validator
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of, objects_of
 

@@ -34,7 +34,7 @@ from clew.dialects.openai_chat.request_fields import (
 )
 from clew.dialects.openai_chat.request_schemas import FittedSchema, fit_schema
 from clew.errors import RequestInvalid, Unrepresentable
-from clew.model.facts.validators import validator
+from clew.model.facts.chat_backends import validator
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of
 

@@ -4,11 +4,18 @@ They are data, with source and date, because they change without us, and because
 simulator and the compliance check. Each file says in its head what its columns mean. All are read once and never change.
 """
 
-from clew.model.facts.models import UNKNOWN, Effort, ModelFacts, ThinkingType, models
-from clew.model.facts.names import canonical_model, display_name, model_facts
-from clew.model.facts.rules import PHASES, Grade, Phase, Rule, path_order, rules
+from clew.model.facts.models import (
+    UNKNOWN,
+    Effort,
+    ModelFacts,
+    ThinkingType,
+    canonical_model,
+    display_name,
+    model_facts,
+    models,
+)
+from clew.model.facts.rules import PHASES, Conflict, Grade, Phase, Rule, default_stances, path_order, rules, stances
 from clew.model.facts.shapes import Beta, BlockFacts, Field, Fields, Kind, Shape, Union, betas, blocks, fields
-from clew.model.facts.stances import Conflict, default_stances, stances
 
 __all__ = [
     "PHASES",

@@ -1,6 +1,6 @@
-"""What errors of OpenAI-style backends mean. The columns are explained in `failures.toml`.
+"""The meaning of errors of OpenAI-style backends. The columns are explained in `failures.toml`.
 
-A meaning is looked up by what an error says of itself and by the status that it came with; nothing here knows a vendor.
+A meaning is looked up by the codes and words of an error and by the status that it came with; nothing here knows a vendor.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FAILURES: Final = "failures.toml"
 
 
 class Meaning(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True, rename={"reason": "is"}):
-    """One reading of errors: what they are, and by what they are known."""
+    """One meaning of errors, and the statuses, codes and words that it is known by."""
 
     reason: Reason
     says: int
@@ -86,12 +86,12 @@ def meanings() -> tuple[Meaning, ...]:
 
 
 def meaning_of(status: int, codes: frozenset[str], message: str) -> Meaning | None:
-    """The first that fits. Codes are in lower case; status 0 is none."""
+    """The first meaning that fits. Codes are in lower case; status 0 is none."""
     return next((each for each in meanings() if each.fits(status, codes, message)), None)
 
 
 def usual_status(status: int) -> int:
-    """The one that Anthropic would have used."""
+    """The status that Anthropic would have used."""
     return _statuses().get(status, status)
 
 

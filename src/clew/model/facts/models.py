@@ -1,12 +1,18 @@
-"""What is known of each model. The columns are explained in `models.toml`.
+"""The facts about each model, and which model a name means. The columns are explained in `models.toml`.
 
-A row says only what differs from the one that it is `as`: here the rest is filled in, and `reads`, which a row may give by
-line and age, becomes the plain set of models. The same two steps put a user's rows on top of ours.
+A row holds only what differs from the row that it is `as`: here the rest is filled in, and `reads`, which a row may give by
+line and age, becomes the plain set of models. The same two steps put a user's rows on top of the built-in ones.
+
+One model has many names: with a date, with a platform's prefix and suffix, with dots for dashes. The canonical name is the
+id under which the tables know it, or, for a Claude that they do not know, its name without all that. Other vendors' names
+stay as they are, but for a bracket at the end: what looks like a suffix there may be the name. So does a text that is too
+long for a name: clients choose it, and taking it apart would take its length squared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final, Literal, TypeAlias, cast
 
@@ -15,7 +21,17 @@ from msgspec import Struct, structs
 from clew.errors import SettingsInvalid
 from clew.model.facts.tables import Table, read_table, to_row
 
-__all__ = ["UNKNOWN", "Effort", "ModelFacts", "ThinkingType", "models", "resolve"]
+__all__ = [
+    "UNKNOWN",
+    "Effort",
+    "ModelFacts",
+    "ThinkingType",
+    "canonical_model",
+    "display_name",
+    "model_facts",
+    "models",
+    "resolve",
+]
 
 ThinkingType: TypeAlias = Literal["adaptive", "between_tools", "disabled", "enabled"]
 Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
@@ -25,9 +41,9 @@ UNKNOWN: Final = "unknown"
 
 _FILE: Final = "models.toml"
 _OWN: Final = ("id", "known", "match", "retired", "disabled_disputed", "prefix_check_disputed", "source", "date")
-"""What a row never takes over from another."""
+"""Columns that a row never takes over from another."""
 _DEFAULTS: Final[dict[str, object]] = {"source": "settings", "date": ""}
-"""What a user's row need not say."""
+"""Columns that a user's row may leave out."""
 
 
 class ModelFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,7 +91,7 @@ class ModelFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def models() -> Mapping[str, ModelFacts]:
-    """Our rows by model id, the unknown model's among them."""
+    """The built-in rows by model id, the unknown model's among them."""
     rows = resolve(read_table(_FILE), {}, file=_FILE)
     return {**rows, UNKNOWN: structs.replace(rows[UNKNOWN], known=False)}
 
@@ -101,27 +117,21 @@ class _Merging:
         if name in trail:
             raise self._error(trail[-1], "as", f"{' as '.join((*trail, name))} goes in a circle")
         if name not in self._rows:
-            return self._known(name, trail)
+            if name not in self._base:
+                raise self._error(trail[-1], "as", f"there is no model {name!r}")
+            return self._base[name]
         if name not in self._done:
-            self._done[name] = self._filled(name, self._table(name), trail)
+            row = self._table(name)
+            start: dict[str, object] = {}
+            if parent := row.get("as"):
+                start = _taken_over(self.settled(str(parent), (*trail, name)))
+            elif name in self._base:  # a row without `as` begins with the row that it changes, else the unknown model
+                start = structs.asdict(self._base[name])
+            elif self._base:
+                start = _taken_over(self._base[UNKNOWN])
+            own = {key: value for key, value in row.items() if key != "as"}
+            self._done[name] = to_row(ModelFacts, {**start, **own, "id": name}, file=self._file, key=name)
         return self._done[name]
-
-    def _filled(self, name: str, row: Table, trail: tuple[str, ...]) -> ModelFacts:
-        parent = row.get("as")
-        start = _taken_over(self.settled(str(parent), (*trail, name))) if parent else self._start(name)
-        own = {key: value for key, value in row.items() if key != "as"}
-        return to_row(ModelFacts, {**start, **own, "id": name}, file=self._file, key=name)
-
-    def _start(self, name: str) -> dict[str, object]:
-        """What a row without `as` begins with: the row that it changes, else the unknown model."""
-        if name in self._base:
-            return structs.asdict(self._base[name])
-        return _taken_over(self._base[UNKNOWN]) if self._base else {}
-
-    def _known(self, name: str, trail: tuple[str, ...]) -> ModelFacts:
-        if name not in self._base:
-            raise self._error(trail[-1], "as", f"there is no model {name!r}")
-        return self._base[name]
 
     def _table(self, name: str) -> Table:
         row = self._rows[name]
@@ -143,16 +153,78 @@ def _taken_over(facts: ModelFacts) -> dict[str, object]:
 
 def _with_readers(facts: ModelFacts, rows: Mapping[str, ModelFacts], file: str) -> ModelFacts:
     """`reads` as model ids: a line is all its models, `line<=model` those released no later than that one."""
-    named = frozenset(name for entry in facts.reads for name in _meant(entry, facts.id, rows, file))
-    return structs.replace(facts, reads=named - {facts.id})
+    named: set[str] = set()
+    for entry in facts.reads:
+        if entry in rows:
+            named.add(entry)
+            continue
+        line, _, newest = entry.partition("<=")
+        found = [row for row in rows.values() if row.line == line and line]
+        if not found or (newest and newest not in rows):
+            key = f"{facts.id}.reads"
+            raise SettingsInvalid(f"{file}: {key}: no model or line {entry!r}", file=file, key=key)
+        limit = rows[newest].released if newest else max(row.released for row in found)
+        named |= {row.id for row in found if row.released <= limit}
+    return structs.replace(facts, reads=frozenset(named - {facts.id}))
 
 
-def _meant(entry: str, reader: str, rows: Mapping[str, ModelFacts], file: str) -> list[str]:
-    if entry in rows:
-        return [entry]
-    line, _, newest = entry.partition("<=")
-    found = [row for row in rows.values() if row.line == line and line]
-    if not found or (newest and newest not in rows):
-        raise SettingsInvalid(f"{file}: {reader}.reads: no model or line {entry!r}", file=file, key=f"{reader}.reads")
-    limit = rows[newest].released if newest else max(row.released for row in found)
-    return [row.id for row in found if row.released <= limit]
+_LONGEST: Final = 256
+"""No model has a longer name."""
+
+_CLAUDE: Final = re.compile(r"(?:^|[/.:])(claude-[^/]*)$")
+_SUFFIX: Final = re.compile(
+    r"\[[^\]]*\]$"  # claude-opus-5-5[1m]
+    r"|-v\d+(?::\w+)*$"  # claude-sonnet-4-5-20250929-v1:0
+    r"|[-@]20\d{6}$"  # a date
+    r"|@[\w.-]+$"  # claude-opus-5@default
+    r"|:[a-z][\w-]*$"  # claude-sonnet-4.5:thinking
+    r"|-latest$"
+)
+
+
+def canonical_model(name: str, rows: Mapping[str, ModelFacts] | None = None) -> str:
+    """The reader's model id: `us.anthropic.claude-sonnet-4-5-20250929-v1:0` is `claude-sonnet-4-5`."""
+    bare = _bare(name)
+    return next((row.id for row in (rows or models()).values() if bare in row.match), bare)
+
+
+def model_facts(name: str, rows: Mapping[str, ModelFacts] | None = None) -> ModelFacts:
+    """The row of the most specific name that fits, under the canonical id; else the unknown model's row."""
+    rows = rows or models()
+    canonical = canonical_model(name, rows)
+    for candidate in _candidates(canonical):
+        if candidate in rows and candidate != UNKNOWN:
+            return structs.replace(rows[candidate], id=canonical)
+    return structs.replace(rows[UNKNOWN], id=canonical)
+
+
+def display_name(name: str) -> str:
+    """As the vendor writes it for people: `claude-opus-5-5` is Claude Opus 5.5."""
+    words: list[str] = []
+    for word in name.split("-"):
+        if word.isdecimal() and words and words[-1].replace(".", "").isdecimal():
+            words[-1] += f".{word}"
+        else:
+            words.append(word.capitalize())
+    return " ".join(words)
+
+
+def _bare(name: str) -> str:
+    if len(name) > _LONGEST:
+        return name
+    claude = _CLAUDE.search(name.strip().lower())
+    if not claude:
+        return re.sub(r"\[[^\]]*\]$", "", name.strip())
+    bare = claude[1]
+    while (shorter := _SUFFIX.sub("", bare)) != bare:
+        bare = shorter
+    return bare.replace(".", "-")
+
+
+def _candidates(canonical: str) -> Iterator[str]:
+    """The name, then what is left of it as words fall off its end; never a number, which would be another version."""
+    for whole in dict.fromkeys((canonical, canonical.rpartition("/")[2])) if len(canonical) <= _LONGEST else ():
+        yield whole
+        while (cut := whole.rpartition("-"))[0] and not cut[2].isdecimal():
+            whole = cut[0]
+            yield whole

@@ -1,4 +1,7 @@
-"""The vendor's rules for a request, in the order in which they are checked. The columns are explained in `rules.toml`."""
+"""The vendor's rules for a request, in the order in which they are checked; and the stances where sources disagree.
+
+The columns are explained in `rules.toml` and `stances.toml`.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 
 from msgspec import Struct, structs
 
-from clew.model.facts.tables import read_table, to_row
+from clew.model.facts.tables import read_table, to_row, to_rows
 
-__all__ = ["PHASES", "Grade", "Phase", "Rule", "path_order", "rules"]
+__all__ = ["PHASES", "Conflict", "Grade", "Phase", "Rule", "default_stances", "path_order", "rules", "stances"]
 
 Grade: TypeAlias = Literal["A", "B", "C", "D"]
 Phase: TypeAlias = Literal[
@@ -28,7 +31,8 @@ Phase: TypeAlias = Literal[
 ]
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
 
-_FILE: Final = "rules.toml"
+_RULES: Final = "rules.toml"
+_STANCES: Final = "stances.toml"
 
 
 class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -64,11 +68,34 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @cache
 def rules() -> Mapping[str, Rule]:
     """All rules by id, in the order of checking."""
-    rows = cast("list[Mapping[str, object]]", read_table(_FILE)["rule"])
-    read = [to_row(Rule, row, file=_FILE, key=str(row.get("id", n))) for n, row in enumerate(rows)]
+    rows = cast("list[Mapping[str, object]]", read_table(_RULES)["rule"])
+    read = [to_row(Rule, row, file=_RULES, key=str(row.get("id", n))) for n, row in enumerate(rows)]
     return {rule.id: structs.replace(rule, order=n) for n, rule in enumerate(read)}
 
 
 def path_order(path: str) -> tuple[tuple[bool, int, str], ...]:
     """A sort key for JSON paths: indices by number and before names, so that `messages.2` comes before `messages.10`."""
     return tuple((not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in path.split("."))
+
+
+class Conflict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One question that the sources answer differently. `values` says what each answer does."""
+
+    name: str
+    switch: str
+    question: str
+    default: str
+    sources: str
+    values: dict[str, str]
+
+
+@cache
+def stances() -> Mapping[str, Conflict]:
+    """By conflict id, C-1 … C-17."""
+    return to_rows(Conflict, read_table(_STANCES), file=_STANCES)
+
+
+@cache
+def default_stances() -> Mapping[str, str]:
+    """The suggested answers, by conflict id."""
+    return {name: conflict.default for name, conflict in stances().items()}

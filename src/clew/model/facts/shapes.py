@@ -1,7 +1,10 @@
-"""What a request may look like: betas, the shapes of its objects, its content blocks.
+"""The shape of a request: betas, the shapes of its objects, its content blocks.
 
 The columns are explained in `fields.toml`, `blocks.toml` and `betas.toml`. A shape says for each defect which rule it
 breaks, so that two readers of these tables name the same one.
+
+The constants at the end are the vendor's dated names that code refers to: betas, and context edits. A new version gets a new
+name, and then this is the one place to change. A test checks that each is in the tables.
 """
 
 from __future__ import annotations
@@ -14,7 +17,26 @@ from msgspec import Struct, field
 
 from clew.model.facts.tables import read_table, to_row, to_rows
 
-__all__ = ["Beta", "BlockFacts", "Field", "Fields", "Kind", "Shape", "Union", "betas", "blocks", "fields"]
+__all__ = [
+    "BINDING_BETA",
+    "CLEAR_THINKING",
+    "CLEAR_TOOL_USES",
+    "COMPACT",
+    "CONTEXT_BETA",
+    "INTERLEAVED_BETA",
+    "MCP_WITHOUT_TOOLSETS_BETA",
+    "TOKEN_COUNT_BETA",
+    "Beta",
+    "BlockFacts",
+    "Field",
+    "Fields",
+    "Kind",
+    "Shape",
+    "Union",
+    "betas",
+    "blocks",
+    "fields",
+]
 
 Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "object", "array", "null", "any"]
 Role: TypeAlias = Literal["user", "assistant", "system"]
@@ -121,3 +143,16 @@ def fields() -> Fields:
 def blocks() -> Mapping[str, BlockFacts]:
     """The content blocks by type, in the order in which the vendor lists them."""
     return to_rows(BlockFacts, read_table(_BLOCKS), file=_BLOCKS)
+
+
+INTERLEAVED_BETA: Final = "interleaved-thinking-2025-05-14"
+"""Thinking between tool calls, in manual mode."""
+BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
+CONTEXT_BETA: Final = "context-management-2025-06-27"
+TOKEN_COUNT_BETA: Final = "thinking-token-count-2026-05-13"  # noqa: S105 - a header value
+MCP_WITHOUT_TOOLSETS_BETA: Final = "mcp-client-2025-04-04"
+"""The version of MCP in which a server needs no toolset."""
+
+CLEAR_THINKING: Final = "clear_thinking_20251015"
+CLEAR_TOOL_USES: Final = "clear_tool_uses_20250919"
+COMPACT: Final = "compact_20260112"

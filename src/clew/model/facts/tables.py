@@ -33,11 +33,13 @@ def read_table(file: str) -> Table:
 
 
 def to_row(kind: type[_Row], row: object, *, file: str, key: str) -> _Row:
-    """The struct that the row says, or SettingsInvalid."""
+    """The row as a struct. Raises SettingsInvalid."""
     try:
         return msgspec.convert(row, kind)
     except msgspec.ValidationError as error:
-        raise SettingsInvalid(f"{file}: {key}: {error}", file=file, key=_where(key, str(error))) from error
+        # The row's key, and below it the key that msgspec's message points at.
+        below = [match[1] for each in (_AT, _UNKNOWN, _MISSING) if (match := each.search(str(error))) and match[1]]
+        raise SettingsInvalid(f"{file}: {key}: {error}", file=file, key=".".join([key, *below])) from error
 
 
 def to_rows(kind: type[_Row], rows: object, *, file: str) -> dict[str, _Row]:
@@ -45,14 +47,8 @@ def to_rows(kind: type[_Row], rows: object, *, file: str) -> dict[str, _Row]:
     if not isinstance(rows, Mapping):
         raise SettingsInvalid(f"{file}: expected a table of tables", file=file)
     named = cast("Mapping[str, object]", rows)
-    return {key: to_row(kind, _named(row, key), file=file, key=key) for key, row in named.items()}
-
-
-def _named(row: object, key: str) -> object:
-    return {**cast("Mapping[str, object]", row), "name": key} if isinstance(row, Mapping) else row
-
-
-def _where(key: str, error: str) -> str:
-    """The row's key, and below it what msgspec's message points at."""
-    below = [match[1] for pattern in (_AT, _UNKNOWN, _MISSING) if (match := pattern.search(error)) and match[1]]
-    return ".".join([key, *below])
+    found: dict[str, _Row] = {}
+    for key, row in named.items():
+        whole = {**cast("Mapping[str, object]", row), "name": key} if isinstance(row, Mapping) else row
+        found[key] = to_row(kind, whole, file=file, key=key)
+    return found

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, altered
-from clew.model.halves import whole_text
-from clew.model.json import JsonObject
-from clew.model.long_text import LongText
+from clew.model.json import JsonObject, whole_text
 from clew.model.loose_json import text_of
+from clew.model.texts import LongText
 from clew.pipeline.stream.client_view import ClientView
 
 __all__ = ["BlockEvent", "SealedBlocks"]

@@ -11,7 +11,7 @@ from typing import Literal
 
 from clew.dialects.openai_chat.answer.scribes import EventScribe, Kind
 from clew.model.bounds import check_blocks
-from clew.model.halves import whole_text
+from clew.model.json import whole_text
 
 __all__ = ["BlockWriter"]
 

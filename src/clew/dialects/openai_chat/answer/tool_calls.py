@@ -13,10 +13,9 @@ import msgspec
 
 from clew.dialects.openai_chat.answer.object_ends import ObjectEnds
 from clew.model.bounds import check_blocks
-from clew.model.halves import whole_text, whole_value
-from clew.model.json import JsonObject, JsonValue
-from clew.model.long_text import LongText
+from clew.model.json import JsonObject, JsonValue, whole_text, whole_value
 from clew.model.loose_json import object_of, text_of
+from clew.model.texts import LongText
 
 __all__ = ["Call", "Calls"]
 

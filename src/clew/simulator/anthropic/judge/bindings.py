@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from clew.model.facts import ModelFacts, model_facts, rules
-from clew.model.facts.dated import BINDING_BETA
+from clew.model.facts.shapes import BINDING_BETA
 from clew.model.json import JsonObject
 from clew.simulator.anthropic.judge.case import BrokenRule, Case
 from clew.simulator.anthropic.judge.signatures import Imprint, Link, hash_text

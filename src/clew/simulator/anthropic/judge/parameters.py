@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clew.model.facts.dated import CLEAR_THINKING, INTERLEAVED_BETA, MCP_WITHOUT_TOOLSETS_BETA
+from clew.model.facts.shapes import CLEAR_THINKING, INTERLEAVED_BETA, MCP_WITHOUT_TOOLSETS_BETA
 from clew.model.json import JsonObject
 from clew.simulator.anthropic.judge.case import BrokenRule, Case, RequestMessage
 from clew.simulator.values import as_dict, as_list, as_number, as_str, is_blank

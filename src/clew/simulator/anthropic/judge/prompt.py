@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from clew.model.facts.dated import BINDING_BETA, CLEAR_THINKING, CLEAR_TOOL_USES, INTERLEAVED_BETA
+from clew.model.facts.shapes import BINDING_BETA, CLEAR_THINKING, CLEAR_TOOL_USES, INTERLEAVED_BETA
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator import tokens
 from clew.simulator.anthropic.judge.bindings import BindingResult

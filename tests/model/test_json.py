@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jiter import from_json
 
-from clew.model.partial_json import partial
+from clew.model.json import read_partial
 from tests.counts import examples
 from tests.manifest import accepts
 from tests.wire.json_texts import objects, spelled
@@ -23,13 +23,13 @@ INPUT = (
 def test_every_prefix_reads_as_in_the_official_sdk() -> None:
     """R70: the SDK parses tool input with jiter's partial mode at every delta."""
     for end in range(1, len(INPUT) + 1):
-        assert partial(INPUT[:end]) == from_json(INPUT[:end].encode(), partial_mode=True)
+        assert read_partial(INPUT[:end]) == from_json(INPUT[:end].encode(), partial_mode=True)
 
 
 def test_every_prefix_reads_as_in_the_sdk_when_strings_are_kept() -> None:
     """The beta accumulator keeps unfinished strings for fine-grained tool streaming."""
     for end in range(1, len(INPUT) + 1):
-        assert partial(INPUT[:end], strings=True) == from_json(INPUT[:end].encode(), partial_mode="trailing-strings")
+        assert read_partial(INPUT[:end], strings=True) == from_json(INPUT[:end].encode(), partial_mode="trailing-strings")
 
 
 @pytest.mark.slow
@@ -39,8 +39,8 @@ def test_any_prefix_of_any_object_reads_as_in_the_official_sdk(tree: Any, data: 
     text = spelled(tree, data.draw).decode()
     prefix = text[: data.draw(st.integers(1, len(text)))]
 
-    assert partial(prefix) == from_json(prefix.encode(), partial_mode=True)
-    assert partial(prefix, strings=True) == from_json(prefix.encode(), partial_mode="trailing-strings")
+    assert read_partial(prefix) == from_json(prefix.encode(), partial_mode=True)
+    assert read_partial(prefix, strings=True) == from_json(prefix.encode(), partial_mode="trailing-strings")
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_any_prefix_of_any_object_reads_as_in_the_official_sdk(tree: Any, data: 
 )
 def test_nonsense_is_read_as_far_as_it_makes_sense(text: str, value: object) -> None:
     """R66: with eager input streaming the fragments may end as invalid JSON."""
-    assert partial(text) == value
+    assert read_partial(text) == value
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 100_000, "[" * 100_000 + "]" * 100_000])
 def test_depth_neither_crashes_nor_hangs(text: str) -> None:
     started = time.thread_time()
 
-    assert json.dumps(partial(text)).count("[") <= 128
+    assert json.dumps(read_partial(text)).count("[") <= 128
     assert time.thread_time() - started < 10
