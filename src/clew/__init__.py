@@ -36,11 +36,9 @@ if TYPE_CHECKING:
     from clew.chat.contents import document, image
     from clew.chat.conversation import AsyncConversation
     from clew.chat.events import Compacted, Ended, TextDelta, ThinkingDelta
-    from clew.chat.messages import Message, ToolCall
-    from clew.chat.report import log_thinking_metrics, thinking_report
-    from clew.chat.responses import format_response
-    from clew.chat.sending import format_messages
-    from clew.chat.thoughts import extract_thinking_blocks
+    from clew.chat.formatting import format_messages
+    from clew.chat.messages import Message, ToolCall, extract_thinking_blocks, format_response
+    from clew.chat.metrics import log_thinking_metrics, thinking_report
     from clew.chat.turns import Turn
     from clew.chat.ui.parts import ui_headers
     from clew.chat.ui.requests import UiAsked, ui_asked
@@ -173,14 +171,14 @@ _HOMES = {
     "Violation": "clew.thinking.compliance",
     "check": "clew.thinking.compliance",
     "document": "clew.chat.contents",
-    "extract_thinking_blocks": "clew.chat.thoughts",
-    "format_messages": "clew.chat.sending",
-    "format_response": "clew.chat.responses",
+    "extract_thinking_blocks": "clew.chat.messages",
+    "format_messages": "clew.chat.formatting",
+    "format_response": "clew.chat.messages",
     "image": "clew.chat.contents",
-    "log_thinking_metrics": "clew.chat.report",
+    "log_thinking_metrics": "clew.chat.metrics",
     "profile_for": "clew.thinking.profiles",
     "project": "clew.pipeline.project",
-    "thinking_report": "clew.chat.report",
+    "thinking_report": "clew.chat.metrics",
     "tool": "clew.chat.agent.tools",
     "ui_asked": "clew.chat.ui.requests",
     "ui_frames": "clew.chat.ui.streams",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.chat.display.summary import summary_of
-from clew.chat.turns import Spot, turn_of
+from clew.chat.turns import StoredTurn, turn_of
 from clew.cli.threads import exchange_lines
 from clew.engine.heard_tokens import heard_tokens
 from clew.store.text import failure_of
@@ -29,7 +29,7 @@ def words_for(gate: Gate, exchange: Exchange) -> list[str]:
     passages = store.passages("local", exchange.thread)
     [shown] = shown_turns(passages, 0, 1, {exchange.id: exchange}, {})
     [head, *_] = exchange_lines(exchange)
-    turn = turn_of(Spot(passages[0], exchange))
+    turn = turn_of(StoredTurn(passages[0], exchange))
     said = next(word for word in ("stopped", "cut off") if f"  {word}  " in head.text)
     return [said, row_of(exchange).ending, shown.ending, turn.ending]
 
@@ -48,7 +48,7 @@ def test_an_answer_that_its_client_left_is_stopped_everywhere(gating: Gating, a:
     assert exchange.usage is not None
     assert (exchange.usage.estimated, exchange.usage.output > 5) == (True, True)
     [passage] = store_of(gate).passages("local", exchange.thread)
-    summary = summary_of(turn_of(Spot(passage, exchange)), None)
+    summary = summary_of(turn_of(StoredTurn(passage, exchange)), None)
     assert summary.usage == exchange.usage
     assert f"{exchange.usage.output:,} out" in "\n".join(line.text for line in exchange_lines(exchange))
 

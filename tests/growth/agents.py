@@ -10,12 +10,10 @@ from msgspec import structs
 from clew import AsyncAgent, tool
 from clew.chat.agent.run import AsyncRun
 from clew.chat.conversation import AsyncConversation
-from clew.chat.desk import Begun, Claim, Question, Taken
-from clew.chat.events import Said
-from clew.chat.floor import Floor
+from clew.chat.events import AnswerEvent
 from clew.chat.request import Wishes
-from clew.chat.tree import Tree
-from clew.chat.turns import Spot
+from clew.chat.service import AnswerLock, BegunCalls, Claim, OnTurn, Question
+from clew.chat.turns import StoredTurn, Tree
 from clew.store.values import Passage, Thread
 from tests.build import text
 from tests.store.turns import NOON, recorded, turn
@@ -23,12 +21,12 @@ from tests.store.turns import NOON, recorded, turn
 Start = Callable[[AsyncAgent[str]], AsyncRun[str]]
 
 
-class _Desk(Floor):
+class _Desk(AnswerLock):
     """A conversation on these turns."""
 
     active = "claude"
 
-    def __init__(self, spots: Iterable[Spot]) -> None:
+    def __init__(self, spots: Iterable[StoredTurn]) -> None:
         self.backends = {"claude": "claude-opus-5-5"}
         self.tree = Tree(spots)
         self.thread = Thread(
@@ -38,12 +36,12 @@ class _Desk(Floor):
     async def refresh(self) -> None:
         pass
 
-    async def ask(self, question: Question, begun: Begun) -> "_Hearing":
+    async def ask(self, question: Question, begun: OnTurn) -> "_Hearing":
         begun("new")
         return _Hearing(self.tree, question)
 
-    async def calls_begun(self) -> Taken:
-        return Taken()
+    async def calls_begun(self) -> BegunCalls:
+        return BegunCalls()
 
     async def take_calls(self, claim: Claim) -> bool:
         return True
@@ -65,13 +63,13 @@ class _Hearing:
         self._tree = tree
         self._question = question
 
-    async def heard(self) -> Sequence[Said]:
+    async def heard(self) -> Sequence[AnswerEvent]:
         return ()
 
     async def kept(self) -> None:
         answer = recorded("new", followed=self._question.follows or None, blocks=(json.dumps(text("Yes.")).encode(),))
         exchange = structs.replace(turn(answer).exchange, id="new")
-        self._tree.put(Spot(Passage(exchange="new", at=NOON, asked=self._question.asked, recording=answer), exchange))
+        self._tree.put(StoredTurn(Passage(exchange="new", at=NOON, asked=self._question.asked, recording=answer), exchange))
 
     def leave(self) -> None:
         pass
@@ -83,7 +81,7 @@ async def _run(path: str = "") -> str:
     return "b"
 
 
-def run_agent(spots: Iterable[Spot], start: Start) -> None:
+def run_agent(spots: Iterable[StoredTurn], start: Start) -> None:
     """One run of an agent that has the tool which the histories call."""
 
     async def scene() -> None:

@@ -22,8 +22,7 @@ from clew.admin.metrics import Metrics
 from clew.admin.routing import Endpoint
 from clew.chat.formats import FORMATS, Format, ImportContext, NumberedLine
 from clew.chat.request import history_of
-from clew.chat.tree import Tree
-from clew.chat.turns import Spot
+from clew.chat.turns import StoredTurn, Tree
 from clew.chat.ui.messages import ui_messages
 from clew.cli import main
 from clew.engine.hub import Hub
@@ -94,7 +93,7 @@ def _read(kept: Kept) -> None:
         store.tree("local", "t")
         store.sibling_threads("local", "t")
         found = {each.id: each for each in store.exchanges("local", thread="t", limit=1000)}
-        tree = Tree(Spot(passage, found.get(passage.exchange)) for passage in store.passages("local", "t"))
+        tree = Tree(StoredTurn(passage, found.get(passage.exchange)) for passage in store.passages("local", "t"))
         tree.line(tree.newest)
         tree.attempts()
 
@@ -107,8 +106,8 @@ def _in_a_chat(kept: Kept) -> None:
     list(history_of(line, SEALER))
 
 
-def _spots(kept: Kept) -> list[Spot]:
-    return [Spot(_passage(each), each.exchange) for each in kept.turns]
+def _spots(kept: Kept) -> list[StoredTurn]:
+    return [StoredTurn(_passage(each), each.exchange) for each in kept.turns]
 
 
 def _passage(turn: TurnRecord) -> Passage:

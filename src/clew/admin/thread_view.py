@@ -8,10 +8,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from clew.admin.problem import Problem
-from clew.chat.lines import line_of, messages_of
 from clew.chat.projected import Projected, projection_of
-from clew.chat.request import history_of
-from clew.chat.turns import Spot
+from clew.chat.request import history_of, line_of, messages_of
+from clew.chat.turns import StoredTurn
 from clew.engine.snapshot import Snapshot
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
@@ -74,7 +73,7 @@ def _messages(line: Sequence[Passage], sealer: Sealer, *, ours: bool) -> list[Js
     """As whoever holds the conversation would send them: a client what it said, we with a word where an answer was cut."""
     if not ours:
         return [message for passage in line for message in messages_of(passage, sealer)]
-    return [msgspec.json.decode(raw, type=JsonObject) for raw in history_of(map(Spot, line), sealer)]
+    return [msgspec.json.decode(raw, type=JsonObject) for raw in history_of(map(StoredTurn, line), sealer)]
 
 
 def _is_ours(newest: Recording, store: Store) -> bool:

@@ -1,11 +1,11 @@
-"""An answer while it comes: what was said is saved, then asked, then told piece by piece, and its end last of all.
+"""An answer while it comes: the question is stored, the backend is asked, and its events follow, the end last.
 
     answer = conversation.ask("…")          # nothing has happened yet
-    async for event in answer: ...           # saved, asked, told
+    async for event in answer: ...           # stored, asked, read
     message = await answer.message()         # or all of it at once
 
-Whoever stops listening, by `stop`, by leaving the `async with`, or by being cancelled, stops the backend; the blocks that
-were finished are kept, and the turn is marked as cut.
+To stop reading, by `stop`, by leaving the `async with`, or by being cancelled, stops the backend. The finished blocks are
+stored, and the turn is marked as cut.
 """
 
 from __future__ import annotations
@@ -15,52 +15,52 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, Self, TypeAlias
 
-from clew.chat.desk import Desk, Hearing
-from clew.chat.events import Ended, Said
+from clew.chat.events import AnswerEvent, Ended
+from clew.chat.lifetimes import Stoppable
 from clew.chat.messages import Message
-from clew.chat.stoppable import Stoppable
-from clew.chat.turns import Spot, Turn, message_of, turn_of
+from clew.chat.service import AnswerReader, ThreadService
+from clew.chat.turns import StoredTurn, Turn, message_of, turn_of
 from clew.errors import BackendBroken
 
 __all__ = ["AsyncAnswer", "Begin"]
 
-Begin: TypeAlias = Callable[[], Awaitable[Hearing]]
-"""Saves what was said, then asks."""
+Begin: TypeAlias = Callable[[], Awaitable[AnswerReader]]
+"""Stores the question, then asks."""
 
 
 class AsyncAnswer(Stoppable):
     """One answer. Iterate it, or await its message; nothing happens before that."""
 
-    def __init__(self, desk: Desk, begin: Begin) -> None:
-        self._desk = desk
+    def __init__(self, service: ThreadService, begin: Begin) -> None:
+        self._service = service
         self._begin = begin
-        self._hearing: Hearing | None = None
-        self._ready: deque[Said] = deque()
+        self._reader: AnswerReader | None = None
+        self._ready: deque[AnswerEvent] = deque()
         self._is_over = False
         self._holds = False
-        """Is the conversation kept from asking anything else?"""
-        self._is_kept = False
+        """Does it keep the conversation from asking anything else?"""
+        self._is_stored = False
         self._failure: BaseException | None = None
 
     @property
     def turn(self) -> Turn | None:
         """The turn as it is now; None before it is saved."""
-        spot = self._spot
-        return turn_of(spot, self._desk.tree.attempts()[spot.id]) if spot else None
+        stored = self._stored
+        return turn_of(stored, self._service.tree.attempts()[stored.id]) if stored else None
 
     @property
-    def _spot(self) -> Spot | None:
-        return self._desk.tree.get(self._hearing.id) if self._hearing else None
+    def _stored(self) -> StoredTurn | None:
+        return self._service.tree.get(self._reader.id) if self._reader else None
 
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Said:
+    async def __anext__(self) -> AnswerEvent:
         """Raises BackendError and its kin if the answer fails: the turn is then marked, and can be tried again."""
         try:
             event = await self._next()
         except BaseException:
-            if self._holds:  # it broke off here, by cancelling or by a fault: the conversation goes on without it
+            if self._holds:  # cancelled or failed here: the conversation must be free for the next answer
                 await self.stop()
             raise
         if event is None:
@@ -71,67 +71,67 @@ class AsyncAnswer(Stoppable):
         """The whole answer; of one that was stopped, what was finished. Raises as iterating does."""
         async for _ in self:
             pass
-        spot = self._spot
-        return (message_of(spot) if spot else None) or Message(role="assistant", content="")
+        stored = self._stored
+        return (message_of(stored) if stored else None) or Message(role="assistant", content="")
 
     def __await__(self) -> Generator[Any, None, Message]:
         return self.message().__await__()
 
     async def stop(self) -> None:
-        """Listen no more. What was finished is kept when this returns."""
+        """Stop the answer. Its finished blocks are stored when this returns."""
         self._is_over = True
-        if self._hearing is not None:
-            self._hearing.leave()
-            await self._kept(self._hearing)
+        if self._reader is not None:
+            self._reader.leave()
+            await self._wait_stored(self._reader)
 
-    async def _kept(self, hearing: Hearing) -> None:
-        """Until the turn is in the store as what became of it. Once: it may be forgotten from then on."""
+    async def _wait_stored(self, reader: AnswerReader) -> None:
+        """Wait until the turn is stored with its outcome. Only once: the turn may be deleted afterwards."""
         try:
-            if not self._is_kept:
-                await hearing.kept()
-                self._is_kept = True
+            if not self._is_stored:
+                await reader.wait_stored()
+                self._is_stored = True
         finally:
             self._release()
 
     def _release(self) -> None:
-        """The next answer may begin."""
+        """Let the next answer begin."""
         if self._holds:
             self._holds = False
-            self._desk.end()
+            self._service.end()
 
-    async def _next(self) -> Said | None:
+    async def _next(self) -> AnswerEvent | None:
         while not self._ready:
             if self._failure is not None:
                 raise self._failure
             if self._is_over:
                 return None
-            hearing = self._hearing or await self._started()
-            if said := await hearing.heard():
+            reader = self._reader or await self._start()
+            if said := await reader.next_events():
                 self._ready.extend(said)
             elif not self._is_over:  # stopped in the meantime
-                await self._end(hearing)
+                await self._end(reader)
         return self._ready.popleft()
 
-    async def _started(self) -> Hearing:
-        self._desk.begin(self.stop)
+    async def _start(self) -> AnswerReader:
+        self._service.begin(self.stop)
         self._holds = True
         try:
-            self._hearing = await self._begin()
+            self._reader = await self._begin()
         except BaseException as error:
             self._release()
             self._is_over, self._failure = True, None if isinstance(error, asyncio.CancelledError) else error
             raise
         if self._is_over:  # stopped in the meantime
             await self.stop()
-        return self._hearing
+        return self._reader
 
-    async def _end(self, hearing: Hearing) -> None:
-        """All that can be heard was heard: what became of it is kept by now, or is from here on."""
-        await self._kept(hearing)
+    async def _end(self, reader: AnswerReader) -> None:
+        """The last event was read: wait for the commit, and make the end event or the failure."""
+        await self._wait_stored(reader)
         self._is_over = True
-        spot = self._desk.tree[hearing.id]
-        message = message_of(spot)
-        if spot.outcome != "whole" or message is None:
-            self._failure = hearing.failure or BackendBroken("the answer broke off")
+        stored = self._service.tree[reader.id]
+        message = message_of(stored)
+        if stored.outcome != "whole" or message is None:
+            self._failure = reader.failure or BackendBroken("the answer broke off")
         else:
             self._ready.append(Ended(message, self.turn))

@@ -1,4 +1,4 @@
-"""A conversation for programs without an event loop: the asynchronous one, on a loop in a thread of its own."""
+"""A conversation for programs without an event loop: the asynchronous one on a loop in a thread of its own."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Self, TypedDict, Unpack
 from clew.chat.answer import AsyncAnswer
 from clew.chat.contents import Content, Output
 from clew.chat.conversation import AsyncConversation, OnOverflow
-from clew.chat.events import Said
-from clew.chat.loop import Loop
+from clew.chat.events import AnswerEvent
+from clew.chat.lifetimes import Loop
 from clew.chat.messages import Message, ToolCall
 from clew.chat.projected import Projected
 from clew.chat.signatures import signed_like
@@ -28,10 +28,10 @@ class Answer:
         self._answer = answer
         self._loop = loop
 
-    def __iter__(self) -> Iterator[Said]:
+    def __iter__(self) -> Iterator[AnswerEvent]:
         return self
 
-    def __next__(self) -> Said:
+    def __next__(self) -> AnswerEvent:
         """Raises BackendError and its kin if the answer fails. Ctrl-C stops the answer, and keeps what was finished."""
         try:
             event = self._loop.call(_next(self._answer))
@@ -58,12 +58,12 @@ class Answer:
         return self._answer.turn
 
 
-async def _next(answer: AsyncAnswer) -> Said | None:
+async def _next(answer: AsyncAnswer) -> AnswerEvent | None:
     return await anext(answer, None)
 
 
-class Opening(TypedDict, total=False):
-    """What `AsyncConversation.open` takes beside the thread."""
+class ConversationOptions(TypedDict, total=False):
+    """The keywords of `AsyncConversation.open`."""
 
     home: str | Path | None
     config: str | Path | None
@@ -81,8 +81,8 @@ class Opening(TypedDict, total=False):
     on_overflow: OnOverflow
 
 
-async def _opened(thread: str, wishes: Opening) -> AsyncConversation:
-    return await AsyncConversation.open(thread, **wishes)
+async def _open(thread: str, options: ConversationOptions) -> AsyncConversation:
+    return await AsyncConversation.open(thread, **options)
 
 
 class Conversation:
@@ -102,21 +102,21 @@ class Conversation:
     """
 
     def __init__(self, conversation: AsyncConversation, loop: Loop, *, is_opener: bool = False) -> None:
-        """From its parts; `open` is the way for everybody else. `is_opener`: the loop ends with it."""
+        """From its parts: use `open` instead. `is_opener`: the loop ends with the conversation."""
         self._own = conversation
         self._loop = loop
         self._is_opener = is_opener
 
     @classmethod
     @signed_like(AsyncConversation.open)
-    def open(cls, thread: str = "", **wishes: Unpack[Opening]) -> Self:
+    def open(cls, thread: str = "", **options: Unpack[ConversationOptions]) -> Self:
         """A new conversation, or the one with this thread's id, at its newest turn: see `AsyncConversation.open`.
 
         In a `with` it is closed at the end of the block; without one, by `close`.
         """
         loop = Loop().__enter__()
         try:
-            return cls(loop.call(_opened(thread, wishes)), loop, is_opener=True)
+            return cls(loop.call(_open(thread, options)), loop, is_opener=True)
         except BaseException:
             loop.__exit__(None, None, None)
             raise

@@ -1,26 +1,29 @@
-"""Compaction: a conversation that became too long goes on from a summary of itself.
+"""Compaction: a conversation that is too long for the model continues from a summary of itself.
 
-The model is asked for the summary in a turn of its own, at the end of the line that is too long. The new line begins with
-that summary and the question that did not fit any more; both are marked in what is said, so that every reader sees what
-happened, whatever it read it from. Nothing of the old line is touched: it stays, and `branch` goes back to it.
+The model is asked for the summary in a turn of its own, at the end of the long line. The new line begins with the summary
+and the question that did not fit. Both are marked in their text, so that every reader of a thread or an export sees what
+happened. The old line does not change, and `branch` goes back to it.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
+from msgspec import Struct, structs
 
-from clew.chat.contents import result_block
-from clew.chat.marks import marked_request, marked_summary
+from clew.chat.contents import marked_request, marked_summary, result_block
+from clew.chat.events import AnswerEvent, Compacted
 from clew.chat.messages import ToolCall
-from clew.chat.turns import Spot, message_of
-from clew.errors import BackendRejected
+from clew.chat.service import AnswerReader, OnTurn, Question, ThreadService
+from clew.chat.turns import StoredTurn, message_of, turn_of
+from clew.errors import BackendRejected, ClewError
 from clew.model.facts import rules
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["beginning", "is_overflow", "summary_request", "transcript"]
+__all__ = ["CompactingReader", "is_overflow", "summary_request", "transcript"]
 
 _REQUEST: Final = """\
 This conversation has become too long for one request. It goes on from a summary that you write now.
@@ -31,60 +34,166 @@ what is still open. Write the summary alone: call no tools, and do not answer th
 
 _LEFT_OUT: Final = "(left out: the conversation is summarised first)"
 _STATUSES: Final = (400, 413)
+_NO_TOOLS: Final[JsonObject] = {"type": "none"}
 
 
-def _words() -> tuple[str, ...]:
-    """How the vendor begins to say that a prompt is too long. What other vendors say is told in these words too."""
-    return tuple(rule.text.partition("{")[0].rstrip(": ") for rule in rules().values() if rule.phase == "length")
+class _Summary(Struct, frozen=True):
+    """The summary, the turn in which the model wrote it, and the turns that it does not cover."""
+
+    stored: StoredTurn
+    text: str
+    since: Sequence[StoredTurn]
+
+
+class CompactingReader:
+    """Reads the answer to a question. If the question does not fit, it compacts the conversation once and asks again."""
+
+    def __init__(self, service: ThreadService, question: Question, first: AnswerReader, go_to: OnTurn) -> None:
+        self._service = service
+        self._question = question
+        self._answer = first
+        self._now = first
+        """What is read now: the answer, or a summary."""
+        self._go_to = go_to
+        self._tried = False
+        self._left = False
+        self._lock = asyncio.Lock()
+        """Another task may stop the answer than the one that reads it: it waits until nothing more is asked."""
+        self._failure: ClewError | None = None
+
+    @property
+    def id(self) -> str:
+        return self._answer.id
+
+    @property
+    def failure(self) -> BaseException | None:
+        return self._failure or self._answer.failure
+
+    async def next_events(self) -> Sequence[AnswerEvent]:
+        said = await self._now.next_events()
+        if said or self._tried or self._left:
+            return said
+        self._tried = True
+        async with self._lock:
+            await self._now.wait_stored()
+            if not self._question.follows or not is_overflow(self._now.failure):
+                return ()
+            try:
+                return await self._compact()
+            except ClewError as error:
+                self._failure = error
+                return ()
+
+    async def wait_stored(self) -> None:
+        async with self._lock:
+            await self._now.wait_stored()
+            if self._answer is not self._now:
+                await self._answer.wait_stored()
+
+    def leave(self) -> None:
+        self._left = True
+        self._now.leave()
+
+    async def _ask(self, question: Question) -> AnswerReader:
+        reader = await self._service.ask(question, self._go_to)
+        if self._left:
+            reader.leave()
+        return reader
+
+    async def _compact(self) -> Sequence[AnswerEvent]:
+        """Continue on a new line. Without a summary nothing changes: the question stays refused."""
+        refused, last = self._answer, self._service.tree[self._question.follows]
+        summary = await self._summarise(last)
+        self._now = refused
+        self._go_to(refused.id)
+        if summary is None or self._left:
+            return ()
+        first = first_message(summary.text, last, summary.since, self._question.asked)
+        self._answer = self._now = await self._ask(structs.replace(self._question, asked=(first,), follows=""))
+        return [Compacted(turn_of(self._service.tree[refused.id]), turn_of(summary.stored))]
+
+    async def _summarise(self, last: StoredTurn) -> _Summary | None:
+        """Ask for a summary; the next question is asked only if the one before did not fit."""
+        for question, since in self._summary_questions(last):
+            self._now = await self._ask(question)
+            while await self._now.next_events():
+                pass
+            await self._now.wait_stored()
+            stored = self._service.tree[self._now.id]
+            message = message_of(stored)
+            if message is not None and message.content and stored.outcome == "whole":
+                return _Summary(stored, message.content, since)
+            if self._left or not is_overflow(self._now.failure):
+                return None
+        return None
+
+    def _summary_questions(self, last: StoredTurn) -> Iterator[tuple[Question, Sequence[StoredTurn]]]:
+        """To the backend of the question; to the one that answered last, whose window may be larger; and for the older half
+        of the line only."""
+        wishes = structs.replace(self._question.wishes, schema=None, tool_choice=_NO_TOOLS)
+        own = structs.replace(self._question, asked=(summary_request(last),), follows=last.id, wishes=wishes)
+        yield own, ()
+        maker = last.exchange
+        if maker is not None and maker.backend in self._service.backends and maker.asked_model != own.model:
+            yield structs.replace(own, backend=maker.backend, model=maker.asked_model), ()
+        line = self._service.tree.line(last.id)
+        if len(line) > 1:
+            half = len(line) // 2
+            older = line[half - 1]
+            yield structs.replace(own, asked=(summary_request(older),), follows=older.id), line[half:]
 
 
 def is_overflow(error: BaseException | None) -> bool:
-    """Was it refused because it does not fit the model's window?"""
-    return isinstance(error, BackendRejected) and error.status in _STATUSES and any(each in str(error) for each in _words())
+    """Was the question refused because it does not fit the model's window? Other vendors' errors have the same words."""
+    if not isinstance(error, BackendRejected) or error.status not in (400, 413):
+        return False
+    beginnings = (rule.text.partition("{")[0].rstrip(": ") for rule in rules().values() if rule.phase == "length")
+    return any(each in str(error) for each in beginnings)
 
 
-def summary_request(last: Spot) -> bytes:
-    """The question for a summary, after this turn. Calls that wait get a result each: no model takes them without."""
+def summary_request(last: StoredTurn) -> bytes:
+    """The question for a summary after this turn. Pending calls get results: no model takes them without."""
     results: list[JsonValue] = [result_block(call.id, _LEFT_OUT) for call in _calls(last)]
     return _message([*results, {"type": "text", "text": marked_request(_REQUEST)}])
 
 
-def beginning(summary: str, of: Spot, since: Iterable[Spot], asked: Sequence[bytes]) -> bytes:
-    """How the new line begins: the summary, what was said since in plain words, and the question that did not fit."""
+def first_message(summary: str, of: StoredTurn, since: Iterable[StoredTurn], asked: Sequence[bytes]) -> bytes:
+    """The first message of the new line: the summary, later turns as text, and the question that did not fit."""
     text = "\n\n".join(filter(None, (summary, *transcript(since))))
-    first: JsonValue = {"type": "text", "text": marked_summary(text, of.id)}
+    content: list[JsonValue] = [{"type": "text", "text": marked_summary(text, of.id)}]
     calls = {call.id: call for call in _calls(of)}
-    blocks = (block for raw in asked for block in _blocks(raw))
-    return _message([first, *(said for block in blocks for said in _plain(block, calls))])
+    for raw in asked:
+        for block in _blocks(raw):
+            content += _result_as_text(block, calls) if block.get("type") == "tool_result" else [block]
+    return _message(content)
 
 
-def transcript(spots: Iterable[Spot]) -> Iterator[str]:
-    """What was said, in plain words: for turns that the summary does not tell of."""
-    for spot in spots:
-        texts = [text for raw in spot.passage.asked for block in _blocks(raw) for text in _texts(block)]
-        message = message_of(spot)
+def transcript(stored_turns: Iterable[StoredTurn]) -> Iterator[str]:
+    """Turns as plain text: those that the summary does not cover."""
+    for stored in stored_turns:
+        texts = [text for raw in stored.passage.asked for block in _blocks(raw) for text in _texts(block)]
+        message = message_of(stored)
         yield f"The user: {' '.join(texts)}"
         if message is not None:
             calls = (f"(called {call.name} with {call.arguments})" for call in message.tool_calls)
             yield f"You: {' '.join(filter(None, (message.content, *calls)))}"
 
 
-def _calls(spot: Spot) -> Sequence[ToolCall]:
-    message = message_of(spot)
+def _calls(stored: StoredTurn) -> Sequence[ToolCall]:
+    message = message_of(stored)
     return message.tool_calls if message else ()
 
 
-def _plain(block: JsonObject, calls: dict[str, ToolCall]) -> Iterator[JsonValue]:
-    """A result becomes text: the call that it answers is not in the new line."""
-    if block.get("type") != "tool_result":
-        yield block
-        return
+def _result_as_text(block: JsonObject, calls: dict[str, ToolCall]) -> Iterator[JsonValue]:
+    """A tool result as text, with its pictures: the call that it answers is not in the new line."""
     call = calls.get(str(block.get("tool_use_id")))
     name = f"{call.name} with {call.arguments}" if call else "a tool"
     failed = "failed" if block.get("is_error") else "gave"
     yield {"type": "text", "text": f"{name} {failed}: {' '.join(_texts(block))}"}
     content = block.get("content")
-    yield from (part for part in content if not _is_text(part)) if isinstance(content, list) else ()
+    for part in content if isinstance(content, list) else ():
+        if not (isinstance(part, dict) and part.get("type") == "text"):
+            yield part
 
 
 def _texts(block: JsonObject) -> Iterator[str]:
@@ -94,10 +203,6 @@ def _texts(block: JsonObject) -> Iterator[str]:
     for part in content if isinstance(content, list) else ():
         if isinstance(part, dict) and isinstance(text := part.get("text"), str):
             yield text
-
-
-def _is_text(part: JsonValue) -> bool:
-    return isinstance(part, dict) and part.get("type") == "text"
 
 
 def _blocks(raw: bytes) -> list[JsonObject]:

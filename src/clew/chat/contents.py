@@ -1,26 +1,42 @@
-"""What a user says: words, pictures, documents, and the results of tools."""
+"""The content of a user's message: text, pictures, documents, results of tools, and the marks of a compaction.
+
+A compaction is recognised by marks in the text itself, so they are wherever the text is, in exports too.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
 import mimetypes
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 import msgspec
 
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue, whole_text
 
-__all__ = ["Content", "Output", "document", "image", "result_block", "user_message"]
+__all__ = [
+    "REQUEST",
+    "Content",
+    "Output",
+    "asks_for_summary",
+    "document",
+    "image",
+    "marked_request",
+    "marked_summary",
+    "result_block",
+    "summarised_turn",
+    "user_message",
+]
 
 Content: TypeAlias = str | Sequence[str | JsonObject]
-"""Words, or blocks as the Messages API has them; words among blocks are text blocks."""
+"""Text, or blocks of the Messages API; a text among blocks is a text block."""
 
 Output: TypeAlias = JsonValue | Exception
-"""What a tool gave: text, blocks, any other value (which becomes JSON), or the exception that it failed with."""
+"""The output of a tool: text, blocks, any other value (which becomes JSON), or the exception that it raised."""
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
@@ -59,14 +75,14 @@ def _source(path: str | Path, kind: str) -> JsonObject:
 
 
 def user_message(content: Content) -> bytes:
-    """The message that is kept and sent. Raises RequestInvalid if there is nothing in it, or nothing that can be said."""
+    """The message that is stored and sent. Raises RequestInvalid if it is empty, or cannot be written as JSON."""
     if not content:
         raise RequestInvalid("there is nothing to say: the content is empty")
-    if isinstance(content, Mapping):  # what a block is made of would be taken for words
+    if isinstance(content, Mapping):  # its keys would be taken for texts
         raise RequestInvalid("a block alone is no content: put it into a list")
-    said = content if isinstance(content, str) else [*map(_block, content)]
+    blocks = content if isinstance(content, str) else [*map(_block, content)]
     try:
-        return msgspec.json.encode({"role": "user", "content": said})
+        return msgspec.json.encode({"role": "user", "content": blocks})
     except (TypeError, ValueError, RecursionError) as error:
         raise RequestInvalid(f"the content cannot be written as JSON: {error}") from None
 
@@ -80,21 +96,49 @@ def _block(part: object) -> object:
 
 
 def result_block(call: str, output: Output) -> JsonObject:
-    """What a tool gave for a call."""
+    """The result of a call. Raises RequestInvalid for an output that cannot be written as JSON."""
+    result: JsonObject = {"type": "tool_result", "tool_use_id": call}
     if isinstance(output, Exception):
-        words = whole_text(str(output)) or type(output).__name__  # names of files hold bytes that are no text
-        return {"type": "tool_result", "tool_use_id": call, "content": words, "is_error": True}
-    return {"type": "tool_result", "tool_use_id": call, "content": _content(output)}
-
-
-def _content(output: JsonValue) -> JsonValue:
-    if isinstance(output, str) or _is_blocks(output):
-        return output
+        words = whole_text(str(output)) or type(output).__name__  # file names can have bytes that are no text
+        return {**result, "content": words, "is_error": True}
+    has_blocks = isinstance(output, list) and all(isinstance(each, Mapping) and "type" in each for each in output)
+    if isinstance(output, str) or (output and has_blocks):
+        return {**result, "content": output}
     try:
-        return json.dumps(output, ensure_ascii=False, allow_nan=False)
+        return {**result, "content": json.dumps(output, ensure_ascii=False, allow_nan=False)}
     except (TypeError, ValueError, RecursionError) as error:
         raise RequestInvalid(f"a tool's result cannot be written as JSON: {error}") from None
 
 
-def _is_blocks(output: JsonValue) -> bool:
-    return isinstance(output, list) and bool(output) and all(isinstance(each, Mapping) and "type" in each for each in output)
+# The marks of a compaction
+
+_REQUEST_TAG: Final = "summary-request"
+_SUMMARY_TAG: Final = "conversation-summary"
+REQUEST: Final = _REQUEST_TAG.encode()
+"""Every message that asks for a summary has these bytes."""
+_SUMMARY_OF: Final = re.compile(rf'<{_SUMMARY_TAG} of="([^"]*)">')
+
+
+def marked_request(words: str) -> str:
+    """A question for a summary."""
+    return f"<{_REQUEST_TAG}>\n{words}\n</{_REQUEST_TAG}>"
+
+
+def marked_summary(words: str, turn: str) -> str:
+    """A summary of the conversation up to a turn."""
+    return f'<{_SUMMARY_TAG} of="{turn}">\n{words}\n</{_SUMMARY_TAG}>'
+
+
+def asks_for_summary(asked: Iterable[JsonObject]) -> bool:
+    return any(text.startswith(f"<{_REQUEST_TAG}>") for text in _texts_in(asked))
+
+
+def summarised_turn(asked: Iterable[JsonObject]) -> str:
+    """The last turn that a summary in these messages replaces; "" if there is no summary."""
+    return next((found[1] for text in _texts_in(asked) if (found := _SUMMARY_OF.match(text))), "")
+
+
+def _texts_in(asked: Iterable[JsonObject]) -> Iterable[str]:
+    contents = (message.get("content") for message in asked)
+    blocks = (block for content in contents if isinstance(content, list) for block in content if isinstance(block, dict))
+    return (text for block in blocks if isinstance(text := block.get("text"), str))

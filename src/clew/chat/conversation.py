@@ -1,8 +1,8 @@
-"""A conversation: said, stored and shown as it was said, sent as each backend needs it.
+"""A conversation: stored and shown as it was said, and sent as each backend needs it.
 
-It stands on the engine, in this process: no gateway is needed; or on a gateway that runs elsewhere. What the user says is in
-the store before anything else happens; the answer is there, verbatim, before its end is told. Reading gives originals; what
-goes to a backend is worked out from them each time, and can be looked at (`as_sent`).
+It works on the engine in this process, without a gateway, or on a gateway that runs elsewhere. The user's message is stored
+before anything else happens, and the answer is stored verbatim before its end event. Reading returns originals. The messages
+for a backend are worked out from them each time, and can be inspected (`as_sent`).
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import msgspec
 from msgspec import structs
 
 from clew.chat.answer import AsyncAnswer
-from clew.chat.compacting import Compacting
+from clew.chat.compaction import CompactingReader
 from clew.chat.contents import Content, Output, result_block, user_message
-from clew.chat.desk import Desk, Hearing, Question
-from clew.chat.later import Later
+from clew.chat.lifetimes import Opening
 from clew.chat.messages import ToolCall
-from clew.chat.opening import Where, opened
+from clew.chat.opening import Where, open_service
 from clew.chat.projected import Projected
 from clew.chat.request import Wishes
-from clew.chat.turns import Spot, Turn, message_of, turn_of
+from clew.chat.service import AnswerReader, Question, ThreadService
+from clew.chat.turns import StoredTurn, Turn, message_of, turn_of
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 
 __all__ = ["AsyncConversation", "OnOverflow", "check_overflow"]
 
 OnOverflow: TypeAlias = Literal["error", "compact"]
-"""What to do when a conversation does not fit the model's window any more."""
+"""What to do when a conversation no longer fits the model's window."""
 
 
 class AsyncConversation:
@@ -50,17 +50,17 @@ class AsyncConversation:
     ('assistant', 'whole')
     """
 
-    def __init__(self, desk: Desk, wishes: Wishes, *, on_overflow: OnOverflow = "error") -> None:
-        """From its parts; `open` is the way for everybody else."""
+    def __init__(self, service: ThreadService, wishes: Wishes, *, on_overflow: OnOverflow = "error") -> None:
+        """From its parts: use `open` instead."""
         self._on_overflow = on_overflow
-        self._desk = desk
+        self._service = service
         self._wishes = wishes
-        self._tip = desk.tree.newest
+        self._tip = service.tree.newest
         self._backend = ""
         self._models: dict[str, str] = {}
-        """The model that was named for a backend, by the backend."""
-        self._standing = AsyncExitStack()
-        """What was opened for it, and is closed with it."""
+        """The models that `use` named, by backend."""
+        self._opened = AsyncExitStack()
+        """Everything that was opened for it, and is closed with it."""
         self._is_closed = False
 
     @classmethod
@@ -82,7 +82,7 @@ class AsyncConversation:
         thinking: JsonObject | None = None,
         effort: str = "",
         on_overflow: OnOverflow = "error",
-    ) -> Later[Self]:
+    ) -> Opening[Self]:
         """A new conversation, or the one with this thread's id (or how it begins), at its newest turn.
 
         `async with` closes it at the end of the block; after `await` it is open until `close`.
@@ -105,21 +105,21 @@ class AsyncConversation:
         _check_tools(tools)
         wishes = Wishes(model=model, system=system, tools=tools, max_tokens=max_tokens, thinking=thinking, effort=effort)
         where = Where(home=home, config=config, environ=environ, backends=backends, url=url, key=key)
-        return Later(lambda: cls._opened(thread, where, wishes, on_overflow, backend))
+        return Opening(lambda: cls._open(thread, where, wishes, on_overflow, backend))
 
     @classmethod
-    async def _opened(cls, thread: str, where: Where, wishes: Wishes, on_overflow: OnOverflow, backend: str) -> Self:
+    async def _open(cls, thread: str, where: Where, wishes: Wishes, on_overflow: OnOverflow, backend: str) -> Self:
         async with AsyncExitStack() as stack:
-            conversation = cls(await stack.enter_async_context(opened(thread, where)), wishes, on_overflow=on_overflow)
+            conversation = cls(await stack.enter_async_context(open_service(thread, where)), wishes, on_overflow=on_overflow)
             if backend:
                 conversation.use(backend)
-            conversation._standing = stack.pop_all()
+            conversation._opened = stack.pop_all()
         return conversation
 
     async def close(self) -> None:
         """Stop an answer that is under way, and let go of all that was opened for this conversation. Again is nothing."""
         self._is_closed = True
-        await self._standing.aclose()
+        await self._opened.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -129,7 +129,7 @@ class AsyncConversation:
     ) -> None:
         await self.close()
 
-    # Saying.
+    # Asking.
 
     def ask(self, content: Content) -> AsyncAnswer:
         """Say something: words, or blocks. Iterate the answer, or await it; nothing happens before that.
@@ -147,16 +147,16 @@ class AsyncConversation:
 
     def retry(self) -> AsyncAnswer:
         """Ask the last question again. One that failed stays one turn; an answer that is there stays, as a branch."""
-        spot = self._spot(self._tip)
-        return self._ask(spot.passage.asked, spot.follows)
+        stored = self._find(self._tip)
+        return self._ask(stored.passage.asked, stored.follows)
 
     def edit(self, turn: str | Turn, content: Content) -> AsyncAnswer:
         """Ask something else in this turn's place. What was said there stays, as a branch."""
-        return self._ask((user_message(content),), self._spot(turn).follows)
+        return self._ask((user_message(content),), self._find(turn).follows)
 
     def branch(self, at: str | Turn) -> None:
         """Go on from this turn. What came after it stays, as a branch."""
-        self._tip = self._spot(at).id
+        self._tip = self._find(at).id
 
     def use(self, backend: str, *, model: str = "") -> None:
         """Let another backend answer from now on, in the middle of a tool loop too. Raises SettingsInvalid.
@@ -164,7 +164,7 @@ class AsyncConversation:
         It is for this object: the thread is not pinned, and any other client that continues it uses the active backend.
         `model` is what is asked of this backend alone: whoever goes back to another one has that one's again.
         """
-        known = self._desk.backends
+        known = self._service.backends
         if backend not in known:
             raise SettingsInvalid(f"there is no backend {backend!r}; there are: {', '.join(sorted(known))}", key=backend)
         self._backend = backend
@@ -177,24 +177,24 @@ class AsyncConversation:
 
     async def rename(self, title: str) -> None:
         """Give it another title. Raises RequestInvalid before anything was said."""
-        if not await self._desk.rename(title):
+        if not await self._service.rename(title):
             raise RequestInvalid("nothing was said yet, so there is nothing to name")
 
     async def refresh(self) -> None:
         """See what others did with this thread meanwhile, and go on to the newest turn that follows from here."""
-        await self._desk.refresh()
-        self._tip = self._desk.tree.onward(self._tip) if self._tip else self._desk.tree.newest
+        await self._service.refresh()
+        self._tip = self._service.tree.onward(self._tip) if self._tip else self._service.tree.newest
 
-    # What it stands on, for those who go on with it in their own way: an agent.
+    # For agents, which work on the same thread.
 
     @property
-    def desk(self) -> Desk:
-        """Where its turns are kept and asked."""
-        return self._desk
+    def service(self) -> ThreadService:
+        """Keeps the turns, and asks."""
+        return self._service
 
     @property
     def wishes(self) -> Wishes:
-        """How it is asked."""
+        """The parameters of its requests."""
         return self._wishes
 
     @wishes.setter
@@ -206,23 +206,18 @@ class AsyncConversation:
     @property
     def thread(self) -> str:
         """The id to open it by again."""
-        return self._desk.thread.id
+        return self._service.thread.id
 
     @property
     def title(self) -> str:
         """For people: how the first question begins, unless it was renamed."""
-        return self._desk.thread.title
+        return self._service.thread.title
 
     @property
     def backend(self) -> str:
         """Who answers next."""
-        return self._backend or self._pin or self._desk.active
-
-    @property
-    def _pin(self) -> str:
-        """The backend that the thread stays with, as long as there is one of that name."""
-        pin = self._desk.thread.pin
-        return pin if pin in self._desk.backends else ""
+        pin = self._service.thread.pin
+        return self._backend or (pin if pin in self._service.backends else "") or self._service.active
 
     @property
     def model(self) -> str:
@@ -236,72 +231,72 @@ class AsyncConversation:
     @property
     def turns(self) -> list[Turn]:
         """The turns of this line, oldest first."""
-        return self._turns(self._desk.tree.line(self._tip))
+        return self._turns(self._service.tree.line(self._tip))
 
     @property
     def branches(self) -> list[Turn]:
         """The last turn of every line of this thread, oldest first; `branch` goes there."""
-        return self._turns([self._desk.tree[id] for id in self._desk.tree.tips()])
+        return self._turns([self._service.tree[id] for id in self._service.tree.tips()])
 
     @property
     def messages(self) -> list[JsonObject]:
         """This line as it was said: the user's messages, and the makers' own blocks in the order of their making."""
-        return [message for spot in self._desk.tree.line(self._tip) for message in _originals(spot)]
+        return [message for stored in self._service.tree.line(self._tip) for message in _originals(stored)]
 
     @property
     def calls(self) -> Sequence[ToolCall]:
         """The calls that wait for results. An answer that was cut short has none: it did not come to its end."""
-        spots = self._desk.tree.line(self._tip)
-        message = message_of(spots[-1]) if spots and spots[-1].outcome == "whole" else None
+        stored_turns = self._service.tree.line(self._tip)
+        message = message_of(stored_turns[-1]) if stored_turns and stored_turns[-1].outcome == "whole" else None
         return message.tool_calls if message else ()
 
     async def as_sent(self, backend: str = "", *, model: str = "") -> Projected:
         """This line as a backend would get it, in its own dialect, with every Change. Nothing is sent."""
-        return await self._desk.as_sent(self._tip, backend or self.backend, model or self.model)
+        return await self._service.as_sent(self._tip, backend or self.backend, model or self.model)
 
-    def _turns(self, spots: Sequence[Spot]) -> list[Turn]:
-        attempts = self._desk.tree.attempts()
-        return [turn_of(spot, attempts[spot.id]) for spot in spots]
+    def _turns(self, stored_turns: Sequence[StoredTurn]) -> list[Turn]:
+        attempts = self._service.tree.attempts()
+        return [turn_of(stored, attempts[stored.id]) for stored in stored_turns]
 
-    # Asking.
+    # Questions.
 
     def _asked_last(self, backend: str) -> str:
-        """The model that this backend was last asked for, else anybody, else the one that it has by itself."""
-        exchanges = [spot.exchange for spot in reversed(self._desk.tree.line(self._tip)) if spot.exchange]
+        """The model that this backend was asked for last, else any backend, else the backend's own default."""
+        exchanges = [stored.exchange for stored in reversed(self._service.tree.line(self._tip)) if stored.exchange]
         own = (exchange.asked_model for exchange in exchanges if exchange.backend == backend)
         others = (exchange.asked_model for exchange in exchanges)
-        return next(own, "") or next(others, "") or self._desk.backends.get(backend, "")
+        return next(own, "") or next(others, "") or self._service.backends.get(backend, "")
 
-    def _spot(self, turn: str | Turn) -> Spot:
+    def _find(self, turn: str | Turn) -> StoredTurn:
         id = turn if isinstance(turn, str) else turn.id
-        if id not in self._desk.tree:
+        if id not in self._service.tree:
             raise RequestInvalid(f"there is no turn {id!r} in this conversation" if id else "nothing was said yet")
-        return self._desk.tree[id]
+        return self._service.tree[id]
 
     def _last_answered(self) -> str:
-        line = self._desk.tree.line(self._tip)
-        return next((spot.id for spot in reversed(line) if spot.answer is not None), "")
+        line = self._service.tree.line(self._tip)
+        return next((stored.id for stored in reversed(line) if stored.answer is not None), "")
 
     def _ask(self, asked: tuple[bytes, ...], follows: str) -> AsyncAnswer:
-        return AsyncAnswer(self._desk, lambda: self._begin(asked, follows))
+        return AsyncAnswer(self._service, lambda: self._begin(asked, follows))
 
-    async def _begin(self, asked: tuple[bytes, ...], follows: str) -> Hearing:
-        """What others said meanwhile is seen first; whoever asks goes on from where they are, so theirs is a branch."""
+    async def _begin(self, asked: tuple[bytes, ...], follows: str) -> AnswerReader:
+        """Read the turns of others first. The question follows this conversation's own last turn, so theirs are a branch."""
         if self._is_closed:
             raise RequestInvalid("this conversation is closed: open its thread again")
-        await self._desk.refresh()
+        await self._service.refresh()
         question = Question(asked=asked, follows=follows, model=self.model, backend=self._backend, wishes=self._wishes)
-        hearing = await self._desk.ask(question, self._go_to)
+        reader = await self._service.ask(question, self._go_to)
         compacts = self._on_overflow == "compact"
-        return Compacting(self._desk, question, hearing, self._go_to) if compacts else hearing
+        return CompactingReader(self._service, question, reader, self._go_to) if compacts else reader
 
     def _go_to(self, turn: str) -> None:
         self._tip = turn
 
 
-def _originals(spot: Spot) -> list[JsonObject]:
-    asked = [msgspec.json.decode(raw, type=JsonObject) for raw in spot.passage.asked]
-    message = message_of(spot)
+def _originals(stored: StoredTurn) -> list[JsonObject]:
+    asked = [msgspec.json.decode(raw, type=JsonObject) for raw in stored.passage.asked]
+    message = message_of(stored)
     return asked if message is None else [*asked, {"role": "assistant", "content": message.raw_content}]
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from clew.chat.messages import Message, ToolCall
 from clew.chat.turns import Turn
 
-__all__ = ["Compacted", "Ended", "Said", "TextDelta", "ThinkingDelta"]
+__all__ = ["AnswerEvent", "Compacted", "Ended", "TextDelta", "ThinkingDelta"]
 
 
 class TextDelta(Struct, frozen=True):
@@ -63,5 +63,5 @@ class Compacted(Struct, frozen=True):
     summary: Turn
 
 
-Said: TypeAlias = TextDelta | ThinkingDelta | ToolCall | Compacted | Ended
+AnswerEvent: TypeAlias = TextDelta | ThinkingDelta | ToolCall | Compacted | Ended
 """Everything that an answer tells."""

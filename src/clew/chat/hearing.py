@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clew.chat.events import Said, TextDelta, ThinkingDelta
+from clew.chat.events import AnswerEvent, TextDelta, ThinkingDelta
 from clew.chat.failures import broken_off, in_their_words
 from clew.chat.joining import Joining
-from clew.chat.listener import Listener
-from clew.chat.responses import format_response
+from clew.chat.listener import EngineListener
+from clew.chat.messages import format_response
 from clew.engine.call import Call
 from clew.errors import BackendError, ClewError, StreamIllegal
 from clew.model.assemble import Assembler
@@ -21,18 +21,18 @@ from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
 
 if TYPE_CHECKING:
-    from clew.chat.local import LocalDesk
+    from clew.chat.local import LocalThreadService
 
-__all__ = ["LocalHearing"]
+__all__ = ["LocalAnswerReader"]
 
 
-class LocalHearing:
+class LocalAnswerReader:
     """Listens to one answer."""
 
-    def __init__(self, desk: LocalDesk) -> None:
+    def __init__(self, service: LocalThreadService) -> None:
         self.id = ""
-        self._desk = desk
-        self._listener = Listener()
+        self._service = service
+        self._listener = EngineListener()
         self._reader = SseReader()
         self._joining = Joining()
         self._assembler = Assembler()
@@ -41,12 +41,12 @@ class LocalHearing:
 
     def listen(self, call: Call) -> None:
         """Begin. Raises ClewError for a call that cannot be read."""
-        self._listener.ask(self._desk.works.engine, call)
+        self._listener.ask(self._service.works.engine, call)
 
     def begin(self, backend: str, model: str) -> None:
         """Its first content is here, and so it is known who answers."""
-        if self._desk.answers is not None:
-            self._desk.answers(self.id, backend, model)
+        if self._service.answers is not None:
+            self._service.answers(self.id, backend, model)
 
     def fail(self, failure: ClewError) -> None:
         """Why there is no whole answer, as the engine has it."""
@@ -58,34 +58,34 @@ class LocalHearing:
         told = self._broken if type(self._told) is BackendError and self._broken else self._told
         return self._listener.failure or told or self._broken
 
-    async def heard(self) -> Sequence[Said]:
+    async def next_events(self) -> Sequence[AnswerEvent]:
         while data := await self._listener.chunk():
             if self._listener.status == 200 and (said := self._read(data)):
                 return said
         return ()
 
-    async def kept(self) -> None:
+    async def wait_stored(self) -> None:
         await self._listener.over()
-        await self._desk.settle(self.id)
+        await self._service.settle(self.id)
 
     def leave(self) -> None:
         self._listener.leave()
 
-    def _read(self, data: bytes) -> list[Said]:
+    def _read(self, data: bytes) -> list[AnswerEvent]:
         """What breaks the rules of a stream is not heard: the engine reads the same, ends it there, and says why."""
-        heard: list[Said] = []
+        heard: list[AnswerEvent] = []
         for sse in self._reader.feed(data):
             with suppress(StreamIllegal):
                 heard += (said for event in self._joining.feed(decode_event(sse)) for said in self._hear(event))
         return heard
 
-    def _hear(self, event: Event) -> Iterator[Said]:
+    def _hear(self, event: Event) -> Iterator[AnswerEvent]:
         if isinstance(event, StreamFailed):
             self._broken = broken_off(event.error)
             return
         whole = self._assembler.feed(event)
-        if self._desk.overheard is not None:
-            self._desk.overheard(self.id, event)
+        if self._service.overheard is not None:
+            self._service.overheard(self.id, event)
         if isinstance(event, BlockDelta):
             yield from _deltas(event)
         elif whole is not None and whole.block.get("type") == "tool_use":
@@ -93,7 +93,7 @@ class LocalHearing:
             yield call if whole.unparsed is None else replace(call, arguments=whole.unparsed)
 
 
-def _deltas(event: BlockDelta) -> Iterator[Said]:
+def _deltas(event: BlockDelta) -> Iterator[AnswerEvent]:
     delta = event.delta
     if event.kind == "text_delta" and delta["text"]:
         yield TextDelta(str(delta["text"]))

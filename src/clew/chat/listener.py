@@ -1,4 +1,4 @@
-"""Listener: a client in this process. What would go over a wire is here for whoever awaits the next piece.
+"""EngineListener: a client in this process. What would go over a wire is here for whoever awaits the next piece.
 
 It does for the engine what a connection does: takes what is pushed, says when it is behind, runs what is handed over in a
 task, and tells whoever answers when nobody listens any more.
@@ -15,13 +15,13 @@ from clew.engine.call import Call
 from clew.engine.engine import Engine
 from clew.http.responder import HeaderList, Responder
 
-__all__ = ["Listener"]
+__all__ = ["EngineListener"]
 
 _MOST_WAITING = 256 * 1024
 """Bytes that may wait to be read before the backend has to."""
 
 
-class Listener(Responder):
+class EngineListener(Responder):
     """Hears one answer."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Opening a conversation: on a gateway that runs, or on settings, store and engine as the command line would find them."""
+"""How a conversation is opened: on a running gateway, or on the settings and the store that the command line would use."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from msgspec import Struct
 
 from clew.backends.address import is_local
 from clew.backends.credential import Credential, credential_in
-from clew.chat.desk import Desk
-from clew.chat.local import COMMIT_SECONDS, LocalDesk
-from clew.chat.remote.desk import opened_there
-from clew.chat.remote.finding import AUTO, gateway_in, line_at, line_to
-from clew.chat.remote.line import Line
+from clew.chat.local import COMMIT_SECONDS, LocalThreadService
+from clew.chat.remote.connection import AUTO, GatewayConnection, connection_at, connection_to, gateway_in
+from clew.chat.remote.service import open_remote
+from clew.chat.service import ThreadService
 from clew.engine.ids import new_id
 from clew.engine.works import Works, build_works
 from clew.errors import BackendUnreachable, RequestInvalid, SettingsInvalid
@@ -28,14 +27,14 @@ from clew.settings.load import Loaded, load, load_given
 from clew.store import Store
 from clew.store.values import Thread
 
-__all__ = ["PRINCIPAL", "Where", "desk_on", "opened"]
+__all__ = ["PRINCIPAL", "Where", "open_service", "service_on"]
 
 PRINCIPAL: Final = "local"
-"""Whoever works on this machine, with or without a gateway: they find each other's threads."""
+"""The principal of this machine, with or without a gateway: all programs here share their threads."""
 
 
 class Where(Struct, frozen=True, kw_only=True):
-    """What a conversation stands on: an engine of its own with these settings, or a gateway that runs at `url`."""
+    """Where a conversation is: on an engine of its own with these settings, or on a gateway at `url`."""
 
     home: str | Path | None = None
     config: str | Path | None = None
@@ -45,10 +44,12 @@ class Where(Struct, frozen=True, kw_only=True):
     key: str = ""
 
     def check(self) -> None:
-        """Raises SettingsInvalid for what is of another type, and for what excludes each other."""
+        """Raises SettingsInvalid for values of a wrong type, and for options that exclude each other."""
         _check_path("home", self.home)
         _check_path("config", self.config)
-        _check_tables(self.backends)
+        backends = cast("object", self.backends)
+        if backends is not None and not isinstance(backends, Mapping):
+            raise SettingsInvalid(f"backends are a table for each name, not a {type(backends).__name__}", key="backends")
         for name, value in (("config", self.config), ("url", self.url)):
             if value and self.backends is not None:
                 raise SettingsInvalid(f"backends and {name} exclude each other: both say who can answer", key="backends")
@@ -66,55 +67,49 @@ def _check_path(name: str, value: object) -> None:
         raise SettingsInvalid(f"{name} is a path, not a {kind}{more}", key=name)
 
 
-def _check_tables(value: object) -> None:
-    kind = type(value).__name__
-    if value is not None and not isinstance(value, Mapping):
-        raise SettingsInvalid(f"backends are a table for each name, not a {kind}", key="backends")
-
-
 @asynccontextmanager
-async def opened(thread: str, where: Where) -> AsyncGenerator[Desk]:
-    """The desk of one conversation; all that it stands on ends with it."""
+async def open_service(thread: str, where: Where) -> AsyncGenerator[ThreadService]:
+    """The service of one conversation; everything that was opened for it is closed at the end."""
     where.check()
     async with AsyncExitStack() as stack:
-        desk = await _elsewhere(thread, where, stack) or await _here(thread, where, stack)
-        stack.push_async_callback(desk.close)
-        yield desk
+        service = await _open_remote(thread, where, stack) or await _open_local(thread, where, stack)
+        stack.push_async_callback(service.close)
+        yield service
 
 
-async def _elsewhere(thread: str, where: Where, stack: AsyncExitStack) -> Desk | None:
-    """On a gateway. None for one that was looked for, and is not there (any more)."""
+async def _open_remote(thread: str, where: Where, stack: AsyncExitStack) -> ThreadService | None:
+    """The service on a gateway. None if no gateway is wanted, or none runs in this home."""
     environment = where.environment
+
+    async def join(connection: GatewayConnection) -> ThreadService:
+        stack.callback(connection.close)
+        return await open_remote(connection, thread)
+
     if where.url != AUTO:
-        return await _joined(line_at(where.url, where.key, environment), thread, stack) if where.url else None
+        return await join(connection_at(where.url, where.key, environment)) if where.url else None
     gateway = (
         None if where.config or where.backends is not None else await asyncio.to_thread(gateway_in, home_of(environment))
     )
     if gateway is not None:
         with suppress(BackendUnreachable):
-            return await _joined(line_to(gateway, environment), thread, stack)
+            return await join(connection_to(gateway, environment))
     return None
 
 
-async def _joined(line: Line, thread: str, stack: AsyncExitStack) -> Desk:
-    stack.callback(line.close)
-    return await opened_there(line, thread)
-
-
-async def _here(thread: str, where: Where, stack: AsyncExitStack) -> LocalDesk:
+async def _open_local(thread: str, where: Where, stack: AsyncExitStack) -> LocalThreadService:
     environment, file = where.environment, Path(where.config) if where.config else None
-    loaded = await asyncio.to_thread(_loaded, where, file)
+    loaded = await asyncio.to_thread(_load_settings, where, file)
     own = await asyncio.to_thread(home_of(environment).make)
-    first = next(iter(where.backends or ()), "")  # what `clew use` chose is of the backends of a file
+    first = next(iter(where.backends or ()), "")  # `clew use` chooses among the backends of a file
     works = await build_works(
         loaded, own, file=file, choice=first, environ=environment, logs=False, commit_seconds=COMMIT_SECONDS
     )
     stack.push_async_callback(works.close)
     works.keep_up()
-    return await asyncio.to_thread(desk_on, works, thread, credential=credential_in(environment))
+    return await asyncio.to_thread(service_on, works, thread, credential=credential_in(environment))
 
 
-def _loaded(where: Where, file: Path | None) -> Loaded:
+def _load_settings(where: Where, file: Path | None) -> Loaded:
     if where.backends is not None:
         return load_given(where.backends, where.environment)
     loaded = load(file, where.environment)
@@ -128,22 +123,24 @@ def _loaded(where: Where, file: Path | None) -> Loaded:
     return loaded
 
 
-def desk_on(works: Works, thread: str = "", *, principal: str = PRINCIPAL, credential: Credential = ()) -> LocalDesk:
-    """The desk of a new thread, or of the one whose id begins so, on works that are there already. Reads the store, so it
-    belongs in a thread. Raises RequestInvalid if there is no such thread."""
-    found = _found(works.store, principal, thread) if thread and works.store else _new(principal)
-    desk = LocalDesk(works, found, credential=credential)
-    desk.load()
-    return desk
+def service_on(
+    works: Works, thread: str = "", *, principal: str = PRINCIPAL, credential: Credential = ()
+) -> LocalThreadService:
+    """The service of a new thread, or of the thread with this id or its beginning, on existing works.
+
+    It reads the store, so call it in a thread. Raises RequestInvalid if there is no such thread.
+    """
+    if thread and works.store:
+        found = _find_thread(works.store, principal, thread)
+    else:  # a thread is its own session: the same words in another thread are another conversation
+        id, now = new_id(), time.time()
+        found = Thread(id=id, principal=principal, session=id, agent="", title="", pin="", created=now, used=now, turns=0)
+    service = LocalThreadService(works, found, credential=credential)
+    service.load()
+    return service
 
 
-def _new(principal: str) -> Thread:
-    """A thread is its own session: what is said in another one with the same words is another's."""
-    id, now = new_id(), time.time()
-    return Thread(id=id, principal=principal, session=id, agent="", title="", pin="", created=now, used=now, turns=0)
-
-
-def _found(store: Store, principal: str, thread: str) -> Thread:
+def _find_thread(store: Store, principal: str, thread: str) -> Thread:
     threads = store.threads(principal, limit=2, starting=thread)
     exact = [each for each in threads if each.id == thread] or threads
     if len(exact) != 1:

@@ -1,17 +1,17 @@
-"""What an answer cost: the vendor's list price for its tokens, from data that comes with genai-prices.
+"""The cost of an answer: the vendor's list price for its tokens, from data that comes with genai-prices.
 
-Nothing is looked up on the network. Whose list counts is told by the backend's address, else by its preset, else by its
-realm; behind a host that nobody knows it is the list of the model's maker, and the cost an estimate. A model that the list
-does not have, and a server on this machine, have no known cost, which is not the same as none.
+Nothing is looked up on the network. The backend's address decides whose price list counts, else its preset, else its realm;
+for an unknown host it is the list of the model's maker, and the cost is an estimate. A model that is not in the list, and a
+server on this machine, have no known cost, which is not the same as no cost.
 
-Anthropic's counts stand beside each other, so the prompt is the sum of three; output holds what was thought already. A cache
-entry that lives an hour costs more to write: where the usage does not say how long it lives, and that matters, the cost is
-an estimate. So it is where a count never came.
+Anthropic's counts do not overlap, so the prompt is the sum of three; `output` includes thinking. A cache entry that lives an
+hour costs more to write: if the usage does not say how long it lives, and that matters, the cost is an estimate. It also is
+one if a count is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
@@ -21,9 +21,9 @@ from msgspec import Struct
 from clew.backends.address import is_local
 from clew.backends.presets import presets
 from clew.backends.row import Backend
-from clew.chat.plain import Dumped, object_from
+from clew.chat.messages import ObjectLike, object_from
+from clew.chat.metrics import count_in
 from clew.model.facts import canonical_model
-from clew.model.json import JsonValue
 from clew.store.values import TokenUsage
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _SMALLEST: Final = Decimal("0.0001")
 
 
 class Cost(Struct, frozen=True):
-    """US dollars; `estimated` if something of it is not known for sure.
+    """US dollars; `estimated` if a part of it is not certain.
 
     >>> str(Cost(Decimal("0.0123456"), estimated=True))
     '≈$0.0123'
@@ -57,7 +57,7 @@ class Cost(Struct, frozen=True):
 
 def cost_of(
     model: str,
-    usage: TokenUsage | Mapping[str, object] | Dumped | None,
+    usage: TokenUsage | ObjectLike | None,
     *,
     backend: Backend | str | None = None,
     complete: bool = True,
@@ -76,10 +76,11 @@ def cost_of(
     True
     """
     counts = _counts(usage)
-    if not counts.is_told:
+    if not counts.is_known:
         return None
     provider = _provider(backend)
-    if provider is None and _costs_nothing_known(backend):
+    row = presets().get(backend) if isinstance(backend, str) else backend
+    if provider is None and row is not None and is_local(row.url):  # a server on this machine: nobody sends a bill
         return None
     priced = _priced(model, counts, provider, None if at is None else datetime.fromtimestamp(at, UTC))
     if priced is None:
@@ -90,14 +91,14 @@ def cost_of(
 
 
 def prepare() -> None:
-    """Read the price list, which takes a moment: for those who know that they will ask, and have nothing else to do."""
+    """Read the price list, which takes a moment: call it while waiting for something else."""
     from genai_prices.data_snapshot import get_snapshot
 
     get_snapshot()
 
 
 def total_cost(costs: Iterable[Cost | None]) -> Cost | None:
-    """All that is known of them, as an estimate if one is not known; None if none is.
+    """The sum of the known costs, an estimate if one is not known; None if none is known.
 
     >>> str(total_cost([Cost(Decimal("1.5")), None]))
     '≈$1.50'
@@ -107,11 +108,11 @@ def total_cost(costs: Iterable[Cost | None]) -> Cost | None:
     return sum(known, Cost(Decimal(), estimated=len(known) < len(each))) if known else None
 
 
-# ── whose list
+# Whose price list
 
 
 def _provider(backend: Backend | str | None) -> Provider | None:
-    """Whose prices this backend has; None if nobody is known to."""
+    """The vendor with the prices of this backend; None if there is none."""
     from genai_prices.data_snapshot import get_snapshot
 
     for name, url in _hints(backend):
@@ -123,7 +124,7 @@ def _provider(backend: Backend | str | None) -> Provider | None:
 
 
 def _hints(backend: Backend | str | None) -> Iterator[tuple[str | None, str | None]]:
-    """Names and addresses to look for. A realm that a config made up could be anybody's name, so it tells nothing."""
+    """Names and addresses to look for. A realm that only a config file names could be any name, so it is not used."""
     if isinstance(backend, str):
         row = presets().get(backend)
         yield from ((None, row.url), (backend, None), (row.realm, None)) if row else ((backend, None),)
@@ -133,14 +134,8 @@ def _hints(backend: Backend | str | None) -> Iterator[tuple[str | None, str | No
         yield from ((name, None) for name in (backend.preset, backend.realm if backend.realm in known else "") if name)
 
 
-def _costs_nothing_known(backend: Backend | str | None) -> bool:
-    """A server on this machine that stands for nobody who sends bills."""
-    row = presets().get(backend) if isinstance(backend, str) else backend
-    return row is not None and is_local(row.url)
-
-
 def _priced(model: str, counts: _Counts, provider: Provider | None, at: datetime | None) -> tuple[Decimal, Decimal] | None:
-    """The lowest and the highest that it can have been."""
+    """The lowest and the highest price that it can have."""
     from genai_prices.data_snapshot import get_snapshot
 
     for name in dict.fromkeys((model, canonical_model(model))):
@@ -153,11 +148,11 @@ def _priced(model: str, counts: _Counts, provider: Provider | None, at: datetime
     return None
 
 
-# ── how many tokens
+# How many tokens
 
 
 class _Counts(Struct, frozen=True, kw_only=True):
-    """Tokens by price; None for what was not told."""
+    """Tokens by price; None if a count is missing."""
 
     fresh: int | None = None
     output: int | None = None
@@ -168,7 +163,7 @@ class _Counts(Struct, frozen=True, kw_only=True):
     estimated: bool = False
 
     @property
-    def is_told(self) -> bool:
+    def is_known(self) -> bool:
         return self.fresh is not None or self.output is not None
 
     @property
@@ -176,28 +171,28 @@ class _Counts(Struct, frozen=True, kw_only=True):
         return self.fresh is not None and self.output is not None and not self.estimated
 
 
-def _counts(usage: TokenUsage | Mapping[str, object] | Dumped | None) -> _Counts:
+def _counts(usage: TokenUsage | ObjectLike | None) -> _Counts:
     if isinstance(usage, TokenUsage):
         kept = {"fresh": usage.input, "output": usage.output, "read": usage.cache_read, "written": usage.cache_written}
         return _Counts(**kept, estimated=usage.estimated)
-    told = object_from(usage) or {}
-    entries, tools = object_from(told.get("cache_creation")) or {}, object_from(told.get("server_tool_use")) or {}
+    given = object_from(usage) or {}
+    entries, tools = object_from(given.get("cache_creation")) or {}, object_from(given.get("server_tool_use")) or {}
     return _Counts(
-        fresh=_number(told.get("input_tokens")),
-        output=_number(told.get("output_tokens")),
-        read=_number(told.get("cache_read_input_tokens")) or 0,
-        written=_number(told.get("cache_creation_input_tokens")) or 0,
-        for_an_hour=_number(entries.get("ephemeral_1h_input_tokens")),
-        searches=_number(tools.get("web_search_requests")) or 0,
+        fresh=count_in(given.get("input_tokens")),
+        output=count_in(given.get("output_tokens")),
+        read=count_in(given.get("cache_read_input_tokens")) or 0,
+        written=count_in(given.get("cache_creation_input_tokens")) or 0,
+        for_an_hour=count_in(entries.get("ephemeral_1h_input_tokens")),
+        searches=count_in(tools.get("web_search_requests")) or 0,
     )
 
 
 def _possible(counts: _Counts) -> Iterator[Tokens]:
-    """The least and the most expensive reading: all entries short-lived, or all long-lived; twice the same if it is told."""
+    """The cheapest and the dearest case: all cache entries short-lived, or all long-lived; twice the same if it is known."""
     from genai_prices.types import Usage as Tokens
 
-    told = counts.for_an_hour
-    for hours in (0, counts.written) if told is None else (told, told):
+    known = counts.for_an_hour
+    for hours in (0, counts.written) if known is None else (known, known):
         yield Tokens(
             input_tokens=(counts.fresh or 0) + counts.read + counts.written,
             cache_read_tokens=counts.read,
@@ -206,7 +201,3 @@ def _possible(counts: _Counts) -> Iterator[Tokens]:
             output_tokens=counts.output or 0,
             web_searches=counts.searches,
         )
-
-
-def _number(value: JsonValue) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,16 +1,20 @@
-"""Turns: one question and what came of it, for apps to show."""
+"""The turns of a thread: as they are stored, as apps show them, and as a tree.
+
+A conversation is a line in the tree, from a beginning to a last turn. Continuing from an earlier turn makes another line,
+and no turn is ever lost. A question that failed and was asked again is one turn with several attempts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec import Struct, structs
 
-from clew.chat.counts import anthropic_usage
-from clew.chat.marks import REQUEST, asks_for_summary, summarised
-from clew.chat.messages import Message, ToolCall
-from clew.chat.responses import format_response
+from clew.chat.contents import REQUEST, asks_for_summary, summarised_turn
+from clew.chat.messages import Message, format_response
+from clew.chat.metrics import anthropic_usage
 from clew.model.broken_calls import arguments_in
 from clew.model.change import Change
 from clew.model.json import JsonObject
@@ -18,11 +22,11 @@ from clew.model.recording import Recording
 from clew.store.text import unfinished_word
 from clew.store.values import Exchange, Outcome, Passage, TokenUsage
 
-__all__ = ["Spot", "Turn", "is_summary", "message_of", "shown", "turn_of"]
+__all__ = ["StoredTurn", "Tree", "Turn", "message_of", "turn_of"]
 
 
-class Spot(Struct, frozen=True):
-    """A passage of a thread and what befell it; None where that is forgotten."""
+class StoredTurn(Struct, frozen=True):
+    """A question and its recording, with the exchange; None if the exchange is deleted."""
 
     passage: Passage
     exchange: Exchange | None = None
@@ -38,7 +42,7 @@ class Spot(Struct, frozen=True):
 
     @property
     def answer(self) -> Recording | None:
-        """The answer as far as it came; None if nothing did."""
+        """The answer, also a partial one; None if there is none."""
         recording = self.passage.recording
         return recording if recording is not None and recording.blocks else None
 
@@ -83,59 +87,145 @@ class Turn(Struct, frozen=True, kw_only=True):
     """Of a line that begins with a summary: the turn up to which that stands for what was said. `branch` goes back there."""
 
 
-def turn_of(spot: Spot, attempts: int = 1) -> Turn:
-    exchange = spot.exchange
-    asked = tuple(msgspec.json.decode(raw, type=JsonObject) for raw in spot.passage.asked)
+def turn_of(stored: StoredTurn, attempts: int = 1) -> Turn:
+    """The turn for an app to show."""
+    exchange = stored.exchange
+    asked = tuple(msgspec.json.decode(raw, type=JsonObject) for raw in stored.passage.asked)
     return Turn(
-        id=spot.id,
-        at=exchange.started if exchange else spot.passage.at,
+        id=stored.id,
+        at=exchange.started if exchange else stored.passage.at,
         asked=asked,
-        answer=message_of(spot),
-        outcome=spot.outcome,
-        backend=exchange.backend if exchange else spot.answer.origin.backend if spot.answer else "",
-        model=exchange.model if exchange else spot.answer.origin.model if spot.answer else "",
+        answer=message_of(stored),
+        outcome=stored.outcome,
+        backend=exchange.backend if exchange else stored.answer.origin.backend if stored.answer else "",
+        model=exchange.model if exchange else stored.answer.origin.model if stored.answer else "",
         usage=exchange.usage if exchange else None,
         changes=exchange.changes if exchange else (),
         attempts=attempts,
-        follows=spot.follows,
+        follows=stored.follows,
         is_summary=asks_for_summary(asked),
-        ending=unfinished_word(exchange) if spot.outcome == "cut" else "",
-        stands_for=summarised(asked),
+        ending=unfinished_word(exchange) if stored.outcome == "cut" else "",
+        stands_for=summarised_turn(asked),
     )
 
 
-def is_summary(spot: Spot) -> bool:
-    """Does the conversation ask for a summary of itself in this turn?"""
-    return any(REQUEST in raw for raw in spot.passage.asked) and turn_of(spot).is_summary
+def message_of(stored: StoredTurn) -> Message | None:
+    """The answer as a message: the maker's own blocks, in the order in which they were generated.
 
-
-def message_of(spot: Spot) -> Message | None:
-    """The answer as a message: its maker's own blocks, in the order in which they were generated."""
-    recording, exchange = spot.answer, spot.exchange
+    The ids of calls are the client's, which results refer to: the maker's own ids need not be unique.
+    """
+    recording, exchange = stored.answer, stored.exchange
     if recording is None:
         return None
-    usage = anthropic_usage(exchange.usage) if exchange and exchange.usage else None
-    blocks = shown(recording)
+    ids = iter(recording.said.ids)
+    # Nobody may run a call with the readable part of broken arguments, so such a call has the model's own text.
+    broken = arguments_in(exchange.changes) if exchange else {}
+    blocks: list[JsonObject] = []
+    arguments: list[str | None] = []
+    for index, raw in enumerate(recording.blocks):
+        block = msgspec.json.decode(raw, type=JsonObject)
+        if block.get("type") == "tool_use":
+            arguments.append(broken.get(index))
+            if id := next(ids, ""):
+                block = {name: id if name == "id" else value for name, value in block.items()}
+        blocks.append(block)
     read = format_response({"content": blocks, "stop_reason": exchange.stop_reason or None if exchange else None})
-    calls = _as_given(read.tool_calls, blocks, exchange)
+    calls = tuple(
+        call if own is None else structs.replace(call, arguments=own)
+        for call, own in zip(read.tool_calls, arguments, strict=True)
+    )
+    usage = anthropic_usage(exchange.usage) if exchange and exchange.usage else None
     return structs.replace(read, tool_calls=calls, raw_content=[*blocks], origin=recording.origin, usage=usage)
 
 
-def _as_given(calls: Iterable[ToolCall], blocks: Iterable[JsonObject], exchange: Exchange | None) -> tuple[ToolCall, ...]:
-    """With what came of arguments that are no JSON object: nobody may run such a call with what could be read of it."""
-    given = arguments_in(exchange.changes) if exchange else {}
-    places = [at for at, block in enumerate(blocks) if block.get("type") == "tool_use"]
-    return tuple(
-        structs.replace(call, arguments=given[at]) if at in given else call for at, call in zip(places, calls, strict=True)
-    )
+class Tree:
+    """The stored turns of one thread by their ids, oldest first."""
+
+    def __init__(self, stored_turns: Iterable[StoredTurn] = ()) -> None:
+        self._turns: dict[str, StoredTurn] = {}
+        for stored in stored_turns:
+            self.put(stored)
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._turns
+
+    def __getitem__(self, id: str) -> StoredTurn:
+        return self._turns[id]
+
+    def __iter__(self) -> Iterator[StoredTurn]:
+        return iter(self._turns.values())
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    @property
+    def is_open(self) -> bool:
+        """Is a turn under way, as far as this process knows?"""
+        return any(stored.outcome == "open" for stored in self._turns.values())
+
+    def get(self, id: str) -> StoredTurn | None:
+        return self._turns.get(id)
+
+    def put(self, stored: StoredTurn) -> None:
+        """Add a turn, or replace it. A turn without a recording has no known place, and is left out."""
+        if stored.passage.recording is not None:
+            self._turns[stored.id] = stored
+
+    @property
+    def newest(self) -> str:
+        """The last turn that is no request for a summary; "" if there is none."""
+        said = (id for id, stored in reversed(self._turns.items()) if not _is_summary(stored))
+        return next(said, "") or next(reversed(self._turns), "")
+
+    def line(self, tip: str) -> list[StoredTurn]:
+        """The turns from the beginning to this one."""
+        line: list[StoredTurn] = []
+        seen: set[str] = set()
+        while tip in self._turns and tip not in seen:
+            seen.add(tip)
+            line.append(self._turns[tip])
+            tip = line[-1].follows
+        return line[::-1]
+
+    def followers(self, id: str) -> int:
+        """How many turns follow this one directly."""
+        return sum(stored.passage.recording is not None and stored.passage.recording.followed == id for stored in self)
+
+    def onward(self, tip: str) -> str:
+        """The newest turn after this one, directly or not; this one if there is none."""
+        reached = {tip}
+        for stored in self._turns.values():  # each turn is newer than the one that it follows
+            if stored.follows in reached:
+                reached.add(stored.id)
+        found = (id for id in reversed(self._turns) if id in reached and not _is_summary(self._turns[id]))
+        return next(found, tip)
+
+    def tips(self) -> list[str]:
+        """The last turn of each line, oldest first."""
+        followed = {stored.follows for stored in self._turns.values()}
+        newest = {_question(stored): stored.id for stored in self._turns.values()}
+        return [
+            stored.id
+            for stored in self._turns.values()
+            if stored.id not in followed and (stored.answer is not None or newest[_question(stored)] == stored.id)
+        ]
+
+    def attempts(self) -> dict[str, int]:
+        """How many times each question was asked: the failed attempts before it, and itself."""
+        failed: Counter[tuple[str, tuple[bytes, ...]]] = Counter()
+        attempts: dict[str, int] = {}
+        for stored in self._turns.values():
+            question = _question(stored)
+            attempts[stored.id] = 1 + failed[question]
+            failed[question] += stored.answer is None
+        return attempts
 
 
-def shown(recording: Recording) -> list[JsonObject]:
-    """The maker's own blocks. Ids of calls are those that results are given for: a maker's need not be unique."""
-    blocks = [msgspec.json.decode(raw, type=JsonObject) for raw in recording.blocks]
-    ids = iter(recording.said.ids)
-    return [_named(block, next(ids, "")) if block.get("type") == "tool_use" else block for block in blocks]
+def _question(stored: StoredTurn) -> tuple[str, tuple[bytes, ...]]:
+    """The question, and the turn before it."""
+    return stored.follows, stored.passage.asked
 
 
-def _named(block: JsonObject, id: str) -> JsonObject:
-    return {name: id if name == "id" and id else value for name, value in block.items()}
+def _is_summary(stored: StoredTurn) -> bool:
+    """Does the conversation ask for a summary of itself in this turn?"""
+    return any(REQUEST in raw for raw in stored.passage.asked) and turn_of(stored).is_summary

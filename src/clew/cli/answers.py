@@ -23,7 +23,7 @@ from clew.model.change import tally
 if TYPE_CHECKING:
     from clew.chat.blocking import Answer
     from clew.chat.display import ToolState, View
-    from clew.chat.events import Said
+    from clew.chat.events import AnswerEvent
     from clew.chat.messages import ToolCall
     from clew.chat.turns import Turn
 
@@ -40,7 +40,7 @@ _STOPS: Final = {
 class SilentView:
     """A view that shows nothing, where only the end of the answer is wanted."""
 
-    def add(self, event: Said) -> None: ...
+    def add(self, event: AnswerEvent) -> None: ...
 
     def tool(self, call: ToolCall, state: ToolState, detail: str = "") -> None: ...
 
@@ -118,7 +118,7 @@ def print_summary(opened: OpenConversation, turn: Turn | None, seconds: float | 
 
 
 def _hidden_note(turn: Turn) -> str:
-    from clew.chat.thoughts import extract_thinking_blocks
+    from clew.chat.messages import extract_thinking_blocks
 
     thoughts = extract_thinking_blocks(turn.answer.raw_content) if turn.answer else []
     count = sum(not thought.get("content", "").strip() for thought in thoughts)

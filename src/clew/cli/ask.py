@@ -187,7 +187,7 @@ def _print_result(
 
 
 def _answer_json(opened: OpenConversation, turn: Turn | None, error: str) -> AnswerJson:
-    from clew.chat.thoughts import extract_thinking_blocks
+    from clew.chat.messages import extract_thinking_blocks
 
     answer = turn.answer if turn else None
     summary = opened.summary(turn) if turn else None
@@ -213,8 +213,8 @@ def _answer_json(opened: OpenConversation, turn: Turn | None, error: str) -> Ans
 
 def _usage_json(turn: Turn) -> JsonObject | None:
     """The usage under the names of Anthropic's API. The tokens of the thinking are as reported, else an estimate."""
-    from clew.chat.counts import Estimate
     from clew.chat.display.summary import anthropic_usage, thought_tokens
+    from clew.chat.metrics import Estimate
 
     if turn.usage is None:
         return None

@@ -221,7 +221,7 @@ def _usage(opened: OpenConversation, rest: str, edit: Edit) -> None:
 
 
 def _usage_cells(summary: AnswerSummary) -> tuple[str, ...]:
-    from clew.chat.counts import Estimate
+    from clew.chat.metrics import Estimate
 
     usage, thought = summary.usage, summary.thinking
     assert usage is not None, "only answers with a usage are listed"

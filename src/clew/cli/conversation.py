@@ -120,7 +120,7 @@ class OpenConversation:
 
     def _open(self, thread: str) -> tuple[RegisteredGateway | None, Conversation]:
         from clew.chat.blocking import Conversation
-        from clew.chat.remote.finding import gateway_in
+        from clew.chat.remote.connection import gateway_in
 
         gateway = gateway_in(self.installation.home)
         opening = Conversation.open(thread, url="auto", system=self.options.system, on_overflow=self.options.on_overflow)

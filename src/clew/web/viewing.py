@@ -15,8 +15,8 @@ from msgspec import Struct, structs
 from clew.admin.desk import Desk
 from clew.admin.problem import Problem
 from clew.admin.thread_view import projected
-from clew.chat.lines import line_of
-from clew.chat.turns import Spot
+from clew.chat.request import line_of
+from clew.chat.turns import StoredTurn
 from clew.store import Store
 from clew.store.values import Passage, Thread
 from clew.web.addresses import address
@@ -84,7 +84,7 @@ def view_of(desk: Desk, asked: Asked, *, newest: bool = False) -> View:
     view = View(thread=thread, line=len(line), first=first, last=last, branches=_branches(store, asked, passages, line))
     if asked.backend:
         return structs.replace(view, compared=_beside(desk, asked, line, view))
-    spots = [Spot(each, store.exchange(asked.owner, each.exchange)) for each in line[first:last]]
+    spots = [StoredTurn(each, store.exchange(asked.owner, each.exchange)) for each in line[first:last]]
     exchanges = {spot.id: found for spot in spots if (found := spot.exchange)}
     ways = _ways(passages, line)
     turns = [_completed(turn, desk) for turn in shown_turns(line, first, last, exchanges, ways)]

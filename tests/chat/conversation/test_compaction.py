@@ -203,7 +203,7 @@ def test_who_stops_it_while_it_is_compacted_leaves_nothing_under_way(
             await conversation.ask("One.")
             a.fault("status 400 message='prompt is too long: 2 tokens > 1 maximum'")
             answer, stopping = conversation.ask("Two."), list[asyncio.Task[None]]()
-            ask = conversation.desk.ask
+            ask = conversation.service.ask
             count = iter(range(9))
 
             async def stopped(*question: Any) -> Any:
@@ -213,11 +213,11 @@ def test_who_stops_it_while_it_is_compacted_leaves_nothing_under_way(
                     await asyncio.sleep(0)
                 return await ask(*question)
 
-            monkeypatch.setattr(conversation.desk, "ask", stopped)
+            monkeypatch.setattr(conversation.service, "ask", stopped)
             assert [event async for event in answer if not isinstance(event, Compacted)] == []
             await asyncio.wait_for(stopping[0], 120)
-            assert "open" not in {spot.outcome for spot in conversation.desk.tree}
-            assert len(conversation.desk.tree) == 2 + wanted
+            assert "open" not in {spot.outcome for spot in conversation.service.tree}
+            assert len(conversation.service.tree) == 2 + wanted
             a.reset()
             await conversation.ask("Three.")
 

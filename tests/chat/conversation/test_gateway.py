@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from clew import AsyncConversation, TextDelta
-from clew.chat.local import LocalDesk
-from clew.chat.remote.desk import RemoteDesk
-from clew.chat.remote.hearing import RemoteHearing
-from clew.chat.remote.told import Opened
+from clew.chat.local import LocalThreadService
+from clew.chat.remote.answer import RemoteAnswerReader
+from clew.chat.remote.protocol import OpenedThread
+from clew.chat.remote.service import RemoteThreadService
 from clew.errors import BackendBroken, BackendOverloaded, BackendUnreachable, RequestInvalid, SettingsInvalid
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
@@ -141,7 +141,7 @@ def test_a_gateway_that_is_killed_loses_nothing_that_was_said(a: Simulator) -> N
     async def talk(served: Served) -> str:
         usual: Any = {"model": MODEL, "thinking": SHOWN, "tools": TOOLS}
         async with AsyncConversation.open(home=served.home, environ={}, url="auto", **usual) as conversation:
-            assert type(conversation.desk) is RemoteDesk
+            assert type(conversation.service) is RemoteThreadService
             await conversation.ask("Hello.")
             a.fault("stall 30 content=7")
             answer = conversation.ask("What I said last. [[scenario:interleaved]]")
@@ -153,7 +153,7 @@ def test_a_gateway_that_is_killed_loses_nothing_that_was_said(a: Simulator) -> N
 
     async def again(served: Served, thread: str) -> list[Any]:
         async with AsyncConversation.open(thread, home=served.home, environ={}, url="auto", model=MODEL) as conversation:
-            assert type(conversation.desk) is LocalDesk
+            assert type(conversation.service) is LocalThreadService
             found = [turn.outcome for turn in conversation.turns]
             await conversation.retry()
             return [found, [turn.outcome for turn in conversation.turns]]
@@ -274,18 +274,18 @@ def test_the_gateway_of_a_home_is_found_while_it_runs(home: Path, gateway: Gatew
     async def found(**more: Any) -> type:
         async with AsyncConversation.open(home=home, environ={}, url="auto", model=MODEL, **more) as conversation:
             await conversation.ask("Hello.")
-            return type(conversation.desk)
+            return type(conversation.service)
 
     place = {"admin_url": gateway.url, "socket": str(gateway.admin.socket)}
     entry = register(Home(home), RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:1", started=1.0, **place))
-    assert asyncio.run(found()) is RemoteDesk
-    assert asyncio.run(found(config=home / "clew.toml")) is LocalDesk
+    assert asyncio.run(found()) is RemoteThreadService
+    assert asyncio.run(found(config=home / "clew.toml")) is LocalThreadService
     unregister(Home(home), entry)
-    assert asyncio.run(found()) is LocalDesk
+    assert asyncio.run(found()) is LocalThreadService
     entry = register(
         Home(home), RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:1", socket=str(home / "run" / "gone.sock"))
     )
-    assert asyncio.run(found()) is LocalDesk
+    assert asyncio.run(found()) is LocalThreadService
 
 
 def test_a_key_that_no_header_can_hold_is_refused(gateway: Gateway) -> None:
@@ -320,13 +320,13 @@ def test_a_caller_that_was_refused_looks_for_no_turn(gateway: Gateway, monkeypat
     """The gateway said that there is none; and one that has no room now is not asked fifty times more."""
     looked: list[str] = []
 
-    async def settled(desk: RemoteDesk, find: Callable[[], str]) -> None:
+    async def settled(desk: RemoteThreadService, find: Callable[[], str]) -> None:
         looked.append(find())
 
     async def talk() -> None:
         async with at(gateway, gateway.token) as conversation:
             gateway.drain(0)
-            monkeypatch.setattr(RemoteDesk, "settled", settled)
+            monkeypatch.setattr(RemoteThreadService, "settled", settled)
             with pytest.raises(BackendOverloaded):
                 await conversation.ask("Why?")
 
@@ -353,7 +353,7 @@ def test_a_caller_that_was_cut_off_before_the_first_word_sees_its_turn(
 ) -> None:
     """What the gateway made of it is here without another look, and the conversation goes on from there."""
 
-    async def cut(hearing: RemoteHearing) -> None:
+    async def cut(hearing: RemoteAnswerReader) -> None:
         await hearing._asking.__aenter__()
         hearing._end()
         raise error("cut")
@@ -363,7 +363,7 @@ def test_a_caller_that_was_cut_off_before_the_first_word_sees_its_turn(
             for _ in range(before):
                 await conversation.ask("Before.")
             with monkeypatch.context() as patch:
-                patch.setattr(RemoteHearing, "begin", cut)
+                patch.setattr(RemoteAnswerReader, "begin", cut)
                 with pytest.raises(error):
                     await conversation.ask("Why?")
             turns = conversation.turns
@@ -385,13 +385,13 @@ def test_a_caller_that_was_cut_off_takes_nobody_elses_turn_for_its_own(
             await mine.ask("Before.")
             async with at(gateway, gateway.token, mine.thread) as theirs:
 
-                async def cut(hearing: RemoteHearing) -> None:
+                async def cut(hearing: RemoteAnswerReader) -> None:
                     patch.undo()
                     await theirs.ask("Theirs.")
                     raise BackendBroken("cut")
 
                 with monkeypatch.context() as patch:
-                    patch.setattr(RemoteHearing, "begin", cut)
+                    patch.setattr(RemoteAnswerReader, "begin", cut)
                     with pytest.raises(BackendBroken, match="cut"):
                         await mine.ask("Mine.")
             assert [message["content"] for message in mine.messages if message["role"] == "user"] == ["Before."]
@@ -405,20 +405,20 @@ def test_whoever_looks_for_a_turn_does_not_read_the_whole_conversation_again_and
 ) -> None:
     """A question that never arrived is looked for fifty times: a thread of any length says each time that nothing is new."""
     read: list[bool] = []
-    take = RemoteDesk.take
+    take = RemoteThreadService.take
 
-    def taken(desk: RemoteDesk, opened: Opened) -> None:
+    def taken(desk: RemoteThreadService, opened: OpenedThread) -> None:
         read.append(opened.turns is not None)
         take(desk, opened)
 
-    async def cut(hearing: RemoteHearing) -> None:
-        monkeypatch.setattr(RemoteDesk, "take", taken)
+    async def cut(hearing: RemoteAnswerReader) -> None:
+        monkeypatch.setattr(RemoteThreadService, "take", taken)
         raise BackendBroken("cut")
 
     async def talk() -> None:
         async with at(gateway, gateway.token) as conversation:
             await conversation.ask("Before.")
-            monkeypatch.setattr(RemoteHearing, "begin", cut)
+            monkeypatch.setattr(RemoteAnswerReader, "begin", cut)
             with pytest.raises(BackendBroken, match="cut"):
                 await conversation.ask("Why?")
 

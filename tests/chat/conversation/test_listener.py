@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from clew.chat.listener import Listener
-from clew.chat.loop import Loop
+from clew.chat.lifetimes import Loop
+from clew.chat.listener import EngineListener
 from tests.waiting import forever
 
 MUCH = b"x" * 300_000
 
 
-def heard(listen: Callable[[Listener], Awaitable[Any]]) -> Any:
+def heard(listen: Callable[[EngineListener], Awaitable[Any]]) -> Any:
     async def run() -> Any:
-        return await listen(Listener())
+        return await listen(EngineListener())
 
     return asyncio.run(run())
 
 
 def test_what_is_pushed_is_heard_in_order_and_then_nothing() -> None:
-    async def listen(listener: Listener) -> list[bytes]:
+    async def listen(listener: EngineListener) -> list[bytes]:
         listener.start(200, ())
         with listener.in_one_piece():
             listener.push(b"a")
@@ -39,7 +39,7 @@ def test_what_is_pushed_is_heard_in_order_and_then_nothing() -> None:
 def test_a_listener_that_is_behind_says_so_and_is_waited_for() -> None:
     """Memory stays bounded however slowly a program listens."""
 
-    async def listen(listener: Listener) -> list[Any]:
+    async def listen(listener: EngineListener) -> list[Any]:
         listener.start(200, ())
         more = [listener.push(b"a"), listener.push(MUCH)]
         waiting = asyncio.create_task(listener.drained())
@@ -52,7 +52,7 @@ def test_a_listener_that_is_behind_says_so_and_is_waited_for() -> None:
 
 
 def test_a_refusal_is_heard_with_its_status() -> None:
-    async def listen(listener: Listener) -> tuple[Any, ...]:
+    async def listen(listener: EngineListener) -> tuple[Any, ...]:
         listener.send(529, [("retry-after", "1")], b"no")
         return listener.status, await listener.chunk(), listener.ended
 
@@ -63,7 +63,7 @@ def test_what_is_handed_over_may_fail_and_is_then_over() -> None:
     async def fail() -> None:
         raise ValueError("broken")
 
-    async def listen(listener: Listener) -> tuple[Any, ...]:
+    async def listen(listener: EngineListener) -> tuple[Any, ...]:
         listener.hand_over(fail())
         await listener.over()
         return str(listener.failure), await listener.chunk()
@@ -78,7 +78,7 @@ def test_who_leaves_cancels_whoever_answers_once() -> None:
         def cancel(self) -> None:
             self.cancelled += 1
 
-    async def listen(listener: Listener) -> tuple[Any, ...]:
+    async def listen(listener: EngineListener) -> tuple[Any, ...]:
         holder = Held()
         listener.hold(holder)
         listener.leave()
@@ -109,7 +109,7 @@ def test_who_leaves_before_the_work_began_is_told_of_its_end() -> None:
         finally:
             seen.append("ended")
 
-    async def listen(listener: Listener) -> list[str]:
+    async def listen(listener: EngineListener) -> list[str]:
         listener.hand_over(work())
         listener.leave()
         await asyncio.wait_for(listener.over(), 120)

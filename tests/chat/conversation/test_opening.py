@@ -60,7 +60,7 @@ def test_given_backends_are_neither_those_of_the_file_nor_what_was_chosen_among_
     of_file.home(home)
     with opened(home, backends={"mine": given.backend}) as conversation:
         of_file.home(home)
-        assert sorted(conversation._own.desk.backends) == ["mine"]
+        assert sorted(conversation._own.service.backends) == ["mine"]
         conversation.ask("Hello!").message()
     assert (of_file.journal(), len(given.journal())) == ([], 1)
 

@@ -59,7 +59,7 @@ def scripted(tmp_path: Path, simulators: Any) -> Simulator:
 def watch(monkeypatch: pytest.MonkeyPatch, conversation: AsyncConversation) -> list[str]:
     """What happens, as it happens."""
     seen: list[str] = []
-    desk: Any = conversation.desk
+    desk: Any = conversation.service
     store = desk.store
     record, ask = store.record, Pool.ask
 
@@ -126,7 +126,7 @@ def test_the_example_is_stored_shown_and_sent_each_in_its_form(scripted: Simulat
             [call] = conversation.calls
             shown = conversation.messages
             last = await conversation.results({call.id: {"data": "…"}})
-            passages = conversation.desk.store.passages("local", conversation.thread)
+            passages = conversation.service.store.passages("local", conversation.thread)
             return first, shown, last, conversation.messages, await conversation.as_sent(), passages
 
     first, shown, last, after, sent, passages = asyncio.run(talk())

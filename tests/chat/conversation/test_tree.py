@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from clew.chat.tree import Tree
-from clew.chat.turns import Spot
+from clew.chat.turns import StoredTurn, Tree
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.store.values import Passage
 
 
-def spot(id: str, follows: str = "", asked: bytes = b"{}", *, answered: bool = True) -> Spot:
+def spot(id: str, follows: str = "", asked: bytes = b"{}", *, answered: bool = True) -> StoredTurn:
     recording = Recording(
         id=id,
         principal="local",
@@ -22,10 +21,10 @@ def spot(id: str, follows: str = "", asked: bytes = b"{}", *, answered: bool = T
         followed=follows or None,
         whole=answered,
     )
-    return Spot(Passage(exchange=id, at=0.0, asked=(asked,), recording=recording))
+    return StoredTurn(Passage(exchange=id, at=0.0, asked=(asked,), recording=recording))
 
 
-def ids(spots: list[Spot]) -> list[str]:
+def ids(spots: list[StoredTurn]) -> list[str]:
     return [each.id for each in spots]
 
 
@@ -54,5 +53,5 @@ def test_a_line_whose_beginning_was_forgotten_begins_later_and_one_in_a_ring_end
 
 
 def test_what_nobody_noted_the_place_of_is_in_no_line() -> None:
-    tree = Tree([Spot(Passage(exchange="a", at=0.0, asked=(), recording=None))])
+    tree = Tree([StoredTurn(Passage(exchange="a", at=0.0, asked=(), recording=None))])
     assert (tree.newest, "a" in tree, tree.get("a")) == ("", False, None)

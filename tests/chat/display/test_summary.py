@@ -5,10 +5,10 @@ from decimal import Decimal
 import pytest
 
 from clew.backends.row import Backend
-from clew.chat.counts import Estimate
 from clew.chat.display import AnswerSummary, summary_of
 from clew.chat.display.summary import total_of
 from clew.chat.messages import Message
+from clew.chat.metrics import Estimate
 from clew.chat.prices import Cost
 from clew.chat.turns import Turn
 from clew.store.values import TokenUsage

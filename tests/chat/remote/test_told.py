@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from clew.chat.remote.told import ToldTurn, spot_of, told_of
-from clew.chat.turns import Spot, turn_of
+from clew.chat.remote.protocol import RemoteTurn, remote_turn_of, stored_turn_of
+from clew.chat.turns import StoredTurn, turn_of
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
@@ -19,7 +19,7 @@ BLOCKS = (
 )
 
 
-def spot() -> Spot:
+def spot() -> StoredTurn:
     recording = Recording(
         id="e2",
         principal="me",
@@ -47,13 +47,13 @@ def spot() -> Spot:
         changes=(Change("thinking", "messages.1", "restored", "because"),),
         usage=TokenUsage(input=3, output=4, estimated=True),
     )
-    return Spot(Passage(exchange="e2", at=1.5, asked=(ASKED,), recording=recording), exchange)
+    return StoredTurn(Passage(exchange="e2", at=1.5, asked=(ASKED,), recording=recording), exchange)
 
 
 def test_a_turn_arrives_as_it_is() -> None:
     """All but what only the store has a use for."""
     before = spot()
-    after = spot_of(msgspec.json.decode(msgspec.json.encode(told_of(before)), type=ToldTurn), THREAD)
+    after = stored_turn_of(msgspec.json.decode(msgspec.json.encode(remote_turn_of(before)), type=RemoteTurn), THREAD)
     assert (after.passage.asked, after.answer.blocks if after.answer else ()) == ((ASKED,), BLOCKS)
     assert (after.id, after.follows, after.outcome, after.exchange) == ("e2", "e1", "cut", before.exchange)
     assert turn_of(after) == turn_of(before)
@@ -62,6 +62,6 @@ def test_a_turn_arrives_as_it_is() -> None:
 
 
 def test_an_answer_that_is_forgotten_is_none() -> None:
-    before = Spot(Passage(exchange="e2", at=1.5, asked=(ASKED,), recording=None))
-    after = spot_of(told_of(before), THREAD)
+    before = StoredTurn(Passage(exchange="e2", at=1.5, asked=(ASKED,), recording=None))
+    after = stored_turn_of(remote_turn_of(before), THREAD)
     assert (after.answer, after.follows, after.exchange) == (None, "", None)

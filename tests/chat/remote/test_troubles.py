@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from clew import errors
-from clew.chat.remote.troubles import Trouble, raised, refused, trouble_of
+from clew.chat.remote.protocol import RemoteError, error_of, refusal_of, remote_error_of
 from clew.errors import BackendBroken, BodyTooLarge, ClewError, RequestInvalid, SettingsInvalid
 
 GIVEN: dict[str, Any] = {
@@ -44,19 +44,19 @@ def made(kind: type[ClewError]) -> ClewError:
 def test_each_exception_arrives_as_what_it_was(kind: type[ClewError]) -> None:
     """Class, words, and all that it holds, over JSON."""
     error = made(kind)
-    told = msgspec.json.decode(msgspec.json.encode(trouble_of(error)), type=Trouble)
-    again = raised(told)
+    told = msgspec.json.decode(msgspec.json.encode(remote_error_of(error)), type=RemoteError)
+    again = error_of(told)
     assert (type(again), again.args, vars(again)) == (kind, ("why",), vars(error))
     assert (again.status, again.error_type) == (error.status, error.error_type)
 
 
 def test_what_is_not_clews_own_is_not_told_in_detail() -> None:
-    again = raised(trouble_of(ValueError("a secret")))
+    again = error_of(remote_error_of(ValueError("a secret")))
     assert (type(again), str(again)) == (ClewError, "the gateway failed: ValueError")
 
 
 def test_a_class_of_a_newer_gateway_is_the_base_of_all() -> None:
-    assert type(raised(Trouble(kind="OfTomorrow", message="why"))) is ClewError
+    assert type(error_of(RemoteError(kind="OfTomorrow", message="why"))) is ClewError
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_a_class_of_a_newer_gateway_is_the_base_of_all() -> None:
 )
 def test_a_refusal_that_is_no_exception_is_told_as_what_it_means(status: int, kind: type[ClewError]) -> None:
     problem = {"error": {"what": "no", "why": "this cannot be", "next": ""}}
-    told = refused(status, json.dumps(problem).encode())
+    told = refusal_of(status, json.dumps(problem).encode())
     assert (type(told), str(told)) == (kind, "the gateway: no: this cannot be")
 
 
 @pytest.mark.parametrize("body", [b"<html>", b'{"type": "error", "error": {"type": "not_found_error", "message": "no"}}'])
 def test_what_is_no_gateways_answer_says_so_and_asks_for_the_address(body: bytes) -> None:
     """The address for clients is the likely mistake."""
-    told = refused(404, body)
+    told = refusal_of(404, body)
     assert type(told) is BackendBroken
     assert str(told).startswith("no gateway's admin answers so (404); is this its address, and not the one for clients?")

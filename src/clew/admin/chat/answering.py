@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Struct
 
 from clew.admin.chat.runs import ChatRun
-from clew.chat.compacting import Compacting
-from clew.chat.desk import Hearing, Question
+from clew.chat.compaction import CompactingReader
 from clew.chat.events import Compacted
-from clew.chat.local import LocalDesk
+from clew.chat.local import LocalThreadService
+from clew.chat.service import AnswerReader, Question
 from clew.chat.ui.messages import MetadataOf, groups_of, parts_of_group, result_parts
 from clew.chat.ui.parts import Part, compacted_part, compaction_part, error_text, finish_reason
 from clew.chat.ui.steps import StepParts
@@ -35,7 +35,7 @@ STOPPED = "stopped"
 class Table(Struct, frozen=True, kw_only=True, eq=False):
     """What an answer needs beside the question: where it is asked, how it is accounted for, and what may not be shown."""
 
-    desk: LocalDesk
+    desk: LocalThreadService
     account: MetadataOf
     hide: Callable[[str], str]
 
@@ -68,11 +68,11 @@ class Answering:
         self._run.begin((start, *before), lambda: self._stop(hearing, task))
         return start
 
-    async def _asked(self) -> Hearing:
+    async def _asked(self) -> AnswerReader:
         desk, question = self._table.desk, self._question
         hearing = await desk.ask(question, _nowhere)
         compacts = desk.works.current.settings.chat.on_overflow == "compact"
-        return Compacting(desk, question, hearing, _nowhere) if compacts else hearing
+        return CompactingReader(desk, question, hearing, _nowhere) if compacts else hearing
 
     def _listen_to(self, turn: str) -> None:
         self._turn, self._step = turn, StepParts(turn)
@@ -111,17 +111,17 @@ class Answering:
         self._run.send({"type": "message-metadata", "messageMetadata": {"turn": turn}})
         self._listen_to(turn)
 
-    async def _stop(self, hearing: Hearing, task: asyncio.Task[None]) -> None:
+    async def _stop(self, hearing: AnswerReader, task: asyncio.Task[None]) -> None:
         self._is_stopped = True
         hearing.leave()
         await asyncio.wait((task,))
 
-    async def _tell(self, hearing: Hearing) -> None:
+    async def _tell(self, hearing: AnswerReader) -> None:
         try:
-            while said := await hearing.heard():
+            while said := await hearing.next_events():
                 for compacted in (each for each in said if isinstance(each, Compacted)):
                     self._go_on(compacted, hearing.id)
-            await hearing.kept()
+            await hearing.wait_stored()
             await self._finish(hearing)
         except Exception as error:
             _log.exception("an answer could not be told")
@@ -131,7 +131,7 @@ class Answering:
             self._run.end()
             self._done()
 
-    async def _finish(self, hearing: Hearing) -> None:
+    async def _finish(self, hearing: AnswerReader) -> None:
         """What became of it, last of all: by now it is kept."""
         spot = self._table.desk.tree[hearing.id]
         metadata = await asyncio.to_thread(self._metadata, hearing.id)
@@ -150,18 +150,18 @@ class Answering:
 
     def _metadata(self, turn: str) -> JsonObject:
         group = groups_of(self._table.desk.tree.line(turn))[-1]
-        return self._table.account(group.spots)
+        return self._table.account(group.turns)
 
 
 def _nowhere(turn: str) -> None:
     """Nobody has a place in the tree here: each request says where it stands."""
 
 
-async def _left(hearing: Hearing) -> None:
+async def _left(hearing: AnswerReader) -> None:
     """Nobody can be told any more: it ends too, before another question is asked there."""
     hearing.leave()
     with suppress(ClewError):  # it is in the store's health
-        await hearing.kept()
+        await hearing.wait_stored()
 
 
 def _finished(reason: str, metadata: JsonObject) -> Part:

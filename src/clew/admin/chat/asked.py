@@ -8,7 +8,7 @@ from typing import Final, Literal
 from msgspec import Struct, field
 
 from clew.chat.request import Wishes
-from clew.chat.tree import Tree
+from clew.chat.turns import Tree
 from clew.chat.ui.positions import UiPosition, position_of, position_of_single
 from clew.chat.ui.requests import system_of
 from clew.engine.ids import new_id

@@ -12,8 +12,8 @@ from clew.admin.desk import Desk
 from clew.admin.parameters import count, number, read_body
 from clew.admin.problem import Problem
 from clew.admin.routing import as_json
-from clew.chat.local import LocalDesk
-from clew.chat.tree import Tree
+from clew.chat.local import LocalThreadService
+from clew.chat.turns import Tree
 from clew.chat.ui.messages import metadata_of, ui_messages
 from clew.model.json import JsonObject
 from clew.store import Store
@@ -81,7 +81,7 @@ def _read(desk: Desk, principal: str, id: str, turn: str, running: bool) -> Read
     found = desk.kept.thread(principal, id)
     if found is None:
         raise _nothing(id)
-    table = LocalDesk(desk.working, found)
+    table = LocalThreadService(desk.working, found)
     table.load()
     tree, snapshot = table.tree, desk.current.snapshot
     if turn and turn not in tree:

@@ -22,8 +22,8 @@ from clew.admin.problem import Problem
 from clew.admin.routing import as_json
 from clew.backends.credential import Credential, credential_in
 from clew.chat.conversation import AsyncConversation
-from clew.chat.desk import Question
-from clew.chat.local import LocalDesk
+from clew.chat.local import LocalThreadService
+from clew.chat.service import Question
 from clew.chat.ui.messages import metadata_of
 from clew.chat.ui.parts import MEDIA_TYPE, Part, ui_headers
 from clew.chat.ui.positions import UiPosition
@@ -74,7 +74,7 @@ def _opened(desk: Desk, id: str, caller: Caller) -> Table:
     works, now = desk.working, time.time()
     new = Thread(id=id, principal=caller.principal, session=id, agent="", title="", pin="", created=now, used=now, turns=0)
     found = desk.kept.thread(caller.principal, id)
-    table = LocalDesk(works, found or new, credential=_credential(caller))
+    table = LocalThreadService(works, found or new, credential=_credential(caller))
     table.load()
     backends = desk.current.snapshot.settings.backends
     return Table(desk=table, account=lambda spots: metadata_of(spots, backends), hide=desk.redactor().values)
@@ -85,7 +85,7 @@ def _credential(caller: Caller) -> Credential:
     return caller.credential if caller.door == "key" else credential_in(os.environ)
 
 
-def _question(posted: Posted, place: UiPosition, table: LocalDesk) -> Question:
+def _question(posted: Posted, place: UiPosition, table: LocalThreadService) -> Question:
     """Raises Problem if it is not said whom to ask."""
     usual = table.works.current.settings.chat
     conversation = AsyncConversation(table, posted.wishes(usual, new=not len(table.tree)))

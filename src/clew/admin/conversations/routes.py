@@ -21,11 +21,19 @@ from clew.admin.parameters import read_body
 from clew.admin.problem import Problem
 from clew.admin.routing import as_json
 from clew.backends.row import Credential
-from clew.chat.desk import Claim, Question
-from clew.chat.local import LocalDesk, keeping
-from clew.chat.opening import desk_on
-from clew.chat.remote.told import Asked, Marked, Opened, Place, ToldTurn, told_of
-from clew.chat.remote.troubles import Trouble, trouble_of
+from clew.chat.local import LocalThreadService, conversation_store
+from clew.chat.opening import service_on
+from clew.chat.remote.protocol import (
+    AvailableBackends,
+    CallMark,
+    OpenedThread,
+    RemoteError,
+    RemoteQuestion,
+    RemoteTurn,
+    remote_error_of,
+    remote_turn_of,
+)
+from clew.chat.service import Claim, Question
 from clew.errors import ClewError, RequestInvalid
 from clew.model.json import JsonObject
 from clew.store.values import Thread
@@ -38,7 +46,7 @@ _ID: Final = re.compile(r"[0-9A-Za-z._-]{1,64}")
 _MEGABYTE: Final = 1024 * 1024
 
 
-class Told(Trouble, frozen=True, kw_only=True):
+class Told(RemoteError, frozen=True, kw_only=True):
     """An exception of clew's, as the admin tells problems and as the other side raises it again."""
 
     what: str
@@ -53,7 +61,7 @@ def troubled(endpoint: Endpoint) -> Endpoint:
         try:
             return await endpoint(desk, request)
         except ClewError as error:
-            told = Told(**msgspec.structs.asdict(trouble_of(error)), what="that did not work", why=str(error))
+            told = Told(**msgspec.structs.asdict(remote_error_of(error)), what="that did not work", why=str(error))
             return as_json({"error": told}, error.status)
 
     return answer
@@ -62,7 +70,7 @@ def troubled(endpoint: Endpoint) -> Endpoint:
 @troubled
 async def place(desk: Desk, request: Request) -> Response:
     """Who could answer; if nothing is kept here, nobody."""
-    keeping(desk.working)
+    conversation_store(desk.working)
     return as_json(_place(desk))
 
 
@@ -72,15 +80,15 @@ async def opened(desk: Desk, request: Request) -> Response:
     found = await _found(desk, request)
     known = request.query_params.get("known", "") == str(found.thread.turns)
     if known:
-        return as_json(Opened(thread=found.thread, turns=None, place=_place(desk)))
-    return await desk.read(lambda: as_json(Opened(thread=found.thread, turns=_told(found), place=_place(desk))))
+        return as_json(OpenedThread(thread=found.thread, turns=None, place=_place(desk)))
+    return await desk.read(lambda: as_json(OpenedThread(thread=found.thread, turns=_told(found), place=_place(desk))))
 
 
 @troubled
 async def ask(desk: Desk, request: Request) -> Response:
     """Saved, then asked, then told as it comes; whoever leaves stops it, and what was finished is kept."""
     desk.tellings.check_open()
-    body = await read_body(request, Asked, desk.working.current.settings.gateway.max_body_megabytes * _MEGABYTE)
+    body = await read_body(request, RemoteQuestion, desk.working.current.settings.gateway.max_body_megabytes * _MEGABYTE)
     own = await desk.read(lambda: _desk_for(desk, request, body))
     telling = Telling(own, await desk.read(lambda: _question(body, own)))
     try:
@@ -113,7 +121,7 @@ async def stop(desk: Desk, request: Request) -> Response:
     found = await _found(desk, request)
     if turn not in found.tree:
         raise RequestInvalid(f"there is no turn {turn[:100]!r} in this conversation")
-    return as_json(told_of(found.tree[turn]))
+    return as_json(remote_turn_of(found.tree[turn]))
 
 
 class Name(Struct, forbid_unknown_fields=True):
@@ -137,7 +145,7 @@ async def begun(desk: Desk, request: Request) -> Response:
 @troubled
 async def mark(desk: Desk, request: Request) -> Response:
     """Kept when this answers: whoever runs tools says so first. The answer is whose they are now."""
-    wish, found = await read_body(request, Marked), await _found(desk, request)
+    wish, found = await read_body(request, CallMark), await _found(desk, request)
     if wish.turn and wish.turn not in found.tree:
         raise RequestInvalid(f"there is no turn {wish.turn[:100]!r} in this conversation", path="turn")
     if any(name and not _ID.fullmatch(name) for name in (wish.run, wish.was)):
@@ -146,9 +154,9 @@ async def mark(desk: Desk, request: Request) -> Response:
     return as_json(await _marked(found))
 
 
-async def _marked(found: LocalDesk) -> Marked:
+async def _marked(found: LocalThreadService) -> CallMark:
     begun = await found.calls_begun()
-    return Marked(begun.turn, run=begun.run, lives=begun.lives)
+    return CallMark(begun.turn, run=begun.run, lives=begun.lives)
 
 
 @troubled
@@ -166,37 +174,37 @@ def _caller(request: Request) -> Caller:
     return caller
 
 
-def _told(found: LocalDesk) -> tuple[ToldTurn, ...]:
-    return tuple(told_of(spot) for spot in found.tree)
+def _told(found: LocalThreadService) -> tuple[RemoteTurn, ...]:
+    return tuple(remote_turn_of(spot) for spot in found.tree)
 
 
-def _place(desk: Desk) -> Place:
+def _place(desk: Desk) -> AvailableBackends:
     current = desk.working.current
     settings = current.settings
-    return Place(
+    return AvailableBackends(
         backends={**dict.fromkeys(settings.disabled, ""), **{name: row.model for name, row in settings.backends.items()}},
         active=current.snapshot.active,
     )
 
 
-async def _found(desk: Desk, request: Request) -> LocalDesk:
+async def _found(desk: Desk, request: Request) -> LocalThreadService:
     """The thread whose id begins so. Raises RequestInvalid if there is none."""
     principal, works, id = _caller(request).principal, desk.working, request.path_params["id"]
-    return await desk.read(lambda: desk_on(works, id, principal=principal))
+    return await desk.read(lambda: service_on(works, id, principal=principal))
 
 
-def _desk_for(desk: Desk, request: Request, body: Asked) -> LocalDesk:
+def _desk_for(desk: Desk, request: Request, body: RemoteQuestion) -> LocalThreadService:
     """Of the thread with this id; of a new one, if there is none."""
     caller, id = _caller(request), request.path_params["id"]
     if not _ID.fullmatch(id):
         raise Problem(400, "this is no id of a conversation", "it has up to 64 letters and digits")
     thread = desk.kept.thread(caller.principal, id) or _new(caller.principal, id, body)
-    own = LocalDesk(desk.working, thread, credential=_credential(request))
+    own = LocalThreadService(desk.working, thread, credential=_credential(request))
     own.load()
     return own
 
 
-def _new(principal: str, id: str, body: Asked) -> Thread:
+def _new(principal: str, id: str, body: RemoteQuestion) -> Thread:
     session, now = body.session or id, time.time()
     return Thread(
         id=id, principal=principal, session=session, agent=body.agent, title="", pin="", created=now, used=now, turns=0
@@ -217,7 +225,7 @@ class _Message(Struct):
     content: str | list[JsonObject]
 
 
-def _question(body: Asked, desk: LocalDesk) -> Question:
+def _question(body: RemoteQuestion, desk: LocalThreadService) -> Question:
     """Raises RequestInvalid for what nobody can say, or where nothing was said, or to somebody that there is not."""
     if body.follows and body.follows not in desk.tree:
         raise RequestInvalid(f"there is no turn {body.follows[:100]!r} in this conversation", path="follows")

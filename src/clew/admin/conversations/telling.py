@@ -15,14 +15,13 @@ from typing import Final
 import msgspec
 
 from clew.chat.answer import AsyncAnswer
-from clew.chat.desk import Question
-from clew.chat.events import Said, TextDelta, ThinkingDelta
-from clew.chat.hearing import LocalHearing
-from clew.chat.local import LocalDesk
+from clew.chat.events import AnswerEvent, TextDelta, ThinkingDelta
+from clew.chat.hearing import LocalAnswerReader
+from clew.chat.local import LocalThreadService
 from clew.chat.messages import ToolCall
-from clew.chat.remote import told
-from clew.chat.remote.told import ToldTurn, told_of
-from clew.chat.remote.troubles import trouble_of
+from clew.chat.remote import protocol
+from clew.chat.remote.protocol import RemoteTurn, remote_error_of, remote_turn_of
+from clew.chat.service import Question
 from clew.engine.failures import DRAINING
 from clew.errors import BackendOverloaded, StoreError
 
@@ -33,14 +32,18 @@ PING: Final = b": still here\n\n"
 _MOST_WAITING: Final = 64
 """Events that may wait to be told before the backend has to."""
 
-_NAMES: Final[dict[type[Said], str]] = {ThinkingDelta: told.THINKING, TextDelta: told.TEXT, ToolCall: told.CALL}
+_NAMES: Final[dict[type[AnswerEvent], str]] = {
+    ThinkingDelta: protocol.THINKING,
+    TextDelta: protocol.TEXT,
+    ToolCall: protocol.CALL,
+}
 """The end is told in its own way."""
 
 
 class Telling:
     """One answer, from its question to its end."""
 
-    def __init__(self, desk: LocalDesk, question: Question) -> None:
+    def __init__(self, desk: LocalThreadService, question: Question) -> None:
         self.id = ""
         """Of the turn, as soon as there is one."""
         self._desk = desk
@@ -59,10 +62,10 @@ class Telling:
             raise self._failure
         return self.id
 
-    async def stop(self) -> ToldTurn:
+    async def stop(self) -> RemoteTurn:
         """End it: the turn as it is kept then."""
         await self._answer.stop()
-        return told_of(self._desk.tree[self.id])
+        return remote_turn_of(self._desk.tree[self.id])
 
     async def over(self) -> None:
         """Until all of it is told, or nobody listens any more."""
@@ -106,7 +109,7 @@ class Telling:
 
     # In the answer's own task.
 
-    async def _begin(self) -> LocalHearing:
+    async def _begin(self) -> LocalAnswerReader:
         hearing = await self._desk.ask(self._question, self._noted)
         await self._announce()
         return hearing
@@ -117,7 +120,7 @@ class Telling:
     async def _announce(self) -> None:
         """The first event, once: there is a turn."""
         if not self._ready.is_set():
-            await self._tell(told.TURN, told.Begun(self._desk.thread, self._turn()))
+            await self._tell(protocol.TURN, protocol.TurnBegun(self._desk.thread, self._turn()))
             self._ready.set()
 
     async def _run(self) -> None:
@@ -125,7 +128,9 @@ class Telling:
             await self._listen()
             if self.id:
                 await self._announce()
-                await self._tell(told.END, told.Ended(self._turn(), trouble_of(self._failure) if self._failure else None))
+                await self._tell(
+                    protocol.END, protocol.TurnEnded(self._turn(), remote_error_of(self._failure) if self._failure else None)
+                )
         finally:
             self._ready.set()
             if self._leaving is None:
@@ -146,8 +151,8 @@ class Telling:
         if self._leaving is None:
             await self._waiting.put(b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(value)))
 
-    def _turn(self) -> ToldTurn:
-        return told_of(self._desk.tree[self.id])
+    def _turn(self) -> RemoteTurn:
+        return remote_turn_of(self._desk.tree[self.id])
 
 
 class Tellings:

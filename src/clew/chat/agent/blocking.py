@@ -17,7 +17,7 @@ from clew.chat.agent.events import AgentEvent, Result
 from clew.chat.agent.run import AsyncRun
 from clew.chat.blocking import Conversation
 from clew.chat.contents import Content
-from clew.chat.loop import Loop
+from clew.chat.lifetimes import Loop
 from clew.chat.opening import Where
 from clew.chat.signatures import shows_keywords
 from clew.errors import RequestInvalid

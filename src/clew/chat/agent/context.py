@@ -22,10 +22,10 @@ from clew.chat.agent.limits import Limits, Spending
 from clew.chat.agent.structured import OutputForm
 from clew.chat.agent.tools import Tool
 from clew.chat.conversation import AsyncConversation, OnOverflow
-from clew.chat.desk import Claim
-from clew.chat.local import LocalDesk
+from clew.chat.local import LocalThreadService
 from clew.chat.messages import ToolCall
 from clew.chat.request import Wishes
+from clew.chat.service import Claim
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject
 from clew.thinking.profiles import profile_for
@@ -101,8 +101,8 @@ def ask_for_schema(form: OutputForm | None, conversation: AsyncConversation) -> 
 
 def backend_of(conversation: AsyncConversation, name: str) -> Backend | None:
     """The settings of a backend. A conversation over a gateway knows only the names of its backends."""
-    desk = conversation.desk
-    return desk.works.current.settings.backends.get(name) if isinstance(desk, LocalDesk) else None
+    service = conversation.service
+    return service.works.current.settings.backends.get(name) if isinstance(service, LocalThreadService) else None
 
 
 # The claim on calls
@@ -131,7 +131,7 @@ class CallClaim:
 
     async def was_begun(self, conversation: AsyncConversation, turn: str) -> bool:
         """Did another run begin the calls of this turn's answer? Raises TakenElsewhere while that run is active."""
-        found = await conversation.desk.calls_begun()
+        found = await conversation.service.calls_begun()
         if found.turn != turn:
             return False
         if found.lives or found.run in _ACTIVE_RUNS:
@@ -143,18 +143,18 @@ class CallClaim:
         """Store that the calls of this turn's answer are begun. Raises TakenElsewhere, and StoreError if that fails."""
         self._turn = turn
         _ACTIVE_RUNS.add(self._run)
-        if not await conversation.desk.take_calls(self._claim):
+        if not await conversation.service.take_calls(self._claim):
             raise TakenElsewhere
 
     async def leave(self, conversation: AsyncConversation) -> None:
         """Store that the run is over. Its calls without results still count as begun."""
         if self._run in _ACTIVE_RUNS:
             _ACTIVE_RUNS.discard(self._run)
-            await conversation.desk.leave_calls(self._claim)
+            await conversation.service.leave_calls(self._claim)
 
     async def end(self, conversation: AsyncConversation) -> None:
         """Store that no begun call is left."""
-        await conversation.desk.end_calls(self._claim)
+        await conversation.service.end_calls(self._claim)
         _ACTIVE_RUNS.discard(self._run)
 
     @property

@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from clew.chat.metrics import sum_of_usage
 from clew.chat.prices import Cost
 from clew.store.values import TokenUsage
 
@@ -86,7 +87,7 @@ class Spending:
 
     def add(self, usage: TokenUsage | None, cost: Cost | None) -> None:
         """What a model call took; None for what nobody knows."""
-        self.usage = _sum(self.usage, usage) if usage else self.usage
+        self.usage = sum_of_usage((self.usage, usage)) if usage else self.usage
         self.cost = cost if self.cost is None else self.cost if cost is None else self.cost + cost
         self._uncounted |= usage is None
         self._unpriced |= cost is None
@@ -135,13 +136,3 @@ class Spending:
             yield Reached("usd", limits.usd, None if self._unpriced else float(self.cost.usd if self.cost else 0))
         if limits.failures is not None:
             yield Reached("failures", limits.failures, self._failures)
-
-
-def _sum(one: TokenUsage, other: TokenUsage) -> TokenUsage:
-    return TokenUsage(
-        input=one.input + other.input,
-        output=one.output + other.output,
-        cache_read=one.cache_read + other.cache_read,
-        cache_written=one.cache_written + other.cache_written,
-        estimated=one.estimated or other.estimated,
-    )

@@ -14,7 +14,7 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 from clew.chat.agent.context import Emit
 from clew.chat.agent.events import AgentEvent, Result
 from clew.chat.conversation import AsyncConversation
-from clew.chat.stoppable import Stoppable
+from clew.chat.lifetimes import Stoppable
 from clew.errors import RequestInvalid
 
 __all__ = ["AsyncRun", "Work"]

@@ -63,8 +63,8 @@ async def _open_conversation(caller: AsyncConversation, plan: AgentPlan, current
     """The call's own thread, with the caller's parameters where the plan has none."""
     wishes = Wishes(thinking=caller.wishes.thinking, effort=caller.wishes.effort)
     thread = derived_id("agent", caller.thread, current.turn, current.call.id)
-    desk = await caller.desk.beside(f"{plan.name}-{current.call.id}", thread)
-    conversation = AsyncConversation(desk, wishes, on_overflow=plan.on_overflow)
+    service = await caller.service.beside(f"{plan.name}-{current.call.id}", thread)
+    conversation = AsyncConversation(service, wishes, on_overflow=plan.on_overflow)
     prepare(plan, conversation)
     conversation.use(plan.backend or caller.backend, model=plan.model or ("" if plan.backend else caller.model))
     return conversation

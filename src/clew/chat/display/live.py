@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Final
 from clew.chat.display.drawing import Painter, ToolLines, markdown
 from clew.chat.display.paragraphs import Paragraphs
 from clew.chat.display.view import COMPACTED, ToolState
-from clew.chat.events import Compacted, Said, TextDelta, ThinkingDelta
+from clew.chat.events import AnswerEvent, Compacted, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
 from clew.chat.terminal import harmless
 from clew.pipeline.tokens import tokens_of
@@ -67,7 +67,7 @@ class LiveView:
         self._ticker = Thread(target=self._tick, args=(pause,), name="clew-display", daemon=True)
         self._ticker.start()
 
-    def add(self, event: Said) -> None:
+    def add(self, event: AnswerEvent) -> None:
         with self._lock:
             if isinstance(event, ThinkingDelta):
                 self._add_thinking(event.text)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from clew.backends.row import Backend
-from clew.chat.counts import Estimate, anthropic_usage, cache_efficiency, thinking_tokens
 from clew.chat.messages import Message
+from clew.chat.metrics import Estimate, anthropic_usage, cache_efficiency, sum_of_usage, thinking_tokens
 from clew.chat.prices import Cost, cost_of, total_cost
 from clew.chat.terminal import harmless
 from clew.chat.turns import Turn
@@ -96,18 +96,11 @@ def _percent(share: float) -> str:
 
 def total_of(summaries: Sequence[AnswerSummary]) -> AnswerSummary:
     """The sum of several answers."""
-    usages = [each.usage for each in summaries if each.usage is not None]
     thought = [each.thinking for each in summaries if each.thinking is not None]
     tokens = sum(each.tokens if isinstance(each, Estimate) else each for each in thought)
     is_estimate = any(isinstance(each, Estimate) for each in thought)
     return AnswerSummary(
-        usage=TokenUsage(
-            input=sum(each.input for each in usages),
-            output=sum(each.output for each in usages),
-            cache_read=sum(each.cache_read for each in usages),
-            cache_written=sum(each.cache_written for each in usages),
-            estimated=any(each.estimated for each in usages),
-        ),
+        usage=sum_of_usage([each.usage for each in summaries if each.usage is not None]),
         thinking=(Estimate(tokens) if is_estimate else tokens) if thought else None,
         cost=total_cost(each.cost for each in summaries),
     )

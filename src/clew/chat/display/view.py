@@ -10,7 +10,7 @@ import os
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Final, Literal, Protocol, TypeAlias
 
-from clew.chat.events import Compacted, Said, TextDelta, ThinkingDelta
+from clew.chat.events import AnswerEvent, Compacted, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
 from clew.chat.terminal import harmless
 
@@ -23,7 +23,7 @@ ToolState: TypeAlias = Literal["called", "asking", "running", "done", "failed", 
 class View(Protocol):
     """Shows one answer, or what an agent does until there is one."""
 
-    def add(self, event: Said) -> None:
+    def add(self, event: AnswerEvent) -> None:
         """Show one event of the answer."""
         ...
 
@@ -60,7 +60,7 @@ class PlainView:
         self._into: IO[str] | None = None
         self._is_at_start = True
 
-    def add(self, event: Said) -> None:
+    def add(self, event: AnswerEvent) -> None:
         if isinstance(event, TextDelta):
             self._write(self._out, event.text)
         elif isinstance(event, ThinkingDelta) and self._thoughts is not None:

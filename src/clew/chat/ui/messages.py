@@ -11,18 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from clew.backends.row import Backend
-from clew.chat.lines import held
+from clew.chat.metrics import sum_of_usage
 from clew.chat.prices import cost_of, total_cost
-from clew.chat.turns import Spot
+from clew.chat.request import held_blocks_of
+from clew.chat.turns import StoredTurn
 from clew.chat.ui.parts import Part, summary_part
 from clew.chat.ui.steps import MessageFold, StepParts, message_of_parts
 from clew.model.change import bounded, count_of
 from clew.model.json import JsonObject, JsonValue
 from clew.model.unfold import events_of
-from clew.store.values import Exchange, TokenUsage
+from clew.store.values import Exchange
 from clew.thinking.seal import Sealer
 
 __all__ = [
@@ -36,7 +37,7 @@ __all__ = [
     "ui_messages",
 ]
 
-MetadataOf: TypeAlias = Callable[[Sequence[Spot]], JsonObject]
+MetadataOf: TypeAlias = Callable[[Sequence[StoredTurn]], JsonObject]
 """Makes the metadata of a message from its turns."""
 
 _ONE_CHUNK: Final = 1 << 30
@@ -47,53 +48,53 @@ class TurnGroup(Struct, frozen=True):
     """The turns of one message of the assistant, and the user's messages before them."""
 
     asked: tuple[JsonObject, ...]
-    spots: tuple[Spot, ...]
+    turns: tuple[StoredTurn, ...]
 
     @property
     def id(self) -> str:
-        return self.spots[0].id
+        return self.turns[0].id
 
 
-def groups_of(line: Iterable[Spot]) -> list[TurnGroup]:
+def groups_of(line: Iterable[StoredTurn]) -> list[TurnGroup]:
     """The turns of a line, grouped by message."""
-    groups: list[list[Spot]] = []
-    for spot in line:
-        if groups and has_only_results(spot):
-            groups[-1].append(spot)
+    groups: list[list[StoredTurn]] = []
+    for stored in line:
+        if groups and has_only_results(stored):
+            groups[-1].append(stored)
         else:
-            groups.append([spot])
-    return [TurnGroup(_asked_in(spots[0]), tuple(spots)) for spots in groups]
+            groups.append([stored])
+    return [TurnGroup(_asked_in(stored_turns[0]), tuple(stored_turns)) for stored_turns in groups]
 
 
-def has_only_results(spot: Spot) -> bool:
+def has_only_results(stored: StoredTurn) -> bool:
     """Does the question of this turn consist of tool results alone?"""
-    asked = _asked_in(spot)
+    asked = _asked_in(stored)
     return bool(asked) and not any(map(_has_words, asked))
 
 
-def _asked_in(spot: Spot) -> tuple[JsonObject, ...]:
-    return tuple(msgspec.json.decode(raw, type=JsonObject) for raw in spot.passage.asked)
+def _asked_in(stored: StoredTurn) -> tuple[JsonObject, ...]:
+    return tuple(msgspec.json.decode(raw, type=JsonObject) for raw in stored.passage.asked)
 
 
-def ui_messages(line: Sequence[Spot], sealer: Sealer, metadata: MetadataOf) -> list[JsonObject]:
+def ui_messages(line: Sequence[StoredTurn], sealer: Sealer, metadata: MetadataOf) -> list[JsonObject]:
     """The line as a chat front end has it."""
     groups = groups_of(line)
     messages: list[JsonObject] = []
     for group, following in zip(groups, [*groups[1:], None], strict=True):
         messages += _user_messages(group)
-        if any(each.answer for each in group.spots):
+        if any(each.answer for each in group.turns):
             late_results = result_parts(following.asked) if following else iter(())
-            end: Part = {"type": "finish", "messageMetadata": metadata(group.spots)}
+            end: Part = {"type": "finish", "messageMetadata": metadata(group.turns)}
             messages.append(message_of_parts([*parts_of_group(group, sealer), *late_results, end]))
     return messages
 
 
 def _user_messages(group: TurnGroup) -> Iterator[JsonObject]:
     """The user's messages. A front end can bring a conversation that began elsewhere, so there may be answers among them."""
-    spot, answer = group.spots[0], MessageFold()
-    metadata: JsonObject = {"turn": spot.id, "at": _started_at(spot), "outcome": spot.outcome}
+    stored, answer = group.turns[0], MessageFold()
+    metadata: JsonObject = {"turn": stored.id, "at": _started_at(stored), "outcome": stored.outcome}
     for number, asked in enumerate(group.asked):
-        id = f"{spot.id}.{number}"
+        id = f"{stored.id}.{number}"
         if asked.get("role") == "assistant":
             answer.feed({"type": "start", "messageId": id})
             answer.feed_all(_step_parts(id, _blocks_in(asked)))
@@ -109,11 +110,11 @@ def _user_messages(group: TurnGroup) -> Iterator[JsonObject]:
 def parts_of_group(group: TurnGroup, sealer: Sealer) -> Iterator[Part]:
     """The parts of a stored answer, without its end: the answer may continue."""
     yield {"type": "start", "messageId": group.id}
-    for number, spot in enumerate(group.spots):
+    for number, stored in enumerate(group.turns):
         if number:
-            yield from result_parts(_asked_in(spot))
-        if spot.answer is not None:
-            yield from _step_parts(spot.id, held(spot.answer, sealer))
+            yield from result_parts(_asked_in(stored))
+        if stored.answer is not None:
+            yield from _step_parts(stored.id, held_blocks_of(stored.answer, sealer))
 
 
 def _step_parts(name: str, blocks: Iterable[JsonObject]) -> Iterator[Part]:
@@ -177,18 +178,18 @@ def _user_part(block: JsonObject) -> JsonObject:
 # Metadata
 
 
-def metadata_of(spots: Sequence[Spot], backends: Mapping[str, Backend]) -> JsonObject:
+def metadata_of(stored_turns: Sequence[StoredTurn], backends: Mapping[str, Backend]) -> JsonObject:
     """The thread and turn of a message, its model, tokens and cost, and the changes to its thinking.
 
     Usage and cost are the sums over all model calls of the message; everything else is from the last call.
     """
-    last = spots[-1]
+    last = stored_turns[-1]
     thread = last.passage.recording.thread if last.passage.recording else ""
     metadata: JsonObject = {"thread": thread, "turn": last.id, "at": _started_at(last), "outcome": last.outcome}
     exchange = last.exchange
     if exchange is None:
         return metadata
-    exchanges = [found for spot in spots if (found := spot.exchange)]
+    exchanges = [found for stored in stored_turns if (found := stored.exchange)]
     cost = total_cost(
         cost_of(
             each.model,
@@ -210,8 +211,8 @@ def metadata_of(spots: Sequence[Spot], backends: Mapping[str, Backend]) -> JsonO
     }
 
 
-def _started_at(spot: Spot) -> float:
-    return spot.exchange.started if spot.exchange else spot.passage.at
+def _started_at(stored: StoredTurn) -> float:
+    return stored.exchange.started if stored.exchange else stored.passage.at
 
 
 def _total_usage(exchanges: Sequence[Exchange]) -> JsonValue:
@@ -219,12 +220,6 @@ def _total_usage(exchanges: Sequence[Exchange]) -> JsonValue:
     if not counts:
         return None
     thinking = [each.thinking for each in counts if each.thinking is not None]
-    total = TokenUsage(
-        input=sum(each.input for each in counts),
-        output=sum(each.output for each in counts),
-        cache_read=sum(each.cache_read for each in counts),
-        cache_written=sum(each.cache_written for each in counts),
-        estimated=len(counts) < len(exchanges) or any(each.estimated for each in counts),
-        thinking=sum(thinking) if thinking else None,
-    )
-    return msgspec.to_builtins(total)
+    total = sum_of_usage(counts)
+    estimated = len(counts) < len(exchanges) or total.estimated
+    return msgspec.to_builtins(structs.replace(total, estimated=estimated, thinking=sum(thinking) if thinking else None))

@@ -23,8 +23,8 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from clew.chat.agent.approval import Decision, Denied
+from clew.chat.contents import summarised_turn
 from clew.chat.events import Compacted
-from clew.chat.marks import summarised
 from clew.chat.messages import ToolCall
 from clew.errors import (
     BackendError,
@@ -157,7 +157,7 @@ def compacted_part(compacted: Compacted) -> Part:
 
 def summary_part(block: JsonObject) -> Part | None:
     """The part for a stored block that summarises the conversation before it; None for any other block."""
-    of = summarised([{"role": "user", "content": [block]}])
+    of = summarised_turn([{"role": "user", "content": [block]}])
     return {"type": COMPACTION, "data": {"state": "done", "of": of, "text": block.get("text")}} if of else None
 
 

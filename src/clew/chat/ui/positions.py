@@ -13,8 +13,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from clew.chat.contents import Output, result_block, user_message
-from clew.chat.tree import Tree
-from clew.chat.turns import message_of
+from clew.chat.turns import Tree, message_of
 from clew.chat.ui.messages import groups_of, has_only_results
 from clew.chat.ui.requests import api_messages, outputs_of, user_content
 from clew.errors import RequestInvalid
@@ -55,8 +54,8 @@ def position_of_single(message: JsonObject | None, tree: Tree, *, named: str = "
     replaced = replaced if replaced in tree else ""
     groups = groups_of(tree.line(replaced or tree.newest))
     if again and groups:
-        spot = groups[-1].spots[0]
-        return UiPosition(asked=spot.passage.asked, follows=spot.follows)
+        stored = groups[-1].turns[0]
+        return UiPosition(asked=stored.passage.asked, follows=stored.follows)
     if message is None:
         raise RequestInvalid("there is no message to answer", path="messages")
     position = position_of([message], tree)
@@ -107,20 +106,20 @@ def _turn_of(message: JsonObject, tree: Tree) -> str:
     if not isinstance(id, str) or id not in tree:
         return ""
     loop = {id: True}  # the turns of this message's tool loop, in order
-    for spot in tree:
-        if spot.follows in loop and spot.answer is not None and has_only_results(spot):
-            loop[spot.id] = True
+    for stored in tree:
+        if stored.follows in loop and stored.answer is not None and has_only_results(stored):
+            loop[stored.id] = True
     return next(reversed(loop))
 
 
 def _last_answered(turn: str, tree: Tree) -> str:
     """The last turn up to this one that has an answer."""
-    return next((spot.id for spot in reversed(tree.line(turn)) if spot.answer is not None), "")
+    return next((stored.id for stored in reversed(tree.line(turn)) if stored.answer is not None), "")
 
 
 def _calls_of(turn: str, tree: Tree) -> Sequence[str]:
-    spot = tree[turn]
-    message = message_of(spot) if spot.outcome == "whole" else None
+    stored = tree[turn]
+    message = message_of(stored) if stored.outcome == "whole" else None
     return [call.id for call in message.tool_calls] if message else []
 
 

@@ -28,7 +28,7 @@ from clew.chat.agent.events import (
 )
 from clew.chat.agent.run import AsyncRun
 from clew.chat.answer import AsyncAnswer
-from clew.chat.events import Compacted, Ended, Said, TextDelta, ThinkingDelta
+from clew.chat.events import AnswerEvent, Compacted, Ended, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
 from clew.chat.ui.parts import DONE, Part, agent_approval_parts, compacted_part, error_text, finish_reason, frame_of
 from clew.engine.ids import new_id
@@ -36,7 +36,7 @@ from clew.model.json import JsonObject, JsonValue
 
 __all__ = ["EventParts", "ui_frames", "ui_stream"]
 
-ChatEvent: TypeAlias = Said | AgentEvent
+ChatEvent: TypeAlias = AnswerEvent | AgentEvent
 
 _FINISH_REASONS: Final = {"answered": "stop", "suspended": "tool-calls", "refused": "content-filter"}
 

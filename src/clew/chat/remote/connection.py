@@ -1,35 +1,46 @@
-"""Line: the way to a gateway's admin listener, by its address or by the socket that only its owner can open."""
+"""The connection to a gateway's admin listener: by its address, or by the socket that only its owner can open.
+
+The gateway is one at a given address, or one that runs on this machine and has registered in its home.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
+from clew.backends.credential import credential_in
 from clew.backends.row import Credential
-from clew.chat.remote.troubles import refused
+from clew.chat.remote.protocol import refusal_of
 from clew.errors import BackendBroken, SettingsInvalid
 from clew.http.client.message import ClientRequest, Headers, Timeouts
+from clew.settings.gateway_key import KEY_VARIABLE
+from clew.settings.home import Home
+from clew.settings.processes import RegisteredGateway, registered_gateways
 from clew.upstream.endpoint import Endpoint, endpoint_of
 from clew.upstream.pool import Asking, Pool, PoolSettings
 from clew.upstream.reply import Reply
 
-__all__ = ["Line", "check"]
+__all__ = ["AUTO", "GatewayConnection", "check_reply", "connection_at", "connection_to", "gateway_in"]
 
 T = TypeVar("T")
 
+AUTO: Final = "auto"
+"""In place of an address: the gateway of this home, if one runs."""
+
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _PATH: Final = "/api/conversations"
 _TIMEOUTS: Final = Timeouts(first_byte=60.0, gap=120.0)
-"""A gateway that waits for a backend says so every few seconds."""
+"""A gateway that waits for a backend sends a ping every few seconds."""
 
 
-class Line:
-    """Requests to one gateway. Belongs to the event loop that it is made in; close it at the end."""
+class GatewayConnection:
+    """Sends requests to one gateway. It belongs to the event loop in which it is made; close it at the end."""
 
     def __init__(self, url: str = "", *, socket: str = "", key: str = "", credential: Credential = ()) -> None:
-        """`credential` is the caller's own, for backends that take that. Raises SettingsInvalid for a URL
-        or a key that cannot be used."""
+        """`credential` is the caller's own, for backends that take it. Raises SettingsInvalid for an invalid URL or key."""
         if not (key.isascii() and key.isprintable()):
             raise SettingsInvalid("a key has only letters, digits and signs that can be printed", key="key")
         self._endpoint = Endpoint("clew", 0, tls=False, socket=socket) if socket else endpoint_of(url)
@@ -54,9 +65,9 @@ class Line:
         return self._pool.ask(self._endpoint, request)
 
     async def get(self, method: str, path: str, type: type[T], body: object = None) -> T:
-        """The whole answer as a value. Raises what the gateway raised, and BackendError where there is no gateway."""
+        """The whole reply as a value. Raises the gateway's exception, and BackendError if there is no gateway."""
         async with self.ask(method, path, body) as reply:
-            await check(reply)
+            await check_reply(reply)
             raw = await reply.read()
         try:
             return msgspec.json.decode(raw, type=type)
@@ -64,8 +75,25 @@ class Line:
             raise BackendBroken(f"the gateway's answer cannot be read: {error}") from None
 
 
-async def check(reply: Reply) -> None:
-    """Raises what the gateway refused with."""
+async def check_reply(reply: Reply) -> None:
+    """Raises the exception of a refusal."""
     if reply.status != 200:
         wait = next((value for name, value in reply.headers if name.lower() == b"retry-after"), b"")
-        raise refused(reply.status, await reply.read(), wait.decode("latin-1"))
+        raise refusal_of(reply.status, await reply.read(), wait.decode("latin-1"))
+
+
+def gateway_in(home: Home) -> RegisteredGateway | None:
+    """The gateway with an admin that has run longest in this home. Reads files."""
+    return next((gateway for gateway in registered_gateways(home) if gateway.socket), None)
+
+
+def connection_to(gateway: RegisteredGateway, environ: Mapping[str, str]) -> GatewayConnection:
+    """A connection by the gateway's socket, which only its owner can open."""
+    return GatewayConnection(socket=gateway.socket, credential=credential_in(environ))
+
+
+def connection_at(url: str, key: str, environ: Mapping[str, str]) -> GatewayConnection:
+    """A connection by the gateway's address, with a key. The caller's own vendor key never leaves this machine."""
+    near = urlsplit(url).hostname in _LOOPBACK
+    own = credential_in(environ) if near else ()
+    return GatewayConnection(url, key=key or environ.get(KEY_VARIABLE, "").strip(), credential=own)

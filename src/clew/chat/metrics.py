@@ -1,0 +1,180 @@
+"""The counts of an answer, and its thinking for a person to read.
+
+Some vendors report thinking tokens, some do not: then `output_tokens` minus the visible part is an estimate. An `Estimate`
+is no number, so that it cannot be mistaken for a report.
+
+Thinking is shown whenever there is some, whatever the count says: zero tokens do not mean that there was no thinking, and a
+count that was not reported is not zero. Thinking that cannot be read is shown as a lock. Every text is made harmless for a
+terminal, because screens and log files end up there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from clew.chat.messages import Message, ObjectLike, extract_thinking_blocks, object_from
+from clew.chat.terminal import harmless
+from clew.model.json import JsonObject, JsonValue
+from clew.pipeline.tokens import tokens_of
+from clew.store.values import TokenUsage
+
+__all__ = [
+    "Estimate",
+    "Logger",
+    "anthropic_usage",
+    "cache_efficiency",
+    "count_in",
+    "log_thinking_metrics",
+    "sum_of_usage",
+    "thinking_report",
+    "thinking_tokens",
+]
+
+_PROMPT: Final = ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens")
+_REDACTED: Final = "[REDACTED - Content encrypted for safety]"
+_HIDDEN: Final = "[reasoning hidden by the provider]"
+
+
+class Estimate(Struct, frozen=True):
+    """About this many tokens; the vendor did not report them.
+
+    >>> str(Estimate(1500))
+    '≈1500'
+    """
+
+    tokens: int
+
+    def __str__(self) -> str:
+        return f"≈{self.tokens}"
+
+
+def thinking_tokens(message: Message) -> int | Estimate | None:
+    """The thinking tokens of an answer: as reported, else an estimate; None if there is no thinking to estimate.
+
+    >>> usage = {"output_tokens": 40, "output_tokens_details": {"thinking_tokens": 25}}
+    >>> thinking_tokens(Message(role="assistant", content="Yes.", usage=usage))
+    25
+    """
+    usage = message.usage or {}
+    details = usage.get("output_tokens_details")
+    reported = count_in((details if isinstance(details, dict) else usage).get("thinking_tokens"))
+    if reported is not None:
+        return reported
+    thoughts = extract_thinking_blocks(message.raw_content)
+    if not thoughts:
+        return None
+    visible = [message.content or "", *(f"{call.name} {call.arguments}" for call in message.tool_calls)]
+    output = count_in(usage.get("output_tokens"))
+    unseen = 0 if output is None else output - _tokens(*visible)
+    about = unseen if unseen > 0 else _tokens(*(thought.get("content", "") for thought in thoughts))
+    return Estimate(about) if about else None
+
+
+def _tokens(*texts: str) -> int:
+    return round(sum(tokens_of(text.encode("utf-8", "replace")) for text in texts))
+
+
+def cache_efficiency(usage: ObjectLike | None) -> float | None:
+    """The share of a prompt that came from the cache, from 0 to 100 %; None if the usage does not say.
+
+    >>> cache_efficiency({"input_tokens": 50, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 50})
+    90.0
+    """
+    counts = object_from(usage) or {}
+    read, written, fresh = (count_in(counts.get(name)) or 0 for name in _PROMPT)
+    whole = read + written + fresh
+    return 100 * read / whole if whole else None
+
+
+def anthropic_usage(usage: TokenUsage) -> JsonObject:
+    """The counts of the store under the names that Anthropic's API has for them.
+
+    >>> anthropic_usage(Usage(input=3, output=40, thinking=25))["output_tokens_details"]
+    {'thinking_tokens': 25}
+    """
+    counts: JsonObject = {
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cache_read_input_tokens": usage.cache_read,
+        "cache_creation_input_tokens": usage.cache_written,
+    }
+    thought: JsonObject = {"output_tokens_details": {"thinking_tokens": usage.thinking}}
+    return counts if usage.thinking is None else counts | thought
+
+
+def count_in(value: JsonValue) -> int | None:
+    """The value if it is a count; None for a negative number and for anything but a whole number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def sum_of_usage(usages: Sequence[TokenUsage]) -> TokenUsage:
+    """The sum of these counts, without the thinking tokens."""
+    return TokenUsage(
+        input=sum(each.input for each in usages),
+        output=sum(each.output for each in usages),
+        cache_read=sum(each.cache_read for each in usages),
+        cache_written=sum(each.cache_written for each in usages),
+        estimated=any(each.estimated for each in usages),
+    )
+
+
+# Reports
+
+
+class Logger(Protocol):
+    """Takes a line: `logging.Logger`, or any other object with `info`."""
+
+    def info(self, msg: str, /) -> object: ...
+
+
+def thinking_report(tokens: int | Estimate | None, blocks: Sequence[Mapping[str, object]] | None) -> list[str]:
+    """The thinking of one answer as messages to show: the thoughts, if any can be shown, and the metrics.
+
+    `blocks` are what `extract_thinking_blocks` gives; without any there is nothing to report. `tokens` None is "not
+    reported"; an `Estimate` (`clew.chat.thinking_tokens` makes one) is marked as such.
+
+    >>> thinking_report(0, [{"type": "thinking", "content": "Let me look around."}])
+    ['🧠 Agent Thinking:\\nLet me look around.', '📊 Thinking Metrics: 0 tokens used for reasoning']
+    >>> thinking_report(None, [{"type": "redacted_thinking"}])[1]
+    '📊 Thinking Metrics: token count not reported'
+    """
+    if not blocks:
+        return []
+    used = "token count not reported" if tokens is None else f"{tokens} tokens used for reasoning"
+    return [*_thoughts(blocks), f"📊 Thinking Metrics: {used}"]
+
+
+def log_thinking_metrics(
+    logger: Logger | None, tokens: int | Estimate | None, blocks: Sequence[Mapping[str, object]] | None
+) -> None:
+    """Log the messages of `thinking_report`, one by one. Without a logger nothing happens.
+
+    >>> from types import SimpleNamespace
+    >>> log_thinking_metrics(SimpleNamespace(info=print), 1500, [{"type": "thinking", "content": "Two and two."}])
+    🧠 Agent Thinking:
+    Two and two.
+    📊 Thinking Metrics: 1500 tokens used for reasoning
+    """
+    if logger is None:
+        return
+    for message in thinking_report(tokens, blocks):
+        logger.info(message)
+
+
+def _thoughts(blocks: Sequence[Mapping[str, object]]) -> list[str]:
+    """All thinking in one message, with blank lines between the blocks; nothing if there is nothing to show."""
+    shown: list[tuple[str, str]] = []  # for each block its text, or a placeholder
+    for block in blocks:
+        content = block.get("content")
+        if block.get("type") == "redacted_thinking":
+            shown.append(("", _REDACTED))
+        elif isinstance(content, str) and (text := harmless(content.strip())):
+            shown.append((text, ""))
+        elif block.get("hidden"):
+            shown.append(("", _HIDDEN))
+    if any(text for text, _ in shown):
+        return ["🧠 Agent Thinking:\n" + "\n\n".join(text or f"🔒 {placeholder}" for text, placeholder in shown)]
+    return ["🔒 Hidden Reasoning:\n" + "\n\n".join(placeholder for _, placeholder in shown)] if shown else []
