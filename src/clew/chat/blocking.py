@@ -62,7 +62,7 @@ async def _next(answer: AsyncAnswer) -> AnswerEvent | None:
     return await anext(answer, None)
 
 
-class ConversationOptions(TypedDict, total=False):
+class OpenKeywords(TypedDict, total=False):
     """The keywords of `AsyncConversation.open`."""
 
     home: str | Path | None
@@ -81,7 +81,7 @@ class ConversationOptions(TypedDict, total=False):
     on_overflow: OnOverflow
 
 
-async def _open(thread: str, options: ConversationOptions) -> AsyncConversation:
+async def _open(thread: str, options: OpenKeywords) -> AsyncConversation:
     return await AsyncConversation.open(thread, **options)
 
 
@@ -109,7 +109,7 @@ class Conversation:
 
     @classmethod
     @signed_like(AsyncConversation.open)
-    def open(cls, thread: str = "", **options: Unpack[ConversationOptions]) -> Self:
+    def open(cls, thread: str = "", **options: Unpack[OpenKeywords]) -> Self:
         """A new conversation, or the one with this thread's id, at its newest turn: see `AsyncConversation.open`.
 
         In a `with` it is closed at the end of the block; without one, by `close`.

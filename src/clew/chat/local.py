@@ -121,28 +121,28 @@ class LocalThreadService(AnswerLock):
     # Claims on calls.
 
     async def take_calls(self, claim: Claim) -> bool:
-        wish = self._beginning(claim, self.tree.followers(claim.turn))
-        return await _committed(self.store.begin(wish, at=time.time(), here=True))
+        wish = self._call_claim(claim, self.tree.followers(claim.turn))
+        return await _committed(self.store.claim_calls(wish, at=time.time(), here=True))
 
     async def leave_calls(self, claim: Claim) -> None:
-        await _committed(self.store.leave(self._beginning(claim), at=time.time()))
+        await _committed(self.store.abandon_calls(self._call_claim(claim), at=time.time()))
 
     async def end_calls(self, claim: Claim) -> None:
-        await _committed(self.store.end(self._beginning(claim)))
+        await _committed(self.store.finish_calls(self._call_claim(claim)))
 
     async def calls_begun(self) -> BegunCalls:
-        turn, run, process = await asyncio.to_thread(self.store.begun, self.thread.principal, self.thread.id)
+        turn, run, process = await asyncio.to_thread(self.store.call_owner, self.thread.principal, self.thread.id)
         return BegunCalls(turn, run, bool(process))
 
     async def note_begun(self, claim: Claim, followers: int | None) -> None:
         """Store the mark of a run elsewhere. This process cannot know how long that run stays active."""
-        wish = self._beginning(claim, followers)
+        wish = self._call_claim(claim, followers)
         if claim.turn:
-            await _committed(self.store.begin(wish, at=time.time(), here=False))
+            await _committed(self.store.claim_calls(wish, at=time.time(), here=False))
         else:
-            await _committed(self.store.end(wish))
+            await _committed(self.store.finish_calls(wish))
 
-    def _beginning(self, claim: Claim, followers: int | None = 0) -> RunClaim:
+    def _call_claim(self, claim: Claim, followers: int | None = 0) -> RunClaim:
         return RunClaim(self.thread.principal, self.thread.id, claim.turn, claim.run, claim.was, followers)
 
     # Asking.

@@ -92,7 +92,7 @@ def cache_efficiency(usage: ObjectLike | None) -> float | None:
 def anthropic_usage(usage: TokenUsage) -> JsonObject:
     """The counts of the store under the names that Anthropic's API has for them.
 
-    >>> anthropic_usage(Usage(input=3, output=40, thinking=25))["output_tokens_details"]
+    >>> anthropic_usage(TokenUsage(input=3, output=40, thinking=25))["output_tokens_details"]
     {'thinking_tokens': 25}
     """
     counts: JsonObject = {

@@ -7,8 +7,8 @@ is added: after an answer that was cut, the next message says so, because the mo
 answer. The reminder is always in the same place, so that the messages of later requests begin with the same bytes.
 
 `asking_for` gives the parameters with which a model takes a request for thinking. Models differ in the form of that request
-(`clew.pipeline.thinking_modes`), in the header for thinking between tool calls, and in the sampling parameters that they take beside
-it. All of that is in their profiles.
+(`clew.pipeline.thinking_modes`), in the header for thinking between tool calls, and in the sampling parameters that they
+take beside it. All of that is in their profiles.
 """
 
 from __future__ import annotations
@@ -145,17 +145,18 @@ def held_blocks_of(recording: Recording, sealer: Sealer) -> list[JsonObject]:
     foreign = recording.origin.realm != ANTHROPIC
     blocks = [msgspec.json.decode(raw, type=JsonObject) for raw in recording.blocks]
     ids = tuple(block.get("id") for block in blocks if block.get("type") == "tool_use")
-    wear = ViewOptions(
-        model=recording.origin.model,
-        exchange=recording.id,
-        principal=recording.principal,
-        origin=recording.origin,
-        sealer=sealer if foreign else None,
-        safe_ids=ids != recording.said.ids,
-        hide=foreign and not recording.keys,
+    view = ClientView(
+        ViewOptions(
+            model=recording.origin.model,
+            exchange=recording.id,
+            principal=recording.principal,
+            origin=recording.origin,
+            sealer=sealer if foreign else None,
+            safe_ids=ids != recording.said.ids,
+            hide=foreign and not recording.keys,
+        )
     )
-    dress = ClientView(wear)
-    return [dress.block(index, block) for index, block in enumerate(blocks) if not dress.is_hidden(block)]
+    return [view.show_block(index, block) for index, block in enumerate(blocks) if not view.is_hidden(block)]
 
 
 # Thinking parameters

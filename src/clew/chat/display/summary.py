@@ -20,7 +20,7 @@ __all__ = ["AnswerSummary", "anthropic_usage", "cost_of_turn", "summary_of", "th
 class AnswerSummary(Struct, frozen=True, kw_only=True):
     """The counts of one answer; None for unknown values.
 
-    >>> usage = Usage(input=50, output=60, cache_read=900, cache_written=50)
+    >>> usage = TokenUsage(input=50, output=60, cache_read=900, cache_written=50)
     >>> print(AnswerSummary(backend="claude", model="claude-opus-5-5", usage=usage, thinking=Estimate(40), seconds=2.5).line)
     claude, claude-opus-5-5 · 1,000 tokens in (90 % from the cache), 60 out (≈40 of them thought) · 2.5 s
     """
