@@ -3,7 +3,7 @@
 A process can die between a call and its result. A later run finds calls without results and must know whether they were
 begun: if not, they run as usual; if so, only calls that may run twice do. Two runs may also continue one thread at the same
 time: then one of them runs the calls, and the other gets `TakenElsewhere`. So before the first call runs, the ids of the
-answer, of the run and of its process are stored beside the thread (`RunClaim`); a gateway elsewhere stores them too.
+answer, of the run and of its process are stored beside the thread (`CallClaim`); a gateway elsewhere stores them too.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from clew.thinking.profiles import profile_for
 __all__ = [
     "CURRENT_CALL",
     "AgentPlan",
+    "CallClaim",
     "CallContext",
     "Emit",
-    "RunClaim",
     "RunContext",
     "TakenElsewhere",
     "ask_for_schema",
@@ -121,7 +121,7 @@ class TakenElsewhere(RequestInvalid):
         )
 
 
-class RunClaim:
+class CallClaim:
     """One run's claim on the calls of an answer."""
 
     def __init__(self) -> None:
@@ -177,7 +177,7 @@ class RunContext(Struct, frozen=True, eq=False):
     emit: Emit
     decisions: Mapping[str, Decision] = {}
     """Decisions by the ids of calls, its own and those of sub-agents."""
-    claim: RunClaim = field(default_factory=RunClaim)
+    claim: CallClaim = field(default_factory=CallClaim)
 
 
 class CallContext(Struct, frozen=True, eq=False):
