@@ -13,7 +13,7 @@ from clew.engine.histories import Histories
 from clew.http.message import request_of
 from clew.model.request import Request
 from clew.model.target import Target
-from clew.model.wanted import NotWanted
+from clew.model.wanted import NotWanted, Wanted
 from clew.pipeline.project import Projection, project
 from clew.pipeline.step import Facts
 from tests.build import raw, user
@@ -60,24 +60,23 @@ def test_of_what_is_very_large_one_is_worked_on_at_a_time_and_smaller_ones_pass_
 
 
 def test_what_takes_long_stops_once_its_client_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its client leaves while it is read: the projection, which would come next, does not even begin."""
+    """Its client leaves while it is read: the reading stops, and the projection, which would come next, does not begin."""
     reading, over, ended = Held(), threading.Event(), list[object]()
     read = Histories.read
 
-    def read_slowly(histories: Histories, call: Call) -> Request:
+    def read_slowly(histories: Histories, call: Call, wanted: Wanted) -> Request:
         reading()
-        return read(histories, call)
-
-    def project_watched(request: Request, target: Target, facts: Facts) -> Projection:
         try:
-            ended.append(projected := project(request, target, facts))
+            return read(histories, call, wanted)
         except NotWanted as error:
             ended.append(type(error))
             raise
-        else:
-            return projected
         finally:
             over.set()
+
+    def project_watched(request: Request, target: Target, facts: Facts) -> Projection:
+        ended.append(projected := project(request, target, facts))
+        return projected
 
     async def scene() -> None:
         hand, body = ByHand(snapshot()), raw(user("a" * VERY_LARGE), user(""))

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from clew.engine import commands, driver
+from clew.engine.aside import VERY_LARGE, aside
 from clew.engine.call import Call
 from clew.engine.commands import ClientGone, EngineCommand, ServerEnds
 from clew.engine.driver import Driver
 from clew.engine.exchange import Exchange
 from clew.engine.states import FOLLOWS, ExchangeState
-from clew.errors import BackendUnreachable, ClewError, StoreError
+from clew.errors import BackendUnreachable, ClewError, RequestInvalid, StoreError
 from clew.http.client.message import ResponseHead
 from clew.http.message import request_of
 from tests.engine.by_hand import ByHand, Client
@@ -211,6 +212,34 @@ def test_nothing_is_left_of_an_exchange_that_is_over(slowly: bool) -> None:
         for number in range(3):
             await hand.asks(f"a{number}", Call(body=b""), question("hi", stream=True), [STREAM])
         hand.client = None
+        return _drivers() - before
+
+    gc.disable()
+    try:
+        assert asyncio.run(left()) == 0
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("leaves", [False, True], ids=["refused", "abandoned"])
+def test_nothing_is_left_of_a_large_request_that_is_not_answered(leaves: bool) -> None:
+    """No cycle holds its body: neither a failed task nor the driver."""
+
+    async def left() -> int:
+        gc.collect()
+        hand, before = ByHand(SNAPSHOTS[0], KeptByHand()), _drivers()
+        body = b'{"messages":[' + b" " * VERY_LARGE + (b"" if leaves else b"x") + b"]}"
+        client = Client(request_of(method="POST", target="/v1/messages", headers=(), body=b""))
+        work = hand.engine.answer(Call(body=body), client.responder)
+        assert work is not None
+        task = asyncio.ensure_future(work)
+        await asyncio.sleep(0)
+        if leaves:
+            task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled() or isinstance(task.exception(), RequestInvalid)
+        del task, work
+        await aside(VERY_LARGE + 1, lambda: None)  # behind the thread's work on it
         return _drivers() - before
 
     gc.disable()

@@ -20,6 +20,7 @@ from clew.model.failure import Failure
 from clew.model.json import JsonObject
 from clew.model.request import Request
 from clew.model.wait import NO_WAIT, Wait
+from clew.model.wanted import Wanted
 from clew.wire.sse import SseEvent
 from clew.wire.sse_runs import RunPattern
 
@@ -215,8 +216,8 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     routes: Mapping[str, Operation]
     """The paths that clients of this dialect ask, and what for."""
     session_of: Callable[[ClientHeaders], ClientSession]
-    read_request: Callable[[bytes, ClientHeaders], Request]
-    """A client's request body. Raises RequestInvalid with a JSON path, BodyTooLarge."""
+    read_request: Callable[[bytes, ClientHeaders, Wanted], Request]
+    """A client's request body. Raises RequestInvalid with a JSON path, BodyTooLarge, and NotWanted."""
     stream_writer: Callable[[AnswerContext], StreamWriter]
     keep_alive: bytes
     """What shows a silent client that the answer is still coming."""

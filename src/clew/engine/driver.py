@@ -65,6 +65,16 @@ class Driver:
 
     async def _begin_in_thread(self) -> None:
         """What takes a while is done in a thread, all in one go."""
+        try:
+            await self._prepare_in_thread()
+        except BaseException:
+            self._backend.news = lambda: None  # as in `_close`
+            raise
+        work = self._answer_call()
+        if work is not None:
+            await work
+
+    async def _prepare_in_thread(self) -> None:
         work = asyncio.ensure_future(looking_up(len(self._call.body), self._exchange.prepare))
         try:
             await asyncio.shield(work)
@@ -73,9 +83,8 @@ class Driver:
             if self._exchange.is_read:
                 await self._finish_with(self._exchange.leave("cut"))
             raise
-        work = self._answer_call()
-        if work is not None:
-            await work
+        finally:
+            del work  # its exception knows this frame, and the frame knows the body
 
     async def _abandon(self, work: asyncio.Future[None]) -> None:
         """The client left while its request was read. A small one is read to its end, so that it can be kept as cut."""

@@ -17,6 +17,7 @@ from clew.engine.aside import LARGE
 from clew.engine.call import Call
 from clew.model.past import Fold, Retold, folded
 from clew.model.request import Request, Source, blocks_of
+from clew.model.wanted import ALWAYS, Wanted
 from clew.wire.known_history import read_on
 
 __all__ = ["Histories"]
@@ -54,16 +55,16 @@ class Histories:
         self.bytes = 0
         """About how many are kept."""
 
-    def read(self, call: Call) -> Request:
+    def read(self, call: Call, wanted: Wanted = ALWAYS) -> Request:
         """As the front dialect reads it. Only canonical documents are remembered: others are made anew for each request."""
         if len(call.body) < LEAST or not call.front.is_canonical:
-            return call.front.read_request(call.body, call.headers)
-        return self._recalled(call, len(call.body) // 2) or self._first(call)
+            return call.front.read_request(call.body, call.headers, wanted)
+        return self._recalled(call, len(call.body) // 2, wanted) or self._first(call, wanted)
 
     def recall(self, call: Call) -> Request | None:
         """The request, if that is a matter of a moment."""
         is_quick = len(call.body) <= AT_ONCE and call.front.is_canonical
-        return self._recalled(call, LARGE, measured=True) if is_quick else None
+        return self._recalled(call, LARGE, ALWAYS, measured=True) if is_quick else None
 
     def clear(self) -> None:
         """Let go of everything: which thread it belongs to, nobody knows here. It is read anew when it comes."""
@@ -71,15 +72,15 @@ class Histories:
             self._kept.clear()
             self.bytes = 0
 
-    def _first(self, call: Call) -> Request:
-        request = call.front.read_request(call.body, call.headers)
+    def _first(self, call: Call, wanted: Wanted) -> Request:
+        request = call.front.read_request(call.body, call.headers, wanted)
         self._keep(self._key(call), request.source, None)
         return request
 
-    def _recalled(self, call: Call, most: int, *, measured: bool = False) -> Request | None:
+    def _recalled(self, call: Call, most: int, wanted: Wanted, *, measured: bool = False) -> Request | None:
         key, best, old = self._key(call), None, None
         for known, _ in tuple(self._kept.get(key, ())):
-            found = read_on(known, call.body, most) if known.layout or not measured else None
+            found = read_on(known, call.body, most, wanted) if known.layout or not measured else None
             if found and _goes_on(known, found):
                 best, old = found, known
                 break

@@ -60,7 +60,7 @@ class Preparation:
         return asking_of(call, parts.snapshot(), known, self._id, request)  # a thread is named after its first
 
     def _request(self) -> Request:
-        self._recalled = request = self._recalled or self._parts.histories.read(self._call)
+        self._recalled = request = self._recalled or self._parts.histories.read(self._call, self.wanted)
         request.source.wanted = self.wanted
         return request
 

@@ -143,7 +143,7 @@ def title_of(request: Request) -> str:
 
 def titled(asked: QuestionContent) -> str:
     """The same, of what was asked first."""
-    words = " ".join(asked.texts[0].split()) if asked.texts else ""
+    words = " ".join(asked.texts[0].split(maxsplit=_TITLE)[:_TITLE]) if asked.texts else ""
     return words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
 
 

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from clew.model.json import JsonObject, JsonValue, encoded
+from clew.model.long_strings import decode_string
 
 __all__ = [
     "FILLER",
@@ -63,7 +64,6 @@ class Made(Block, frozen=True, eq=False, gc=False):
 
 
 _block = msgspec.json.Decoder(Block)
-_string = msgspec.json.Decoder(str)
 
 
 def made(value: bytes | JsonObject) -> Made:
@@ -103,6 +103,6 @@ def string_of(value: Raw | UnsetType) -> str:
     if value is UNSET:
         return ""
     try:
-        return _string.decode(value)
+        return decode_string(value)
     except msgspec.DecodeError:
         return ""

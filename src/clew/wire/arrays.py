@@ -8,8 +8,9 @@ one for each level.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -24,7 +25,6 @@ _COMMA = re.compile(rb"[ \t\n\r]*+,[ \t\n\r]*+")
 _CLOSE = re.compile(rb"[ \t\n\r]*+\]")
 _TRIES = 3
 """How often a key is tried where its name stands: each try reads all that stands before it."""
-_keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Array(NamedTuple):
@@ -48,7 +48,7 @@ def find_array(raw: bytes, key: str, values: Sequence[msgspec.Raw]) -> Array:
             break
         if (opening := _OPEN.match(raw, at + len(name))) and _is_first_member(raw, at, key):
             found = _measure(raw, opening, values)
-            if found and key not in _members(b'{"":0' + raw[found.end :], key):
+            if found and not _may_hold(b'{"":0' + raw[found.end :], key):
                 return found
     # An escape in the key's own name, a doubled key, or the same key in many other places: `locate` reads each member once,
     # and refuses a doubled one.
@@ -79,15 +79,21 @@ def opening_of(raw: bytes, key: str) -> int:
 
 def _is_first_member(raw: bytes, at: int, key: str) -> bool:
     """Whether a member of the outermost object begins here, the first of its name: the bytes before it form an object."""
-    return key not in _members(raw[:at].rstrip(b" \t\n\r").removesuffix(b",") + b"}", key)
+    return not _may_hold(raw[:at].rstrip(b" \t\n\r").removesuffix(b",") + b"}", key)
 
 
-def _members(raw: bytes, key: str) -> Collection[str]:
-    """The keys of an object; `key` alone if the bytes are no object."""
+def _may_hold(raw: bytes, key: str) -> bool:
+    """Whether this object has a member of that name; or it is no object. Nothing is built of its other members."""
     try:
-        return _keys.decode(raw)
+        return _holder(key).decode(raw).value is not msgspec.UNSET
     except (msgspec.MsgspecError, RecursionError):
-        return (key,)
+        return True
+
+
+@cache
+def _holder(key: str) -> msgspec.json.Decoder[Any]:
+    field = msgspec.field(default=msgspec.UNSET, name=key)
+    return msgspec.json.Decoder(msgspec.defstruct("_Holder", [("value", msgspec.Raw | msgspec.UnsetType, field)]))
 
 
 def _measure(raw: bytes, opening: re.Match[bytes], values: Sequence[msgspec.Raw]) -> Array | None:

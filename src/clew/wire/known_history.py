@@ -23,9 +23,12 @@ import msgspec
 from clew.errors import ClewError
 from clew.model.past import Retold, retold
 from clew.model.request import Body, Message, Source
+from clew.model.wanted import ALWAYS, Wanted
 from clew.wire.arrays import Array, opening_of
-from clew.wire.requests import MAX_BYTES, MAX_MESSAGES, array_of, read_array
+from clew.wire.large_bodies import MAX_MESSAGES, check_values, read_message
+from clew.wire.requests import MAX_BYTES, array_of, read_array
 from clew.wire.spans import Span, elements
+from clew.wire.strict_json import LARGE_BYTES
 
 __all__ = ["read_on"]
 
@@ -35,7 +38,6 @@ _HELD = 2
 """So many times the size of a request may the bytes be that its messages keep besides."""
 
 _body = msgspec.json.Decoder(Body)
-_message = msgspec.json.Decoder(Message)
 _OPENING = b'{"messages":['
 _COMMA = re.compile(rb"[ \t\n\r]*+,[ \t\n\r]*+")
 
@@ -47,17 +49,17 @@ class _Rest(NamedTuple):
     end: int
 
 
-def read_on(known: Source, raw: bytes, most: int = MAX_BYTES) -> Source | None:
-    """`raw` as it reads, if it continues `known` and brings at most so many bytes that are new."""
+def read_on(known: Source, raw: bytes, most: int = MAX_BYTES, wanted: Wanted = ALWAYS) -> Source | None:
+    """`raw` as it reads, if it continues `known` and brings at most so many bytes that are new. Raises NotWanted."""
     if len(raw) > MAX_BYTES:
         return None
     try:
-        return _read_on(known, raw, most)
+        return _read_on(known, raw, most, wanted)
     except (msgspec.MsgspecError, ClewError, RecursionError, UnicodeDecodeError):
         return None
 
 
-def _read_on(known: Source, raw: bytes, most: int) -> Source | None:
+def _read_on(known: Source, raw: bytes, most: int, wanted: Wanted) -> Source | None:
     array = array_of(known)
     start = _opening(known.raw, array, raw)
     count = _in_common(known.raw, array, raw, start)
@@ -65,13 +67,15 @@ def _read_on(known: Source, raw: bytes, most: int) -> Source | None:
         return None
     shift = start - array.start
     cut = array.spans[count - 1].end + shift
+    if len(raw) - cut > LARGE_BYTES:
+        check_values(raw, cut)
     rest = _rest(memoryview(known.raw)[array.end :], raw, cut, most)
     if rest is None or count + len(rest.spans) > MAX_MESSAGES:
         return None
     held = (known.held or len(known.raw)) + sum(span.end - span.start for span in rest.spans)
     if held > _HELD * len(raw):
         return None
-    new = [_message.decode(raw[span.start : span.end]) for span in rest.spans]
+    new = [read_message(raw[span.start : span.end], wanted.check) for span in rest.spans]
     old = array.spans[:count] if not shift else [Span(a + shift, b + shift) for a, b in array.spans[:count]]
     now = Array(start, rest.end, [*old, *rest.spans])
     body = _shell(known, array, raw, now)
@@ -144,7 +148,8 @@ def _shell(known: Source, array: Array, raw: bytes, now: Array) -> Body:
     """All but the messages, which are the known ones here."""
     if _same_around(known.raw, array, raw, now):
         return known.body
-    return _body.decode(raw[: now.start] + b"[]" + raw[now.end :])
+    view = memoryview(raw)
+    return _body.decode(b"".join((view[: now.start], b"[]", view[now.end :])))
 
 
 def _same_around(known: bytes, array: Array, raw: bytes, now: Array) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -15,8 +16,10 @@ from msgspec import UNSET, Raw, UnsetType
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import Block, Made
 from clew.model.request import Body, Content, Edited, Message, Request, Source
+from clew.model.wanted import ALWAYS, Wanted
 from clew.wire.arrays import Array, Item, find_array, last_elements, recompose
 from clew.wire.cuts import cuts
+from clew.wire.large_bodies import MAX_MESSAGES, InvalidMessage, check_count, read_large_body
 from clew.wire.splice import Edit, Span, apply, drop_key, edit_object, elements, locate, set_key
 from clew.wire.strict_json import LARGE_BYTES, decode_json, find_large_fault
 
@@ -34,9 +37,6 @@ __all__ = [
 MAX_BYTES = 32 * 1024 * 1024
 """The vendor's own limit for a request body."""
 
-MAX_MESSAGES = 100_000
-"""The vendor's own limit for entries in `messages`."""
-
 MAX_MODEL = 1000
 """Characters of a model's name, several times those of the longest: it is kept in many places, and said in a header."""
 
@@ -45,21 +45,41 @@ _message = msgspec.json.Decoder(Message)
 _FIELDS = tuple(name for name in Body.__struct_fields__ if name != "messages")
 
 
-def parse(raw: bytes, *, betas: Sequence[str] = ()) -> Request:
-    """Read a request. Raises RequestInvalid with a JSON path for what cannot be read, BodyTooLarge over a limit."""
+def parse(raw: bytes, *, betas: Sequence[str] = (), wanted: Wanted = ALWAYS) -> Request:
+    """Read a request.
+
+    Raises RequestInvalid with a JSON path for what cannot be read, BodyTooLarge over a limit, and NotWanted where a large
+    request is not wanted any more.
+    """
     if len(raw) > MAX_BYTES:
         raise BodyTooLarge(f"the request body has {len(raw)} bytes, more than the {MAX_BYTES} allowed")
     try:
-        body = _body.decode(raw)
+        source = _read(raw) if len(raw) <= LARGE_BYTES else _read_large(raw, wanted)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise _unreadable(raw, error) from None
-    if len(body.messages) > MAX_MESSAGES:
-        raise RequestInvalid(
-            f"messages: {len(body.messages)} entries, more than the {MAX_MESSAGES} allowed", path="messages"
-        )
+    body = source.body
+    check_count(body.messages)
     if len(body.model) > MAX_MODEL:
         raise RequestInvalid(f"model: {len(body.model)} characters, more than the {MAX_MODEL} allowed", path="model")
-    return Request(Source(raw, body), body, tuple(betas))
+    return Request(source, body, tuple(betas))
+
+
+def _read(raw: bytes) -> Source:
+    return Source(raw, _body.decode(raw))
+
+
+def _read_large(raw: bytes, wanted: Wanted) -> Source:
+    try:
+        body, messages = read_large_body(raw, wanted.check)
+    except InvalidMessage as error:
+        raise _invalid(str(error), f"messages.{error.index}") from None
+    except msgspec.DecodeError:
+        return _read(raw)  # its complaint says where in the body
+    source = Source(raw, body)
+    source.wanted = wanted
+    with suppress(RequestInvalid):  # a doubled key is refused only where the list has to be edited
+        source.layout = find_array(raw, "messages", messages)
+    return source
 
 
 def _unreadable(raw: bytes, error: Exception) -> RequestInvalid:
@@ -69,8 +89,13 @@ def _unreadable(raw: bytes, error: Exception) -> RequestInvalid:
         return RequestInvalid(str(fault), line=fault.line, column=fault.column)
     if not isinstance(error, msgspec.ValidationError):
         decode_json(raw)  # raises with line and column where the bytes are no JSON at all
-    words, _, where = str(error).partition(" - at `$")
-    path = re.sub(r"\[(\d+|\.\.\.)\]", r".\1", where.rstrip("`")).strip(".")
+    return _invalid(str(error))
+
+
+def _invalid(complaint: str, above: str = "") -> RequestInvalid:
+    """What the decoder says of a value that stands at `above`."""
+    words, _, where = complaint.partition(" - at `$")
+    path = (above + re.sub(r"\[(\d+|\.\.\.)\]", r".\1", where.rstrip("`"))).strip(".")
     return RequestInvalid(f"{path}: {words}" if path else words, path=path)
 
 

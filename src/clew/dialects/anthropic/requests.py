@@ -5,13 +5,14 @@ from __future__ import annotations
 from clew.dialects.anthropic.options import AnthropicOptions
 from clew.dialects.shape import ClientHeaders, WrittenRequest
 from clew.model.request import Request
+from clew.model.wanted import Wanted
 from clew.wire.requests import encode, parse
 
 __all__ = ["read_request", "write_request"]
 
 
-def read_request(raw: bytes, headers: ClientHeaders) -> Request:
-    return parse(raw, betas=betas_in(headers))
+def read_request(raw: bytes, headers: ClientHeaders, wanted: Wanted) -> Request:
+    return parse(raw, betas=betas_in(headers), wanted=wanted)
 
 
 def betas_in(headers: ClientHeaders) -> tuple[str, ...]:
