@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.web.addresses import address
+from clew.web.frame import address
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from msgspec import Raw, structs
 from clew.chat.projected import Projected
 from clew.model.change import Change
 from clew.store.values import Passage
-from clew.web.as_sent import compared
-from clew.web.pieces import Piece
+from clew.web.blocks import ShownBlock
+from clew.web.comparison import compare
 from tests.build import text, thinking, tool_result, tool_use
 from tests.store.turns import NOON, OPUS, recorded
 
@@ -49,7 +49,7 @@ def line() -> list[Passage]:
 
 def test_questions_and_answers_stand_beside_what_became_of_them() -> None:
     """In some dialects a result is a message of its own: the runs still fit."""
-    found = compared(PROJECTED, line(), 0, 10)
+    found = compare(PROJECTED, line(), 0, 10)
     roles = [([each.role for each in pair.held], [each.role for each in pair.sent]) for pair in found.pairs]
     assert roles == [
         (["user"], ["user"]),
@@ -58,32 +58,32 @@ def test_questions_and_answers_stand_beside_what_became_of_them() -> None:
         (["assistant"], ["assistant"]),
     ]
     assert [pair.held[0].origin for pair in found.pairs] == [None, OPUS, None, OPUS]
-    assert found.pairs[2].sent[0].pieces == [Piece(kind="result", text="Rain")]
+    assert found.pairs[2].sent[0].pieces == [ShownBlock(kind="result", text="Rain")]
 
 
 def test_each_change_stands_at_its_place() -> None:
-    answer, asked = compared(PROJECTED, line(), 1, 3).pairs
+    answer, asked = compare(PROJECTED, line(), 1, 3).pairs
     assert [piece.changes for piece in answer.held[0].pieces] == [(LEFT,), (), (FIELD,)]
     assert (answer.held[0].before, answer.held[0].after) == ((), [ADDED])
     assert asked.held[0].before == [MESSAGE]
-    assert compared(PROJECTED, line(), 0, 0).elsewhere == [WHOLE]
+    assert compare(PROJECTED, line(), 0, 0).elsewhere == [WHOLE]
 
 
 def test_the_counts_are_of_the_whole_whichever_part_is_shown() -> None:
-    found = compared(PROJECTED, line(), 2, 3)
+    found = compare(PROJECTED, line(), 2, 3)
     assert len(found.pairs) == 1
     assert found.counts == [("kept", 1), ("left out", 2), ("added", 1), ("moved", 1), ("set", 1)]
 
 
 def test_a_pair_is_the_same_if_it_reads_the_same_and_nothing_is_said_about_it() -> None:
     """A narrow page shows it once."""
-    assert [pair.same for pair in compared(PROJECTED, line(), 0, 10).pairs] == [True, False, False, False]
+    assert [pair.same for pair in compare(PROJECTED, line(), 0, 10).pairs] == [True, False, False, False]
     moved = Projected(
         backend="b", model="m", asked=ASKED[:1], messages=SENT[:1], changes=(structs.replace(MESSAGE, path="messages.0"),)
     )
-    assert [pair.same for pair in compared(moved, line(), 0, 10).pairs] == [False]
+    assert [pair.same for pair in compare(moved, line(), 0, 10).pairs] == [False]
 
 
 def test_a_side_that_is_shorter_is_empty_at_its_end() -> None:
     short = Projected(backend="b", model="m", asked=ASKED, messages=SENT[:1], changes=())
-    assert [len(pair.sent) for pair in compared(short, line(), 0, 9).pairs] == [1, 0, 0, 0]
+    assert [len(pair.sent) for pair in compare(short, line(), 0, 9).pairs] == [1, 0, 0, 0]

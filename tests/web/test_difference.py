@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.web.difference import CONTEXT, MOST_LINES, Difference, Line, difference, spread
+from clew.web.difference import CONTEXT, MOST_LINES, Difference, DiffLine, difference, spread
 from tests.counts import examples
 
 MESSAGES = [{"role": "user", "content": f"line {number}"} for number in range(20)]
@@ -19,10 +19,10 @@ def test_a_changed_value_is_one_line_and_the_rest_is_folded() -> None:
     found = difference(before, after)
     assert (found.gone, found.new, found.cut) == (1, 1, False)
     assert found.lines[:4] == (
-        Line("same", "{"),
-        Line("gone", '  "model": "opus",'),
-        Line("new", '  "model": "glm-5",'),
-        Line("same", '  "messages": ['),
+        DiffLine("same", "{"),
+        DiffLine("gone", '  "model": "opus",'),
+        DiffLine("new", '  "model": "glm-5",'),
+        DiffLine("same", '  "messages": ['),
     )
     assert found.lines[-1].kind == "fold"
     assert len(found.lines) == 4 + CONTEXT - 1 + 1

@@ -3,7 +3,7 @@
 import pytest
 
 from clew.store.values import Branch, Passage
-from clew.web.lines import first_words, line_through, stretches
+from clew.web.thread_page import branch_rows, first_words, line_through
 from tests.store.turns import NOON, recorded
 
 
@@ -55,7 +55,7 @@ def test_branches_know_what_they_go_on_from_and_whether_they_are_shown() -> None
         branch("x-a", "d", "e"),
         branch("x-e", "z", thread="other", agent="scout"),
     ]
-    made = stretches(tree, {"x-b": "Ask b", "x-z": "Scouting"}, "t", line_through(FORKED))
+    made = branch_rows(tree, {"x-b": "Ask b", "x-z": "Scouting"}, "t", line_through(FORKED))
     seen = [(each.number, each.after, each.depth, each.turns, each.shown, each.begins, each.thread) for each in made]
     assert seen == [
         (1, 0, 0, 1, True, "", ""),
@@ -63,7 +63,7 @@ def test_branches_know_what_they_go_on_from_and_whether_they_are_shown() -> None
         (3, 1, 1, 2, True, "", ""),
         (4, 3, 2, 1, False, "Scouting", "other"),
     ]
-    assert stretches(tree[:1], {}, "t", []) == []
+    assert branch_rows(tree[:1], {}, "t", []) == []
 
 
 def test_the_first_words_are_on_one_line_and_not_many() -> None:

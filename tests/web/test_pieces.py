@@ -3,7 +3,7 @@
 import pytest
 
 from clew.model.change import Change
-from clew.web.pieces import MOST, Piece, blocks_in, pieces_of, results_in, sent_pieces
+from clew.web.blocks import MOST, ShownBlock, blocks_in, results_in, sent_blocks, shown_blocks
 from tests.build import text, thinking, tool_result, tool_use
 
 
@@ -20,29 +20,29 @@ def test_each_block_of_an_answer_is_a_piece_of_its_kind() -> None:
         {"type": "of_tomorrow"},
         {},
     ]
-    assert pieces_of(blocks) == [
-        Piece(kind="thinking", text="Hm."),
-        Piece(kind="hidden"),
-        Piece(kind="hidden", sealed=True),
-        Piece(kind="redacted", more=3),
-        Piece(kind="text", text="Hello"),
-        Piece(kind="call", label=str(blocks[5]["name"]), text='{\n  "town": "Oslo"\n}'),
-        Piece(kind="call", label="web_search"),
-        Piece(kind="other", label="image, image/png"),
-        Piece(kind="other", label="of tomorrow"),
-        Piece(kind="other", label="None"),
+    assert shown_blocks(blocks) == [
+        ShownBlock(kind="thinking", text="Hm."),
+        ShownBlock(kind="hidden"),
+        ShownBlock(kind="hidden", sealed=True),
+        ShownBlock(kind="redacted", more=3),
+        ShownBlock(kind="text", text="Hello"),
+        ShownBlock(kind="call", label=str(blocks[5]["name"]), text='{\n  "town": "Oslo"\n}'),
+        ShownBlock(kind="call", label="web_search"),
+        ShownBlock(kind="other", label="image, image/png"),
+        ShownBlock(kind="other", label="of tomorrow"),
+        ShownBlock(kind="other", label="None"),
     ]
 
 
 def test_what_a_client_puts_in_for_the_model_alone_is_an_aside() -> None:
     reminder = "<system-reminder>\nBe kind.\n</system-reminder>"
-    assert [piece.kind for piece in pieces_of([text(f" {reminder} "), text(f"Well: {reminder}")])] == ["aside", "text"]
-    assert [piece.kind for piece in pieces_of([text("Be quick.")], role="system")] == ["aside"]
-    assert [piece.kind for piece in sent_pieces({"role": "system", "content": "Be quick."})] == ["aside"]
+    assert [piece.kind for piece in shown_blocks([text(f" {reminder} "), text(f"Well: {reminder}")])] == ["aside", "text"]
+    assert [piece.kind for piece in shown_blocks([text("Be quick.")], role="system")] == ["aside"]
+    assert [piece.kind for piece in sent_blocks({"role": "system", "content": "Be quick."})] == ["aside"]
 
 
 def test_a_summary_that_a_line_begins_with_is_an_aside() -> None:
-    said = pieces_of([text('<conversation-summary of="1a">\nThey\nmet.\n</conversation-summary>'), text("And then?")])
+    said = shown_blocks([text('<conversation-summary of="1a">\nThey\nmet.\n</conversation-summary>'), text("And then?")])
     assert [(piece.kind, piece.label) for piece in said] == [
         ("aside", "a summary of what was said before"),
         ("text", ""),
@@ -50,7 +50,7 @@ def test_a_summary_that_a_line_begins_with_is_an_aside() -> None:
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:
-    assert pieces_of([text("a" * (MOST + 7))]) == [Piece(kind="text", text="a" * MOST, more=7)]
+    assert shown_blocks([text("a" * (MOST + 7))]) == [ShownBlock(kind="text", text="a" * MOST, more=7)]
 
 
 def test_a_result_stands_with_its_call_by_the_name_that_the_client_has_for_it() -> None:
@@ -59,8 +59,11 @@ def test_a_result_stands_with_its_call_by_the_name_that_the_client_has_for_it() 
         {"role": "user", "content": [tool_result("safe_1", "Rain"), tool_result("safe_2", "Hail") | {"is_error": True}]}
     ]
     results = results_in(asked)
-    pieces = pieces_of([tool_use("call_0"), tool_use("call_0")], ["safe_1", "safe_2"], results)
-    assert [piece.result for piece in pieces] == [Piece(kind="result", text="Rain"), Piece(kind="failure", text="Hail")]
+    pieces = shown_blocks([tool_use("call_0"), tool_use("call_0")], ["safe_1", "safe_2"], results)
+    assert [piece.result for piece in pieces] == [
+        ShownBlock(kind="result", text="Rain"),
+        ShownBlock(kind="failure", text="Hail"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -80,18 +83,18 @@ def test_content_may_be_a_mere_text(content: object, blocks: list[object]) -> No
 def test_a_message_of_the_chat_dialect_has_pieces_too() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": '{"town":"Oslo"}'}}
     message = {"role": "assistant", "reasoning_content": "Hm.", "content": "Hello", "tool_calls": [call, {"odd": 1}, 3]}
-    assert sent_pieces(message) == [
-        Piece(kind="thinking", text="Hm."),
-        Piece(kind="text", text="Hello"),
-        Piece(kind="call", label="weather", text='{\n  "town": "Oslo"\n}'),
+    assert sent_blocks(message) == [
+        ShownBlock(kind="thinking", text="Hm."),
+        ShownBlock(kind="text", text="Hello"),
+        ShownBlock(kind="call", label="weather", text='{\n  "town": "Oslo"\n}'),
     ]
-    assert sent_pieces({"role": "tool", "content": "Rain"}) == [Piece(kind="result", text="Rain")]
+    assert sent_blocks({"role": "tool", "content": "Rain"}) == [ShownBlock(kind="result", text="Rain")]
 
 
 def test_reasoning_that_is_there_and_empty_is_said_to_be() -> None:
-    assert sent_pieces({"role": "assistant", "reasoning_content": "", "content": "Hello"}) == [
-        Piece(kind="other", label="reasoning_content is there, and empty"),
-        Piece(kind="text", text="Hello"),
+    assert sent_blocks({"role": "assistant", "reasoning_content": "", "content": "Hello"}) == [
+        ShownBlock(kind="other", label="reasoning_content is there, and empty"),
+        ShownBlock(kind="text", text="Hello"),
     ]
 
 
@@ -101,7 +104,7 @@ def test_reasoning_details_and_broken_arguments_are_shown_as_they_are() -> None:
         "reasoning_details": [{"type": "reasoning.encrypted"}],
         "tool_calls": [{"function": {"name": "f", "arguments": '{"half'}}],
     }
-    thought, call = sent_pieces(message)
+    thought, call = sent_blocks(message)
     assert (thought.kind, "reasoning.encrypted" in thought.text, call.text) == ("thinking", True, '{"half')
 
 
@@ -110,15 +113,15 @@ def test_reasoning_details_and_broken_arguments_are_shown_as_they_are() -> None:
 )
 def test_a_block_is_left_out_only_as_a_whole(path: str, fate: str) -> None:
     changes = (Change("thinking", path, "left out", "why"),) if path else ()
-    assert Piece(kind="call", changes=changes).fate == fate
+    assert ShownBlock(kind="call", changes=changes).fate == fate
 
 
 def test_what_a_vendors_own_tool_gave_is_shown_as_a_value() -> None:
     found = [{"type": "web_search_result", "url": "https://example.org"}]
-    pieces = pieces_of([{"type": "web_search_tool_result", "tool_use_id": "s", "content": found}])
+    pieces = shown_blocks([{"type": "web_search_tool_result", "tool_use_id": "s", "content": found}])
     assert [(piece.kind, "https://example.org" in piece.text) for piece in pieces] == [("result", True)]
     failed = {
         "type": "web_search_tool_result",
         "content": {"type": "web_search_tool_result_error", "error_code": "too_many"},
     }
-    assert "too_many" in pieces_of([failed])[0].text
+    assert "too_many" in shown_blocks([failed])[0].text

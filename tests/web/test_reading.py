@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.web.reading import read
+from clew.web.blocks import read_object
 
 
 @pytest.mark.parametrize(
@@ -22,15 +22,15 @@ from clew.web.reading import read
     ],
 )
 def test_half_a_character_is_replaced_and_what_is_no_object_says_so(raw: bytes, value: object) -> None:
-    assert read(raw) == value
+    assert read_object(raw) == value
 
 
 @given(st.dictionaries(st.text(st.characters()), st.text(st.characters()), max_size=4))
 def test_every_object_of_texts_is_read(value: dict[str, str]) -> None:
     """Surrogates alone included: json writes them, and clients do."""
-    json.dumps(read(json.dumps(value).encode()), ensure_ascii=False).encode()
+    json.dumps(read_object(json.dumps(value).encode()), ensure_ascii=False).encode()
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_somehow(raw: bytes) -> None:
-    assert isinstance(read(raw), dict)
+    assert isinstance(read_object(raw), dict)

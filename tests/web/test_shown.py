@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from clew.web.shown import ago, brief, clock, count, duration, percent, stamp, ticked, usd
+from clew.web.filters import ago, brief, clock, count, duration, percent, stamp, ticked, usd
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from clew.chat.formats import FORMATS
 from clew.store.values import Try, TurnRecord
-from clew.web.viewing import PAGE
+from clew.web.thread_page import PAGE
 from tests.admin.booth import Booth
 from tests.build import redacted, text, thinking, tool_result, tool_use
 from tests.store.turns import GLM, NOON, recorded, turn

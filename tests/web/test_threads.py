@@ -5,7 +5,7 @@ import time
 import pytest
 
 from clew.store.values import Hit
-from clew.web.threads import MOST_HITS, PAGE, Part, parts_of
+from clew.web.threads import MOST_HITS, PAGE, SnippetPart, snippet_parts
 from tests.admin.booth import Booth
 from tests.store.turns import NOON, recorded, turn
 
@@ -53,18 +53,18 @@ def test_places_that_are_not_shown_are_told_of(booth: Booth) -> None:
 @pytest.mark.parametrize(
     ("marks", "parts"),
     [
-        ((), [Part("one two", False)]),
-        (((0, 3),), [Part("one", True), Part(" two", False)]),
-        (((0, 3), (4, 7)), [Part("one", True), Part(" ", False), Part("two", True)]),
+        ((), [SnippetPart("one two", False)]),
+        (((0, 3),), [SnippetPart("one", True), SnippetPart(" two", False)]),
+        (((0, 3), (4, 7)), [SnippetPart("one", True), SnippetPart(" ", False), SnippetPart("two", True)]),
     ],
 )
-def test_a_snippet_is_cut_where_words_were_found(marks: tuple[tuple[int, int], ...], parts: list[Part]) -> None:
-    assert parts_of(Hit(thread="t", title="", at=NOON, snippet="one two", marks=marks)) == parts
+def test_a_snippet_is_cut_where_words_were_found(marks: tuple[tuple[int, int], ...], parts: list[SnippetPart]) -> None:
+    assert snippet_parts(Hit(thread="t", title="", at=NOON, snippet="one two", marks=marks)) == parts
 
 
 def test_a_snippet_is_a_line_of_words_without_the_lines_of_tables() -> None:
     snippet = "**Six** tonnes: | | plain | |---|--:| | weight | 6 | and --flag a|b"
-    (part,) = parts_of(Hit(thread="t", title="", at=NOON, snippet=snippet, marks=()))
+    (part,) = snippet_parts(Hit(thread="t", title="", at=NOON, snippet=snippet, marks=()))
     assert part.text == "Six tonnes: | plain | weight | 6 | and --flag a|b"
 
 
@@ -72,7 +72,7 @@ def test_a_long_row_of_dashes_in_a_snippet_takes_no_time() -> None:
     """Somebody said that once; while it is looked at, nothing else runs."""
     snippet = f"one {'-' * 100_000} two"
     began = time.thread_time()
-    (part,) = parts_of(Hit(thread="t", title="", at=NOON, snippet=snippet, marks=()))
+    (part,) = snippet_parts(Hit(thread="t", title="", at=NOON, snippet=snippet, marks=()))
     assert (part.text == snippet, time.thread_time() - began < 10) == (True, True)
 
 

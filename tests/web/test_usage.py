@@ -12,8 +12,7 @@ from clew.backends.row import Backend
 from clew.chat.prices import Cost
 from clew.store.reports import DayAnswers, Days, DayUsage
 from clew.store.values import TokenUsage
-from clew.web.usage import COLUMNS, _csv
-from clew.web.used import by_backend_and_model, dates, percentile
+from clew.web.usage import COLUMNS, _csv, by_backend_and_model, dates, percentile
 from tests.admin.booth import Booth
 from tests.store.turns import recorded, turn
 

@@ -1,7 +1,7 @@
-"""The web UI: pages made on the server, and small modules of plain JavaScript that bring them to life. No build step.
+"""The web UI: pages made on the server, and small modules of plain JavaScript that keep them live. No build step.
 
-It stands on the admin: the same listeners, the same doors, the same table of routes. Whoever serves the admin hands these
-routes in (`clew.admin.server.serve_admin`), so that the admin does not know them.
+It is served by the admin: the same listeners, the same checks, the same kind of routes. The caller of
+`clew.admin.server.serve_admin` hands these routes in, so that the admin does not import them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["routes"]
 
 
 def routes() -> Sequence[Route]:
-    """All pages. Imports what they stand on, which takes a moment: call it where nobody waits."""
+    """All pages. Importing them takes a moment: call it where no request waits."""
     from clew.web.table import PAGES
 
     return PAGES

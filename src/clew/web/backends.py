@@ -1,8 +1,14 @@
-"""Backends: each with what it supports and how it is, a button that tries it, and its last errors."""
+"""Backends: each with what it supports and its health, a button that tries it, and its last errors.
+
+The health of a backend is what its last calls came to, and whether it is left alone for a while. The calls are those of the
+last exchanges, failed tries included; so a backend from which every request fails over is seen too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 from typing import Final
 
 from msgspec import Struct
@@ -15,15 +21,18 @@ from clew.backends.about import deviations_of, hidden_of, models_of, supports_of
 from clew.backends.manner import Quirks
 from clew.backends.row import Auth, Backend
 from clew.dialects.openai_chat.options import ChatRequestOptions
+from clew.engine.cooling import cool_downs_in, longest
+from clew.engine.redact import Redactor
+from clew.pipeline.attempts import class_of_status
 from clew.settings.schema import meanings_of
 from clew.store.values import Exchange
-from clew.web.exchange_row import Chip
+from clew.web.exchange_row import Chip, Mood
 from clew.web.frame import page
-from clew.web.health import Condition, conditions
 
-__all__ = ["deviations", "page_backends"]
+__all__ = ["BackendHealth", "BackendView", "deviations", "health_of_all", "page_backends"]
 
-_LOOKED_AT: Final = 300
+LAST_EXCHANGES: Final = 300
+"""The exchanges by which the health of backends is judged."""
 _ERRORS: Final = 5
 _AUTHS: Final[dict[Auth, str]] = {
     "passthrough": "the client's own credential",
@@ -34,16 +43,33 @@ _AUTHS: Final[dict[Auth, str]] = {
 }
 
 
-class Mishap(Struct, frozen=True):
-    """A call that failed."""
-
+class FailedCall(Struct, frozen=True):
     exchange: str
     at: float
     status: int
     why: str
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class BackendHealth(Struct, frozen=True, kw_only=True):
+    """The health of one backend. `cools`: seconds for which it is left alone; `last_error` also where a request was at
+    fault."""
+
+    name: str
+    mood: Mood
+    says: str
+    cools: float = 0.0
+    calls: int = 0
+    failed: int = 0
+    refused: int = 0
+    """Calls that were refused for what was asked, which says nothing against the backend."""
+    first_byte: float | None = None
+    last: float | None = None
+    last_error: str = ""
+    refuses_key: bool = False
+    """The last call was refused for its key."""
+
+
+class BackendView(Struct, frozen=True, kw_only=True):
     """A backend for people. No key is part of it."""
 
     row: Backend
@@ -54,52 +80,113 @@ class Shown(Struct, frozen=True, kw_only=True):
     hidden: str
     supports: Mapping[str, str]
     deviations: tuple[Chip, ...]
-    """What is set for it, each with what that means."""
+    """The quirks that are set for it, each with its meaning."""
     unmapped: bool
-    condition: Condition
-    mishaps: tuple[Mishap, ...]
+    condition: BackendHealth
+    mishaps: tuple[FailedCall, ...]
 
 
-async def page_backends(desk: Desk, request: Request) -> Response:
+async def page_backends(services: Desk, request: Request) -> Response:
     owner = principal(request)
-    shown = await desk.read(lambda: _shown(desk, owner))
-    snapshot = desk.current.snapshot
-    settings = snapshot.settings
-    values = {"shown": shown, "disabled": tuple(settings.disabled.values()), "now": snapshot.active}
-    return page(desk, request, "backends.html", {**values, "failover": settings.failover})
+    shown = await services.read(lambda: _views(services, owner))
+    snapshot = services.current.snapshot
+    disabled, failover = tuple(snapshot.settings.disabled.values()), snapshot.settings.failover
+    values = {"shown": shown, "disabled": disabled, "now": snapshot.active, "failover": failover}
+    return page(services, request, "backends.html", values)
+
+
+def _views(services: Desk, owner: str) -> list[BackendView]:
+    """Reads the store, so it belongs into a thread."""
+    lately = services.store.exchanges(owner, limit=LAST_EXCHANGES) if services.store else []
+    rows, redact = services.current.snapshot.settings.backends.values(), services.redactor()
+    views: list[BackendView] = []
+    for row, health in zip(rows, health_of_all(services, lately), strict=True):
+        failed = [
+            FailedCall(exchange.id, exchange.ended, tried.status, redact(tried.why))
+            for exchange in lately
+            for tried in exchange.tries
+            if tried.backend == row.name and tried.why
+        ]
+        view = BackendView(
+            row=row,
+            url=redact(row.url),
+            auth=_AUTHS[row.auth],
+            keys_from=row.keys_from,
+            models=models_of(row),
+            hidden=hidden_of(row),
+            supports=supports_of(row),
+            deviations=tuple(deviations(row)),
+            unmapped=row.dialect != "anthropic" and not (row.model or row.models),
+            condition=health,
+            mishaps=tuple(failed[:_ERRORS]),
+        )
+        views.append(view)
+    return views
 
 
 def deviations(row: Backend) -> Iterator[Chip]:
-    """What is set for it, each with what that means."""
+    """The quirks that are set for a backend, each with its meaning."""
     meanings = {**meanings_of(ChatRequestOptions), **meanings_of(Quirks)}
     for name, value in deviations_of(row).items():
         yield Chip("", f"{name} = {value}", (meanings[name],))
 
 
-def _shown(desk: Desk, owner: str) -> list[Shown]:
-    lately = desk.store.exchanges(owner, limit=_LOOKED_AT) if desk.store else []
-    rows = desk.current.snapshot.settings.backends.values()
-    return [_one(desk, row, each, lately) for row, each in zip(rows, conditions(desk, lately), strict=True)]
+# Health
 
 
-def _one(desk: Desk, row: Backend, condition: Condition, lately: list[Exchange]) -> Shown:
-    redact = desk.redactor()
-    mishaps = [
-        Mishap(exchange.id, exchange.ended, tried.status, redact(tried.why))
-        for exchange in lately
-        for tried in exchange.tries
-        if tried.backend == row.name and tried.why
+def health_of_all(services: Desk, exchanges: Sequence[Exchange]) -> tuple[BackendHealth, ...]:
+    """In the order of the settings. `exchanges` are the last ones, newest first."""
+    # Cool-downs of other processes of this home (workers, other gateways), and then those of this one.
+    cooling = dict(cool_downs_in(services.store, time.time())) if services.store else {}
+    if services.works is not None:
+        parts = services.works.engine.parts
+        for name, left in longest(parts.cool_downs, parts.clock()).items():
+            cooling[name] = max(left, cooling.get(name, 0.0))
+    redact = services.redactor()
+    names = services.current.snapshot.settings.backends
+    return tuple(_health(name, exchanges, cooling.get(name, 0.0), redact) for name in names)
+
+
+def _health(name: str, exchanges: Sequence[Exchange], cools: float, redact: Redactor) -> BackendHealth:
+    calls = [
+        (exchange.ended, tried)
+        for exchange in exchanges
+        if exchange.outcome != "open"
+        for tried in reversed(exchange.tries)
+        if tried.backend == name
     ]
-    return Shown(
-        row=row,
-        url=redact(row.url),
-        auth=_AUTHS[row.auth],
-        keys_from=row.keys_from,
-        models=models_of(row),
-        hidden=hidden_of(row),
-        supports=supports_of(row),
-        deviations=tuple(deviations(row)),
-        unmapped=row.dialect != "anthropic" and not (row.model or row.models),
-        condition=condition,
-        mishaps=tuple(mishaps[:_ERRORS]),
+    with_error = [tried for _, tried in calls if tried.why]
+    times = [each.first_byte for each in exchanges if each.backend == name and each.first_byte is not None]
+    last_status = calls[0][1].status if calls else None
+    mood, says = _mood(last_status, cools)
+    return BackendHealth(
+        name=name,
+        mood=mood,
+        says=says,
+        cools=cools,
+        calls=len(calls),
+        failed=sum(_is_failure(tried.status) for _, tried in calls),
+        refused=sum(not _is_failure(tried.status) for tried in with_error),
+        first_byte=median(times) if times else None,
+        last=calls[0][0] if calls else None,
+        last_error=redact(with_error[0].why) if with_error else "",
+        refuses_key=last_status is not None and class_of_status(last_status) == "key",
     )
+
+
+def _is_failure(status: int) -> bool:
+    """Whether a call speaks against the backend. A request that is refused for its own fault does not."""
+    return class_of_status(status) not in (None, "never") if status else True
+
+
+def _mood(status: int | None, cools: float) -> tuple[Mood, str]:
+    """The mood and its words, by the status of the last call; 0 if it had none, None if there was no call."""
+    if cools > 0:
+        return "warn", f"left alone for {cools:.0f} s"
+    if status is None:
+        return "", "not asked lately"
+    if not _is_failure(status):
+        return "good", "answers"
+    if not status:
+        return "bad", "did not answer"
+    return "bad", f"refused its key ({status})" if class_of_status(status) == "key" else f"refused ({status})"

@@ -1,35 +1,40 @@
 """Chat: a conversation to take part in. It asks through the chat server's own routes, like any other front end.
 
-What was said before is set here, by the same templates as a thread's page; what comes is put in by the page's script. So a
-page that is loaded again looks as it did while the answer came.
+The turns so far are drawn here, by the same templates as a thread's page; the page's script adds what comes. So a page that
+is loaded again looks as it did while the answer came. For the script, `post_markdown` renders the Markdown of an answer that
+streams in, block by finished block.
 """
 
 from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from clew.admin.desk import Desk
+from clew.admin.parameters import read_body
 from clew.gateway.models import list_models
 from clew.settings.gateway_key import LOCAL
-from clew.settings.values import Settings
-from clew.store.values import Thread
 from clew.thinking.profiles import EFFORTS
 from clew.web.frame import fragment, page
-from clew.web.thread_page import asked_in
-from clew.web.viewing import Asked, View, view_of
+from clew.web.thread_page import ThreadView, query_of, view_of
 
-__all__ = ["page_chat", "page_new_chat"]
+if TYPE_CHECKING:
+    from clew.chat.markdown import Finished
+
+__all__ = ["page_chat", "page_new_chat", "post_markdown"]
 
 
-class Choices(Struct, frozen=True, kw_only=True):
-    """What can be chosen beside the words, and what is at first."""
+class ChatChoices(Struct, frozen=True, kw_only=True):
+    """What can be chosen beside the text, and what is chosen at first."""
 
     backends: list[str]
     active: str
     backend: str
-    """"" is whoever is active."""
+    """"" is the active one."""
     models: list[str]
     model: str
     efforts: tuple[str, ...]
@@ -37,34 +42,39 @@ class Choices(Struct, frozen=True, kw_only=True):
     thinking: bool
 
 
-async def page_new_chat(desk: Desk, request: Request) -> Response:
-    values: dict[str, object] = {"view": None, "asked": None, "choices": _choices(desk, None, None)}
-    return page(desk, request, "chat.html", values)
+async def page_new_chat(services: Desk, request: Request) -> Response:
+    values: dict[str, object] = {"view": None, "asked": None, "choices": _choices(services, None)}
+    return page(services, request, "chat.html", values)
 
 
-async def page_chat(desk: Desk, request: Request) -> Response:
-    asked = structs.replace(asked_in(request, "chat"), owner=LOCAL)  # the chat server asks as the operator
-    return await desk.read(lambda: _answer(desk, request, asked))
+async def page_chat(services: Desk, request: Request) -> Response:
+    query = structs.replace(query_of(request, "chat"), owner=LOCAL)  # the chat server asks as the operator
+
+    def answer() -> Response:
+        view = view_of(services, query, newest=True)
+        values: dict[str, object] = {"view": view, "asked": query}
+        if query.part:
+            return fragment("turns.html", values)
+        return page(services, request, "chat.html", {**values, "choices": _choices(services, view)})
+
+    return await services.read(answer)
 
 
-def _answer(desk: Desk, request: Request, asked: Asked) -> Response:
-    view = view_of(desk, asked, newest=True)
-    values: dict[str, object] = {"view": view, "asked": asked}
-    if asked.part:
-        return HTMLResponse(fragment("turns.html", values))
-    return page(desk, request, "chat.html", {**values, "choices": _choices(desk, view.thread, view)})
-
-
-def _choices(desk: Desk, thread: Thread | None, view: View | None) -> Choices:
-    snapshot = desk.current.snapshot
+def _choices(services: Desk, view: ThreadView | None) -> ChatChoices:
+    snapshot = services.current.snapshot
     settings = snapshot.settings
-    happened = [turn.happened for turn in view.turns if turn.happened] if view else []
-    models = _models(settings)
-    model = happened[-1].asked_model if happened else settings.chat.model or _usual(models, settings)
-    return Choices(
+    data = list_models(settings, "limit=1000")["data"]
+    models = [str(row["id"]) for row in data if isinstance(row, dict)] if isinstance(data, list) else []
+    asked = [turn.happened.asked_model for turn in view.turns if turn.happened] if view else []
+    model = asked[-1] if asked else settings.chat.model
+    if not asked and not model:
+        # The newest Sonnet, as `clew ask` takes it: not every account may use the first model of the list.
+        sonnets = [row for row in settings.models.values() if row.id in models and row.line == "sonnet" and not row.retired]
+        model = max(sonnets, key=lambda row: row.released).id if sonnets else next(iter(models), "")
+    return ChatChoices(
         backends=list(settings.backends),
         active=snapshot.active,
-        backend=thread.pin if thread else "",
+        backend=view.thread.pin if view else "",
         models=models if model in models or not model else [model, *models],
         model=model,
         efforts=EFFORTS,
@@ -73,13 +83,23 @@ def _choices(desk: Desk, thread: Thread | None, view: View | None) -> Choices:
     )
 
 
-def _usual(listed: list[str], settings: Settings) -> str:
-    """The newest Sonnet, as `clew ask` takes it: the first of the list may be one that few are let to."""
-    rows = [row for row in settings.models.values() if row.id in listed and row.line == "sonnet" and not row.retired]
-    return max(rows, key=lambda row: row.released).id if rows else next(iter(listed), "")
+class MarkdownText(Struct, kw_only=True, forbid_unknown_fields=True):
+    """`open`: more is to come, so only finished blocks are rendered."""
+
+    text: str
+    open: bool = False
 
 
-def _models(settings: Settings) -> list[str]:
-    """Names that a client may ask for; a backend with a model of its own takes any."""
-    data = list_models(settings, "limit=1000")["data"]
-    return [str(row["id"]) for row in data if isinstance(row, dict)] if isinstance(data, list) else []
+async def post_markdown(services: Desk, request: Request) -> Response:
+    """One element around the HTML, which says how many lines of the text are in it."""
+    given = await read_body(request, MarkdownText)
+    done = await asyncio.to_thread(_render, given)
+    return HTMLResponse(f'<div data-lines="{done.lines}">{done.html}</div>')
+
+
+def _render(given: MarkdownText) -> Finished:
+    from clew.chat.markdown import Finished, render_finished, render_markdown  # late, as in `clew.web.filters`
+
+    if given.open:
+        return render_finished(given.text)
+    return Finished(render_markdown(given.text), given.text.count("\n") + 1)

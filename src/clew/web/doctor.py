@@ -1,4 +1,4 @@
-"""Doctor: the checks of `clew doctor`, with how to mend what is wrong.
+"""Doctor: the checks of `clew doctor`, with how to fix what is wrong.
 
 They read the store through, which may take seconds, so the page comes first and its script asks for them.
 """
@@ -13,17 +13,16 @@ from clew.admin.desk import Desk
 from clew.admin.views import checkup
 from clew.web.frame import fragment, page
 
-__all__ = ["checks_made", "page_doctor"]
-
-_ABOUT = {check.name: check.does for check in CHECKS}
+__all__ = ["page_doctor", "part_checks"]
 
 
-async def page_doctor(desk: Desk, request: Request) -> Response:
-    return page(desk, request, "doctor.html", {"checks": CHECKS})
+async def page_doctor(services: Desk, request: Request) -> Response:
+    return page(services, request, "doctor.html", {"checks": CHECKS})
 
 
-async def checks_made(desk: Desk, request: Request) -> Response:
+async def part_checks(services: Desk, request: Request) -> Response:
     online = request.query_params.get("online", "") == "1"
-    made = await desk.read(lambda: checkup(desk, online))
-    counts = {state: len([each for each in made if each.state == state]) for state in ("broken", "warning", "ok")}
-    return Response(fragment("checks.html", {"made": made, "about": _ABOUT, "counts": counts}), media_type="text/html")
+    made = await services.read(lambda: checkup(services, online))
+    states = [each.state for each in made]
+    counts = {state: states.count(state) for state in ("broken", "warning", "ok")}
+    return fragment("checks.html", {"made": made, "about": {each.name: each.does for each in CHECKS}, "counts": counts})

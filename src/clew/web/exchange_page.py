@@ -1,12 +1,20 @@
-"""Exchange: one request from the client's bytes to the backend's and back, and all that befell it."""
+"""Exchange: one request from the client's bytes to the backend's and back, and what happened to it.
+
+Its timeline has the wait for the first byte, then thinking, text and tools, as they came. A stream is kept as bytes,
+with some moments: how much of it was here when. What lies between two moments is taken to have come evenly, so the times
+are about right, to a second where an answer is long.
+"""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,21 +22,20 @@ from clew.admin.desk import Desk
 from clew.admin.parameters import principal
 from clew.admin.problem import Problem
 from clew.admin.views import heads_of, texts_of
-from clew.store.values import Bodies
+from clew.store.values import Bodies, Exchange
 from clew.web.difference import Difference, difference, spread
 from clew.web.exchange_row import cost_in, row_of
 from clew.web.frame import page
-from clew.web.timeline import phases_of
 
-__all__ = ["page_exchange"]
+__all__ = ["ExchangeBodies", "Phase", "page_exchange", "phases_of"]
 
-_WRITING: Final = 10.0
-"""Seconds in which the bodies may still be on their way into the store."""
+_WRITE_SECONDS: Final = 10.0
+"""For so long the bodies may still be on their way into the store."""
 MOST_SHOWN: Final = 200_000
 """Characters of a body. All of it is in the JSON."""
 
 
-class Sides(Struct, frozen=True, kw_only=True):
+class ExchangeBodies(Struct, frozen=True, kw_only=True):
     """The bodies for people. `difference` is None where the request went out as it came."""
 
     asked: str
@@ -42,37 +49,43 @@ class Sides(Struct, frozen=True, kw_only=True):
     status: int
 
 
-async def page_exchange(desk: Desk, request: Request) -> Response:
+async def page_exchange(services: Desk, request: Request) -> Response:
     owner, id = principal(request), request.path_params["id"]
-    return page(desk, request, "exchange.html", await desk.read(lambda: _values(desk, owner, id)))
+    return page(services, request, "exchange.html", await services.read(lambda: _values(services, owner, id)))
 
 
-def _values(desk: Desk, owner: str, id: str) -> dict[str, object]:
-    exchange, bodies = desk.kept.exchange(owner, id), desk.kept.bodies(owner, id)
+def _values(services: Desk, owner: str, id: str) -> dict[str, object]:
+    exchange, bodies = services.kept.exchange(owner, id), services.kept.bodies(owner, id)
     if exchange is None:
         raise Problem(
             404, "there is no such exchange", "it may have been forgotten", "look at the last ones on the page Now"
         )
-    redact = desk.redactor()
+    redact, settings = services.redactor(), services.current.snapshot.settings
     return {
         "it": exchange,
         "row": row_of(exchange),
         "tries": [(each, redact(each.why)) for each in exchange.tries],
-        "cost": cost_in(exchange, desk.current.snapshot.settings.backends),
+        "cost": cost_in(exchange, settings.backends),
         "phases": phases_of(exchange, bodies),
-        "sides": _sides(desk, bodies) if bodies else None,
-        "writing": 0.0 <= time.time() - exchange.ended < _WRITING,
-        "keeps": desk.current.snapshot.settings.store.bodies,
+        "sides": _readable_bodies(services, bodies) if bodies else None,
+        "writing": 0.0 <= time.time() - exchange.ended < _WRITE_SECONDS,
+        "keeps": settings.store.bodies,
         "owner": owner,
     }
 
 
-def _sides(desk: Desk, bodies: Bodies) -> Sides:
-    texts, heads = texts_of(bodies, desk), heads_of(bodies, desk)
-    return Sides(
-        asked=_shown(spread(texts.asked)),
-        sent=_shown(spread(texts.sent)),
-        answered=_shown(spread(texts.answered)),
+def _readable_bodies(services: Desk, bodies: Bodies) -> ExchangeBodies:
+    texts, heads = texts_of(bodies, services), heads_of(bodies, services)
+
+    def shown(body: str) -> str:
+        text = "\n".join(spread(body))
+        more = len(text) - MOST_SHOWN
+        return f"{text[:MOST_SHOWN]}\n… and {more:,} more characters" if more > 0 else text
+
+    return ExchangeBodies(
+        asked=shown(texts.asked),
+        sent=shown(texts.sent),
+        answered=shown(texts.answered),
         difference=difference(texts.asked, texts.sent) if bodies.asked != bodies.sent else None,
         asked_head=heads.asked,
         sent_head=heads.sent,
@@ -82,7 +95,150 @@ def _sides(desk: Desk, bodies: Bodies) -> Sides:
     )
 
 
-def _shown(lines: Sequence[str]) -> str:
-    text = "\n".join(lines)
-    more = len(text) - MOST_SHOWN
-    return f"{text[:MOST_SHOWN]}\n… and {more:,} more characters" if more > 0 else text
+# The timeline
+
+PhaseKind: TypeAlias = Literal["waiting", "thinking", "text", "tool", "answer"]
+
+MOST_PHASES: Final = 60
+"""Phases that are shown."""
+
+_EVENT: Final = re.compile(rb"^data: ?(\{.*\})\r?$", re.MULTILINE)
+_KINDS: Final[dict[str, PhaseKind]] = {
+    "thinking": "thinking",
+    "redacted_thinking": "thinking",
+    "text": "text",
+    "tool_use": "tool",
+    "server_tool_use": "tool",
+    "mcp_tool_use": "tool",
+}
+_EMPTY: Final = (b"", b"null", b'""', b"[]")
+
+
+class Phase(Struct, frozen=True, kw_only=True):
+    """What came from when to when, in seconds after the request; `x` and `width` are shares of the whole."""
+
+    kind: PhaseKind
+    name: str
+    began: float
+    ended: float
+    x: float
+    width: float
+
+
+class _Block(Struct, frozen=True):
+    type: str = ""
+    name: str = ""
+
+
+class _Function(Struct, frozen=True):
+    name: str | None = None
+
+
+class _Call(Struct, frozen=True):
+    function: _Function = _Function()
+
+
+class _Delta(Struct, frozen=True):
+    content: Raw = Raw(b"null")
+    reasoning_content: Raw = Raw(b"null")
+    reasoning: Raw = Raw(b"null")
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(Struct, frozen=True):
+    delta: _Delta = _Delta()
+
+
+class _Event(Struct, frozen=True):
+    """An event of either dialect. Fields that are missing do not matter."""
+
+    type: str = ""
+    content_block: _Block | None = None
+    choices: list[_Choice] | None = None
+
+
+class _Content(NamedTuple):
+    """What an event brings. `begins`: a new block, or else more of the same kind."""
+
+    kind: PhaseKind
+    name: str
+    begins: bool
+
+
+class _Section(Struct):
+    """Events of one kind, and where they stand in the stream."""
+
+    kind: PhaseKind
+    name: str
+    first: int
+    last: int
+
+
+def phases_of(exchange: Exchange, bodies: Bodies | None) -> tuple[Phase, ...]:
+    """The phases of the exchange; empty where nothing came."""
+    total = exchange.ended - exchange.started
+    if exchange.first_byte is None or total <= 0:
+        return ()
+    phases = [_phase("waiting", "", 0.0, exchange.first_byte, total)]
+    sections = list(_sections(bodies.answered))[:MOST_PHASES] if bodies and exchange.streamed else []
+    if not bodies or not sections:
+        return (*phases, _phase("answer", "", exchange.first_byte, total, total))
+    # Moments in order, from the first byte to the last.
+    size, moments = len(bodies.answered), [(0, exchange.first_byte)]
+    for bytes_, seconds in (*bodies.times, (size, total)):
+        if moments[-1][0] <= bytes_ <= size and moments[-1][1] <= seconds <= total:
+            moments.append((bytes_, seconds))
+    ends = [section.first for section in sections[1:]] + [sections[-1].last]
+    for section, start, end in zip(sections, [0, *ends[:-1]], ends, strict=True):
+        began, ended = _time_at(start, moments), _time_at(end, moments)
+        phases.append(_phase(section.kind, section.name, began, ended, total))
+    return tuple(phases)
+
+
+def _phase(kind: PhaseKind, name: str, began: float, ended: float, total: float) -> Phase:
+    ended = max(began, ended)
+    x, width = round(100 * began / total, 2), round(100 * (ended - began) / total, 2)
+    return Phase(kind=kind, name=name, began=began, ended=ended, x=x, width=width)
+
+
+def _time_at(offset: int, moments: Sequence[tuple[int, float]]) -> float:
+    for (size0, time0), (size1, time1) in pairwise(moments):
+        if offset <= size1:
+            share = (offset - size0) / (size1 - size0) if size1 > size0 else 1.0
+            return time0 + share * (time1 - time0)
+    return moments[-1][1]
+
+
+def _sections(stream: bytes) -> Iterator[_Section]:
+    """The stream as sections, in order."""
+    section: _Section | None = None
+    for found in _EVENT.finditer(stream):
+        content = _content_of(found[1])
+        if content and (section is None or content.begins or (content.kind, content.name) != (section.kind, section.name)):
+            if section is not None:
+                yield section
+            section = _Section(content.kind, content.name, found.start(), found.end())
+        elif section is not None:
+            section.last = found.end()
+    if section is not None:
+        yield section
+
+
+def _content_of(data: bytes) -> _Content | None:
+    """What an event brings; None if nothing that the timeline shows."""
+    try:
+        event = msgspec.json.decode(data, type=_Event)
+    except (ValueError, RecursionError):
+        return None
+    if block := event.content_block:
+        kind = _KINDS.get(block.type, "tool" if block.type.endswith("_use") else "answer")
+        return _Content(kind, block.name, begins=True)
+    if not event.choices:
+        return None
+    delta = event.choices[0].delta
+    if delta.tool_calls:
+        name = delta.tool_calls[0].function.name or ""
+        return _Content("tool", name, begins=True) if name else None
+    if any(bytes(each) not in _EMPTY for each in (delta.reasoning_content, delta.reasoning)):
+        return _Content("thinking", "", begins=False)
+    return _Content("text", "", begins=False) if bytes(delta.content) not in _EMPTY else None

@@ -1,6 +1,6 @@
 """One exchange as a row of a list: what was asked and what answered, how it went, and what became of its thinking, as chips.
 
-A chip says its reasons to whoever points at it. They are grouped: a history with forty blocks of one maker has one reason
+A chip shows its reasons when it is pointed at. They are grouped: a history with forty blocks of one maker has one reason
 forty times.
 """
 
@@ -27,7 +27,7 @@ _MOST_REASONS: Final = 8
 
 
 class Chip(Struct, frozen=True):
-    """`kind` is its colour's name."""
+    """A label with its reasons. `kind` is the name of its colour."""
 
     kind: str
     label: str
@@ -35,7 +35,7 @@ class Chip(Struct, frozen=True):
 
 
 class ExchangeRow(Struct, frozen=True):
-    """`key` is another one once the row looks different."""
+    """A row. `key` changes whenever the row looks different."""
 
     key: str
     exchange: Exchange
@@ -45,7 +45,7 @@ class ExchangeRow(Struct, frozen=True):
     share: float | None
     chips: tuple[Chip, ...]
     marks: tuple[Chip, ...] = ()
-    """What it is, beside an answer at the first try."""
+    """What is unusual about the exchange: a sub-agent's, a count, a title, several tries."""
 
 
 def row_of(exchange: Exchange) -> ExchangeRow:
@@ -63,7 +63,7 @@ def row_of(exchange: Exchange) -> ExchangeRow:
 
 
 def ending_of(exchange: Exchange) -> tuple[str, Mood]:
-    """How it went, in a word or two, and how to feel about it."""
+    """How it went, in a word or two, and the colour for it."""
     if exchange.kind == "forgotten":
         return "deleted meanwhile", ""
     match exchange.outcome:
@@ -78,7 +78,7 @@ def ending_of(exchange: Exchange) -> tuple[str, Mood]:
 
 
 def cache_share(usage: TokenUsage | None) -> float | None:
-    """How much of the prompt came from the cache; None where there was no prompt to speak of."""
+    """How much of the prompt came from the cache; None where there was no prompt."""
     prompt = usage.input + usage.cache_read + usage.cache_written if usage else 0
     return usage.cache_read / prompt if usage and prompt else None
 
@@ -115,10 +115,10 @@ def _marks_of(exchange: Exchange) -> Iterable[Chip]:
 
 
 def reasons(changes: Iterable[Change], *, places: bool = False) -> tuple[str, ...]:
-    """Each once, with how often. `places`: said with what was done where."""
-    told = Counter[str]()
+    """Each reason once, with how often. `places`: with what was done where."""
+    counts = Counter[str]()
     for change in changes:
-        told[f"{change.what} {change.path}: {change.why}" if places else change.why] += change.count
-    lines = [f"{why} (× {times})" if times > 1 else why for why, times in told.items()]
+        counts[f"{change.what} {change.path}: {change.why}" if places else change.why] += change.count
+    lines = [f"{why} (× {times})" if times > 1 else why for why, times in counts.items()]
     more = len(lines) - _MOST_REASONS
     return (*lines[:_MOST_REASONS], f"and {more} more") if more > 0 else tuple(lines)

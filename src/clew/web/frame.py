@@ -1,8 +1,8 @@
-"""The frame around every page: templates that escape whatever is put in, the way from page to page, the theme.
+"""The frame around every page: templates that escape everything, the navigation, the theme, and addresses of pages.
 
-What a client, a model or a file said is hostile wherever it turns up, so no template marks anything as safe: the one way in
-for HTML is `clew.web.markdown`, which makes and cleans it. A problem is a page too, which says what to do; who is not logged
-in is told how to come in.
+Text of a client, a model or a file is hostile wherever it turns up, so no template marks anything as safe. The one way in
+for HTML is the filter `markdown`, which makes and cleans it. A problem is a page too, which says what to do; a visitor
+who is not logged in is told how to log in.
 """
 
 from __future__ import annotations
@@ -10,25 +10,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from msgspec import Struct
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from clew.admin.access import Caller
 from clew.admin.desk import Desk
 from clew.admin.problem import Problem
-from clew.web.markdown import markdown
-from clew.web.shown import FILTERS
+from clew.settings.gateway_key import LOCAL
+from clew.web.filters import FILTERS
 from clew.web.static_files import static_prefix
 
-__all__ = ["NAVIGATION", "Place", "fragment", "page", "problem_page"]
+__all__ = ["NAVIGATION", "NavigationLink", "address", "fragment", "page", "problem_page"]
 
 THEME: Final = "clew_theme"
 
 
-class Place(Struct, frozen=True):
+class NavigationLink(Struct, frozen=True):
     """A page that the navigation leads to; `key` after `g` goes there."""
 
     path: str
@@ -37,12 +38,12 @@ class Place(Struct, frozen=True):
 
 
 NAVIGATION: Final = (
-    Place("/", "Now", "n"),
-    Place("/threads", "Threads", "t"),
-    Place("/chat", "Chat", "c"),
-    Place("/usage", "Usage", "u"),
-    Place("/backends", "Backends", "b"),
-    Place("/doctor", "Doctor", "d"),
+    NavigationLink("/", "Now", "n"),
+    NavigationLink("/threads", "Threads", "t"),
+    NavigationLink("/chat", "Chat", "c"),
+    NavigationLink("/usage", "Usage", "u"),
+    NavigationLink("/backends", "Backends", "b"),
+    NavigationLink("/doctor", "Doctor", "d"),
 )
 
 
@@ -56,52 +57,54 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    filters = {**FILTERS, "markdown": markdown}
-    vars(made)["filters"].update(filters)  # by the back door: its type says nothing of what it holds
+    vars(made)["filters"].update(FILTERS)  # by vars: the type of `filters` says nothing of what it holds
     return made
 
 
-def page(desk: Desk, request: Request, template: str, values: Mapping[str, object], *, status: int = 200) -> Response:
+def page(services: Desk, request: Request, template: str, values: Mapping[str, object], *, status: int = 200) -> Response:
     """A whole page: the template extends `frame.html`, and gets these values and the frame's own."""
-    html = _environment().get_template(template).render({**_frame(desk, request), **values})
-    return Response(html, status, media_type="text/html")
-
-
-def fragment(template: str, values: Mapping[str, object]) -> str:
-    """A part of a page, by the same rules."""
-    return _environment().get_template(template).render(values)
-
-
-def problem_page(desk: Desk, request: Request, problem: Problem) -> Response:
-    """What went wrong, why, and what to do: as a page, in the same frame."""
-    return page(desk, request, "problem.html", {"problem": problem.said, "code": problem.status}, status=problem.status)
-
-
-def _frame(desk: Desk, request: Request) -> dict[str, object]:
+    snapshot = services.current.snapshot
     caller: Caller | None = getattr(request.state, "caller", None)
     theme = request.cookies.get(THEME, "")
-    return {
+    first = f"/{request.url.path.split('/')[1]}"
+    disabled = snapshot.settings.disabled.get(snapshot.active) if caller else None
+    frame = {
         "navigation": NAVIGATION,
-        "here": _here(request.url.path),
+        "here": "/" if first == "/exchanges" else first,  # an exchange is reached from Now
         "known": caller is not None,
         "csrf": caller.session.csrf if caller and caller.session else "",
         "theme": theme if theme in ("light", "dark") else "",
         "static": static_prefix(),
-        "version": desk.version,
-        "active": desk.current.snapshot.active if caller else "",
-        "active_disabled": _active_disabled(desk) if caller else "",
-        "settings_problem": desk.redactor()(desk.current.problem) if caller else "",
+        "version": services.version,
+        "active": snapshot.active if caller else "",
+        "active_disabled": disabled.says if disabled else "",
+        "settings_problem": services.redactor()(services.current.problem) if caller else "",
     }
+    html = _environment().get_template(template).render({**frame, **values})
+    return HTMLResponse(html, status)
 
 
-def _active_disabled(desk: Desk) -> str:
-    """Why the active backend cannot answer; "" if it can."""
-    snapshot = desk.current.snapshot
-    disabled = snapshot.settings.disabled.get(snapshot.active)
-    return disabled.says if disabled else ""
+def fragment(template: str, values: Mapping[str, object]) -> Response:
+    """A part of a page, by the same rules."""
+    return HTMLResponse(_environment().get_template(template).render(values))
 
 
-def _here(path: str) -> str:
-    """The place of the navigation that a page belongs to. An exchange is seen from Now."""
-    first = f"/{path.split('/')[1]}"
-    return "/" if first == "/exchanges" else first
+def problem_page(services: Desk, request: Request, problem: Problem) -> Response:
+    """What went wrong, why, and what to do: as a page, in the same frame."""
+    values = {"problem": problem.said, "code": problem.status}
+    return page(services, request, "problem.html", values, status=problem.status)
+
+
+def address(*parts: str, owner: str = LOCAL, **query: object) -> str:
+    """The address of a page. Each part is quoted by itself, whatever names are in it.
+
+    A query value that is "" or None is left out. Another principal than the operator's is named.
+
+    >>> address("threads", "a/b", at="x&y", start=None)
+    '/threads/a%2Fb?at=x%26y'
+    """
+    wanted = {name.rstrip("_"): value for name, value in query.items() if value not in ("", None)}
+    if owner != LOCAL:
+        wanted["principal"] = owner
+    path = "/" + "/".join(quote(part, safe="") for part in parts)
+    return f"{path}?{urlencode(wanted)}" if wanted else path

@@ -1,4 +1,4 @@
-"""Now: what is active, with the switches; how each backend is; and what happens, live.
+"""Now: what is active, with the switches; the health of each backend; and what happens, live.
 
 The page is whole when it comes. A script listens to the events and asks for the two parts that change (`/now/top` and
 `/now/rows`) when something happened, so there is one way to draw each.
@@ -6,7 +6,8 @@ The page is whole when it comes. A script listens to the events and asks for the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -17,24 +18,24 @@ from clew.admin.desk import Desk, principals_of
 from clew.admin.parameters import principal
 from clew.admin.status import Status, status_of
 from clew.backends.names import FAMILIES
+from clew.gateway.client import line_to_copy
+from clew.settings.gateway_key import KEY_VARIABLE
+from clew.settings.processes import RegisteredGateway
 from clew.settings.values import RoutingRule
-from clew.store.values import Exchange, Thread
-from clew.web.connecting import connecting
+from clew.store.values import Exchange
+from clew.web.backends import LAST_EXCHANGES, health_of_all
 from clew.web.exchange_row import row_of
 from clew.web.frame import fragment, page
-from clew.web.health import conditions
 
-__all__ = ["page_now", "rows_now", "top_now"]
+__all__ = ["connection_lines", "page_now", "part_rows", "part_top"]
 
 ROWS: Final = 50
-_LOOKED_AT: Final = 300
-"""Exchanges by which the health of backends is judged."""
 _THREADS: Final = 6
 _PINS: Final = 20
 
 
-class Switch(Struct, frozen=True, kw_only=True):
-    """Where a part goes: by a choice that was made here, by a rule of the config, or where everything goes ("")."""
+class SwitchRow(Struct, frozen=True, kw_only=True):
+    """Where a part of the requests goes: by a choice made here, by a rule of the config, or with all others ("")."""
 
     name: str
     family: str = ""
@@ -44,7 +45,7 @@ class Switch(Struct, frozen=True, kw_only=True):
     rule: str = ""
 
 
-class Other(Struct, frozen=True, kw_only=True):
+class OtherProcess(Struct, frozen=True, kw_only=True):
     """A process that sends to another backend than this page names, or to none."""
 
     gateway: str
@@ -52,76 +53,79 @@ class Other(Struct, frozen=True, kw_only=True):
     in_use: str
 
 
-async def page_now(desk: Desk, request: Request) -> Response:
+async def page_now(services: Desk, request: Request) -> Response:
     owner = principal(request)
-    values = await desk.read(lambda: {**_top(desk, owner), **_rows(desk, owner)})
-    return page(desk, request, "now.html", {**values, "principals": principals_of(desk.home)})
+    values = await services.read(lambda: {**_top(services, owner), **_rows(services, owner)})
+    return page(services, request, "now.html", {**values, "principals": principals_of(services.home)})
 
 
-async def top_now(desk: Desk, request: Request) -> Response:
+async def part_top(services: Desk, request: Request) -> Response:
     owner = principal(request)
-    return Response(fragment("now_top.html", await desk.read(lambda: _top(desk, owner))), media_type="text/html")
+    return fragment("now_top.html", await services.read(lambda: _top(services, owner)))
 
 
-async def rows_now(desk: Desk, request: Request) -> Response:
+async def part_rows(services: Desk, request: Request) -> Response:
     owner = principal(request)
-    return Response(fragment("now_rows.html", await desk.read(lambda: _rows(desk, owner))), media_type="text/html")
+    return fragment("now_rows.html", await services.read(lambda: _rows(services, owner)))
 
 
-def _top(desk: Desk, owner: str) -> dict[str, object]:
+def _top(services: Desk, owner: str) -> dict[str, object]:
     """Reads the store, so it belongs into a thread."""
-    status, store = status_of(desk), desk.store
-    lately = store.exchanges(owner, limit=_LOOKED_AT) if store else []
-    pinned = store.pinned(owner, limit=_PINS) if store else []
-    newest = store.threads(owner, limit=_THREADS) if store else []
-    threads = [*pinned, *(thread for thread in newest if not thread.pin)]
+    status, store = status_of(services), services.store
+    switches: list[SwitchRow] = []
+    if store:
+        newest = [thread for thread in store.threads(owner, limit=_THREADS) if not thread.pin]
+        switches += _part_switches(status)
+        switches += [
+            SwitchRow(name=thread.title or thread.id, thread=thread.id, chosen=thread.pin)
+            for thread in (*store.pinned(owner, limit=_PINS), *newest)
+        ]
     return {
         "status": status,
         "owner": owner,
-        "others": _others(status),
-        "conditions": conditions(desk, lately),
-        "switches": (*_parts(status), *(_of_thread(thread) for thread in threads)) if store else (),
-        "connect": connecting(desk, status.gateways),
+        "others": [
+            OtherProcess(gateway=each.gateway, pid=each.pid, in_use=each.applied.in_use)
+            for gateway in status.gateways
+            for each in gateway.processes
+            if each.applied and each.applied.in_use != status.active
+        ],
+        "conditions": health_of_all(services, store.exchanges(owner, limit=LAST_EXCHANGES) if store else []),
+        "switches": switches,
+        "connect": connection_lines(services, status.gateways),
     }
 
 
-def _rows(desk: Desk, owner: str) -> dict[str, object]:
-    store = desk.store
+def _rows(services: Desk, owner: str) -> dict[str, object]:
+    store = services.store
     found: Sequence[Exchange] = store.exchanges(owner, limit=ROWS) if store else ()
     titles = {thread.id: thread.title for thread in store.threads(owner, limit=ROWS)} if store else {}
     rows = [row_of(exchange) for exchange in found]
     return {"rows": rows, "titles": titles, "owner": owner, "stored": store is not None}
 
 
-def _others(status: Status) -> list[Other]:
-    """Those that have not applied the choice yet, or have one of their own."""
-    processes = [each for gateway in status.gateways for each in gateway.processes]
+def _part_switches(status: Status) -> list[SwitchRow]:
+    """Sub-agents, then families."""
+
+    def switch(name: str, rules: Sequence[RoutingRule], *, family: str = "", agents: bool = False) -> SwitchRow:
+        chosen = next((rule.backend for rule in rules if rule in status.chosen), "")
+        by_rule = next((rule.backend for rule in rules if rule not in status.chosen), "")
+        return SwitchRow(name=name, family=family, agents=agents, chosen=chosen, rule=by_rule)
+
     return [
-        Other(gateway=each.gateway, pid=each.pid, in_use=each.applied.in_use)
-        for each in processes
-        if each.applied and each.applied.in_use != status.active
+        switch("Sub-agents", [rule for rule in status.rules if rule.agent == "*"], agents=True),
+        *(
+            switch(family.capitalize(), [rule for rule in status.rules if rule.family == family], family=family)
+            for family in FAMILIES
+        ),
     ]
 
 
-def _parts(status: Status) -> list[Switch]:
-    """Sub-agents, then families."""
-    agents = [rule for rule in status.rules if rule.agent == "*"]
-    parts = [Switch(name="Sub-agents", agents=True, chosen=_chosen(agents, status), rule=_rule(agents, status))]
-    for family in FAMILIES:
-        rules = [rule for rule in status.rules if rule.family == family]
-        parts.append(
-            Switch(name=family.capitalize(), family=family, chosen=_chosen(rules, status), rule=_rule(rules, status))
-        )
-    return parts
-
-
-def _chosen(rules: Sequence[RoutingRule], status: Status) -> str:
-    return next((rule.backend for rule in rules if rule in status.chosen), "")
-
-
-def _rule(rules: Sequence[RoutingRule], status: Status) -> str:
-    return next((rule.backend for rule in rules if rule not in status.chosen), "")
-
-
-def _of_thread(thread: Thread) -> Switch:
-    return Switch(name=thread.title or thread.id, thread=thread.id, chosen=thread.pin)
+def connection_lines(services: Desk, gateways: Iterable[RegisteredGateway]) -> str:
+    """The lines that connect Claude Code, one for each running gateway. A key is named by where it is, never shown."""
+    key = services.home.key
+    reference = f"$(cat {shlex.quote(str(key))})" if key.is_file() else f"${KEY_VARIABLE}"
+    settings = services.current.snapshot.settings
+    lines = ["clew run -- claude    # a gateway for one run of Claude Code"]
+    for gateway in gateways:
+        lines += ["", f"# the gateway {gateway.name}", line_to_copy(settings, gateway.url, reference, expands=True)]
+    return "\n".join(lines)

@@ -1,6 +1,6 @@
 """Plots as plain geometry: bars that stand on each other, and lines; one value for each series and day. Templates draw SVG.
 
-Colours are classes, so that both themes have their own. Every mark has its words, and whoever cannot see the plot has the
+Colours are classes, so that both themes have their own. Every mark has a text, and a reader who cannot see the plot has the
 table below it.
 """
 
@@ -46,7 +46,7 @@ class Rect(Struct, frozen=True):
     says: str
 
 
-class Line(Struct, frozen=True):
+class PlotLine(Struct, frozen=True):
     d: str
     colour: str
     dashed: bool
@@ -75,7 +75,7 @@ class Plot(Struct, frozen=True, kw_only=True):
     note: str = ""
     """What the legend does not say."""
     rects: tuple[Rect, ...] = ()
-    lines: tuple[Line, ...] = ()
+    lines: tuple[PlotLine, ...] = ()
     dots: tuple[Dot, ...] = ()
     width: float = WIDTH
     height: float = HEIGHT
@@ -111,11 +111,16 @@ def lines(
     """A line for each series, broken where a day has no value."""
     top = top or _top(value for each in series for value in each.values if value is not None)
     slot = (WIDTH - LEFT - RIGHT) / max(1, len(days))
-    paths: list[Line] = []
+    paths: list[PlotLine] = []
     dots: list[Dot] = []
     for each in series:
-        points = [_point(place, value, slot, top) for place, value in enumerate(each.values)]
-        paths.append(Line(_path(points), _colour(each), each.dashed))
+        points = [
+            None if value is None else (round(LEFT + (place + 0.5) * slot, 2), _y(value, top))
+            for place, value in enumerate(each.values)
+        ]
+        # Straight from day to day; a gap stays one.
+        steps = [f"M{a[0]} {a[1]}L{b[0]} {b[1]}" for a, b in pairwise(points) if a is not None and b is not None]
+        paths.append(PlotLine("".join(steps), _colour(each), each.dashed))
         dots += [
             Dot(*point, _colour(each), _says(each, day, value, shown))
             for point, day, value in zip(points, days, each.values, strict=True)
@@ -132,43 +137,25 @@ def _plot(
     shown: Shown,
     *,
     rects: tuple[Rect, ...] = (),
-    lines: tuple[Line, ...] = (),
+    lines: tuple[PlotLine, ...] = (),
     dots: tuple[Dot, ...] = (),
     note: str = "",
     least: float = 0.0,
 ) -> Plot:
+    slot = (WIDTH - LEFT - RIGHT) / max(1, len(days))
+    every = max(1, -(-len(days) // _LABELS))  # a label for a few of the days, without the year
+    step = _step(top, least)
+    ticks = [step * number for number in range(round(top / step) + 1)]
     return Plot(
         title=title,
-        days=_day_labels(days),
-        ticks=tuple(Label(_y(value, top), shown(value)) for value in _tick_values(top, least)),
-        legend=_legend(series),
+        days=tuple(Label(round(LEFT + (at + 0.5) * slot, 2), days[at][5:]) for at in range(0, len(days), every)),
+        ticks=tuple(Label(_y(value, top), shown(value)) for value in ticks),
+        legend=tuple(dict.fromkeys((_colour(each), each.legend or each.name) for each in series if any(each.values))),
         note=note,
         rects=rects,
         lines=lines,
         dots=dots,
     )
-
-
-def _legend(series: Sequence[Series]) -> tuple[tuple[str, str], ...]:
-    """Each name once, if it has any value."""
-    return tuple(dict.fromkeys((_colour(each), each.legend or each.name) for each in series if any(each.values)))
-
-
-def _point(place: int, value: float | None, slot: float, top: float) -> tuple[float, float] | None:
-    return None if value is None else (round(LEFT + (place + 0.5) * slot, 2), _y(value, top))
-
-
-def _path(points: Sequence[tuple[float, float] | None]) -> str:
-    """Straight from day to day; a gap stays one."""
-    steps = [f"M{a[0]} {a[1]}L{b[0]} {b[1]}" for a, b in pairwise(points) if a is not None and b is not None]
-    return "".join(steps)
-
-
-def _day_labels(days: Sequence[str]) -> tuple[Label, ...]:
-    """A few of them, without the year."""
-    slot = (WIDTH - LEFT - RIGHT) / max(1, len(days))
-    step = max(1, -(-len(days) // _LABELS))
-    return tuple(Label(round(LEFT + (place + 0.5) * slot, 2), days[place][5:]) for place in range(0, len(days), step))
 
 
 def _y(value: float, top: float) -> float:
@@ -186,11 +173,6 @@ def _top(values: Iterable[float], least: float = 0.0) -> float:
 def _step(most: float, least: float) -> float:
     size = 10.0 ** floor(log10(most / _TICKS))
     return max(least, next(factor * size for factor in (1, 2, 5, 10) if factor * size * _TICKS >= most))
-
-
-def _tick_values(top: float, least: float) -> list[float]:
-    step = _step(top, least)
-    return [step * number for number in range(round(top / step) + 1)]
 
 
 def _colour(series: Series) -> str:

@@ -1,4 +1,4 @@
-"""The table of pages. Their routes are the admin's: the same scopes, the same guard; only their problems are pages too."""
+"""The table of pages. Their routes are the admin's: the same scopes, the same guard. Only their problems are pages too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from clew.admin.login import log_in
 from clew.admin.routing import Endpoint, Route
-from clew.web import backends, chat_page, doctor, exchange_page, now, setting, thread_page, threads, usage
+from clew.web import backends, chat_page, doctor, exchange_page, now, thread_page, threads, usage
 from clew.web.frame import problem_page
 from clew.web.static_files import static_file
 
@@ -18,7 +18,7 @@ def _page(path: str, endpoint: Endpoint, does: str, takes: str = "") -> Route:
 
 
 def _part(path: str, endpoint: Endpoint, does: str, takes: str = "") -> Route:
-    """A part of a page, which its script fetches: a problem is told as JSON, not as a page."""
+    """A part of a page, which its script fetches: a problem is answered as JSON, not as a page."""
     return Route("GET", path, "read", endpoint, does, takes)
 
 
@@ -26,8 +26,8 @@ PAGES: Final[tuple[Route, ...]] = (
     Route("GET", "/login", "open", log_in, "As in the API; to a browser a page says what is wrong.", "code", problem_page),
     Route("GET", "/static/{version}/{name}", "open", static_file, "Styles and scripts, kept by browsers for good."),
     _page("/", now.page_now, "Now: what is active, and what happens.", "principal"),
-    _part("/now/top", now.top_now, "A part of Now: the switches, and the backends.", "principal"),
-    _part("/now/rows", now.rows_now, "A part of Now: the last requests.", "principal"),
+    _part("/now/top", now.part_top, "A part of Now: the switches, and the backends.", "principal"),
+    _part("/now/rows", now.part_rows, "A part of Now: the last requests.", "principal"),
     _page("/exchanges/{id}", exchange_page.page_exchange, "One request, from client to backend and back.", "principal"),
     _page(
         "/usage", usage.page_usage, "Usage: tokens, cost, cache, times and thinking by backend and day.", "days, principal"
@@ -35,7 +35,7 @@ PAGES: Final[tuple[Route, ...]] = (
     _part("/usage.csv", usage.usage_csv, "The same as CSV.", "days, principal"),
     _page("/backends", backends.page_backends, "Backends: what each supports, how it is, and a button that tries it."),
     _page("/doctor", doctor.page_doctor, "Doctor: the checks of `clew doctor`."),
-    _part("/doctor/checks", doctor.checks_made, "A part of Doctor: what was found, and how to mend it.", "online=1"),
+    _part("/doctor/checks", doctor.part_checks, "A part of Doctor: what was found, and how to mend it.", "online=1"),
     _page("/threads", threads.page_threads, "Threads: the conversations, and a search in all of them.", "q, before"),
     _page(
         "/threads/{id}",
@@ -45,5 +45,5 @@ PAGES: Final[tuple[Route, ...]] = (
     ),
     _page("/chat", chat_page.page_new_chat, "A new chat."),
     _page("/chat/{id}", chat_page.page_chat, "A conversation to take part in.", "at, part"),
-    Route("POST", "/api/markdown", "read", setting.set_markdown, "Markdown as clean HTML.", "body: text, open"),
+    Route("POST", "/api/markdown", "read", chat_page.post_markdown, "Markdown as clean HTML.", "body: text, open"),
 )

@@ -1,4 +1,4 @@
-"""Threads: the conversations, the last used first, and those in which words were said."""
+"""Threads: the conversations, the last used first, and those in which words were found."""
 
 from __future__ import annotations
 
@@ -14,79 +14,63 @@ from starlette.responses import Response
 from clew.admin.desk import Desk
 from clew.admin.parameters import number, principal
 from clew.admin.status import status_of
-from clew.store import Store
 from clew.store.values import Hit
-from clew.web.addresses import address
-from clew.web.connecting import connecting
-from clew.web.frame import page
+from clew.web.frame import address, page
+from clew.web.now import connection_lines
 
-__all__ = ["page_threads"]
+__all__ = ["SearchHit", "SnippetPart", "page_threads", "snippet_parts"]
 
 PAGE: Final = 50
 MOST_HITS: Final = 100
-_FURNITURE: Final = re.compile(r"\*\*|(?:\| *)?(?::?(?<!-)-{2,}:? *\| *)+|\| *(?=\|)")
-"""A row of dashes is looked at from its beginning alone: some are very long."""
+_MARKUP: Final = re.compile(r"\*\*|(?:\| *)?(?::?(?<!-)-{2,}:? *\| *)+|\| *(?=\|)")
+"""Marks of bold type and lines of tables. A row of dashes is matched from its beginning alone: some are very long."""
 
 
-class Part(Struct, frozen=True):
+class SnippetPart(Struct, frozen=True):
     """A part of a snippet; `found` is a word that was looked for."""
 
     text: str
     found: bool
 
 
-class Found(Struct, frozen=True):
+class SearchHit(Struct, frozen=True):
     """A place in which the words are."""
 
     hit: Hit
-    parts: Sequence[Part]
+    parts: Sequence[SnippetPart]
 
 
-async def page_threads(desk: Desk, request: Request) -> Response:
-    words = request.query_params.get("q", "").strip()
-    asked = _Asked(principal(request), words, number(request, "before"))
-    return page(desk, request, "threads.html", await desk.read(lambda: _values(desk, asked)))
+async def page_threads(services: Desk, request: Request) -> Response:
+    owner, words = principal(request), request.query_params.get("q", "").strip()
+    before = number(request, "before")
+    return page(services, request, "threads.html", await services.read(lambda: _values(services, owner, words, before)))
 
 
-class _Asked(Struct, frozen=True):
-    owner: str
-    words: str
-    before: float | None
-
-
-def _values(desk: Desk, asked: _Asked) -> dict[str, object]:
-    store, words = desk.kept, asked.words
-    threads = [] if words else store.threads(asked.owner, limit=PAGE + 1, before=asked.before)
-    found = _found(store, asked.owner, words) if words else []
+def _values(services: Desk, owner: str, words: str, before: float | None) -> dict[str, object]:
+    """One thread or hit more than a page shows is read, to know whether there are more."""
+    store = services.kept
+    threads = [] if words else store.threads(owner, limit=PAGE + 1, before=before)
+    hits = store.search(owner, words, limit=MOST_HITS + 1) if words else []
     return {
         "words": words,
-        "owner": asked.owner,
-        "to": partial(address, owner=asked.owner),
-        "found": found[:MOST_HITS],
-        "others": len(found) > MOST_HITS,
+        "owner": owner,
+        "to": partial(address, owner=owner),
+        "found": [SearchHit(hit, snippet_parts(hit)) for hit in hits[:MOST_HITS]],
+        "others": len(hits) > MOST_HITS,
         "threads": threads[:PAGE],
         "more": threads[PAGE - 1].used if len(threads) > PAGE else None,
-        "first": asked.before is None,
-        "connect": "" if threads or words else connecting(desk, status_of(desk).gateways),
-        "keeps": desk.current.snapshot.settings.store.content,
+        "first": before is None,
+        "connect": "" if threads or words else connection_lines(services, status_of(services).gateways),
+        "keeps": services.current.snapshot.settings.store.content,
     }
 
 
-def _found(store: Store, owner: str, words: str) -> list[Found]:
-    """One more than a page shows, if there are more."""
-    return [Found(hit, parts_of(hit)) for hit in store.search(owner, words, limit=MOST_HITS + 1)]
-
-
-def parts_of(hit: Hit) -> list[Part]:
-    """The snippet, cut where words were found: a template escapes each part by itself."""
-    parts: list[Part] = []
+def snippet_parts(hit: Hit) -> list[SnippetPart]:
+    """The snippet, cut where words were found: a template escapes each part by itself. Marks of Markdown are removed."""
+    parts: list[tuple[str, bool]] = []
     at = 0
     for start, end in hit.marks:
-        parts += [Part(hit.snippet[at:start], False), Part(hit.snippet[start:end], True)]
+        parts += [(hit.snippet[at:start], False), (hit.snippet[start:end], True)]
         at = end
-    return [Part(_plain(part.text), part.found) for part in (*parts, Part(hit.snippet[at:], False)) if part.text]
-
-
-def _plain(text: str) -> str:
-    """Without the lines of tables and the marks of bold type: a snippet is one line."""
-    return _FURNITURE.sub("", text)
+    parts.append((hit.snippet[at:], False))
+    return [SnippetPart(_MARKUP.sub("", text), found) for text, found in parts if text]

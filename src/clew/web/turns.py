@@ -1,4 +1,4 @@
-"""Turns as a page shows them: what was asked, what was answered, by whom, and what was altered on the way."""
+"""Turns as a page shows them: what was asked, what was answered, by which backend, and what was altered on the way."""
 
 from __future__ import annotations
 
@@ -14,39 +14,38 @@ from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording
 from clew.store.text import ending_word, failure_of, unfinished_word
 from clew.store.values import Exchange, Passage
+from clew.web.blocks import Results, ShownBlock, blocks_in, read_object, results_in, shown_blocks
 from clew.web.exchange_row import Chip, chips_of
-from clew.web.pieces import Piece, Results, blocks_in, pieces_of, results_in
-from clew.web.reading import read
 
-__all__ = ["Said", "Shown", "Way", "shown_turns"]
+__all__ = ["BranchLink", "ShownMessage", "ShownTurn", "shown_turns"]
 
 
-class Said(Struct, frozen=True, kw_only=True):
-    """A message: who says it, and its pieces."""
+class ShownMessage(Struct, frozen=True, kw_only=True):
+    """A message: its role, and its blocks."""
 
     role: str
-    pieces: Sequence[Piece]
+    pieces: Sequence[ShownBlock]
 
 
-class Way(Struct, frozen=True, kw_only=True):
-    """Another turn that goes on from here: a branch."""
+class BranchLink(Struct, frozen=True, kw_only=True):
+    """Another turn that follows the same one: a branch."""
 
     exchange: str
     begins: str
     shown: bool
     at: float
     backend: str
-    """Who answered there. Together they tell branches apart that begin with the same words."""
+    """The backend that answered there. Time and backend tell branches apart that begin with the same words."""
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class ShownTurn(Struct, frozen=True, kw_only=True):
     """One turn."""
 
     exchange: str
     at: float
     number: int
-    asked: Sequence[Said]
-    answer: Said | None
+    asked: Sequence[ShownMessage]
+    answer: ShownMessage | None
     backend: str = ""
     model: str = ""
     realm: str = ""
@@ -65,43 +64,41 @@ class Shown(Struct, frozen=True, kw_only=True):
     """The turn that it followed."""
     words: str = ""
     """The question as the parts of a chat's message, in JSON; "" if it holds more than words."""
-    ways: Sequence[Way] = ()
+    ways: Sequence[BranchLink] = ()
 
 
 def shown_turns(
-    line: Sequence[Passage], first: int, last: int, exchanges: dict[str, Exchange], ways: dict[str, list[Way]]
-) -> list[Shown]:
-    """Those from `first` to before `last`, counted from 0. Results stand with their calls, which may be a turn before."""
-    asked = [_messages(passage) for passage in line[first : last + 1]]
+    line: Sequence[Passage], first: int, last: int, exchanges: dict[str, Exchange], links: dict[str, list[BranchLink]]
+) -> list[ShownTurn]:
+    """The turns from `first` to before `last`, counted from 0. Results stand with their calls, maybe a turn before."""
+    asked = [[read_object(raw) for raw in passage.asked] for passage in line[first : last + 1]]
     results = results_in([message for messages in asked for message in messages])
     calls = {id for passage in line[max(0, first - 1) : last] if passage.recording for id in passage.recording.said.ids}
-    return [
-        _shown(passage, first + offset, asked[offset], results, calls, exchanges.get(passage.exchange), ways)
-        for offset, passage in enumerate(line[first:last])
-    ]
+    views: list[ShownTurn] = []
+    for number, (passage, messages) in enumerate(zip(line[first:last], asked, strict=False), first + 1):
+        questions = [view for message in messages if (view := _shown_question(message, calls)).pieces]
+        exchange, others = exchanges.get(passage.exchange), links.get(passage.exchange, ())
+        views.append(_shown_turn(passage, number, questions, _plain_text(messages), results, exchange, others))
+    return views
 
 
-def _messages(passage: Passage) -> list[JsonObject]:
-    return [read(raw) for raw in passage.asked]
-
-
-def _shown(
+def _shown_turn(
     passage: Passage,
-    index: int,
-    asked: Sequence[JsonObject],
+    number: int,
+    questions: list[ShownMessage],
+    words: str,
     results: Results,
-    calls: set[str],
     exchange: Exchange | None,
-    ways: dict[str, list[Way]],
-) -> Shown:
+    links: Sequence[BranchLink],
+) -> ShownTurn:
     recording = passage.recording if passage.recording and passage.recording.blocks else None
     origin = recording.origin if recording else None
-    return Shown(
+    return ShownTurn(
         exchange=passage.exchange,
         at=passage.at,
-        number=index + 1,
-        asked=[said for message in asked if (said := _asked(message, calls)).pieces],
-        answer=_answer(recording, results) if recording else None,
+        number=number,
+        asked=questions,
+        answer=_shown_answer(recording, results) if recording else None,
         backend=origin.backend if origin else exchange.backend if exchange else "",
         model=origin.model if origin else exchange.model if exchange else "",
         realm=origin.realm if origin else "",
@@ -112,33 +109,33 @@ def _shown(
         happened=exchange,
         chips=tuple(chips_of(exchange)) if exchange else (),
         after=(passage.recording.followed or "") if passage.recording else "",
-        words=_in_words(asked),
-        ways=ways.get(passage.exchange, ()),
+        words=words,
+        ways=links,
     )
 
 
-def _asked(message: JsonObject, calls: set[str]) -> Said:
-    """Without the results that are shown with their calls."""
+def _shown_question(message: JsonObject, calls: set[str]) -> ShownMessage:
+    """The message without the results that are shown with their calls."""
     own = [block for block in blocks_in(message.get("content")) if block.get("tool_use_id") not in calls]
     role = str(message.get("role"))
-    return Said(role=role, pieces=pieces_of(own, role=role))
+    return ShownMessage(role=role, pieces=shown_blocks(own, role=role))
 
 
-def _answer(recording: Recording, results: Results) -> Said:
-    blocks = [read(raw) for raw in recording.blocks]
+def _shown_answer(recording: Recording, results: Results) -> ShownMessage:
+    blocks = [read_object(raw) for raw in recording.blocks]
     own = results_in([{"content": [*blocks]}])  # of tools that the vendor runs itself
     called = {str(block["id"]) for block in blocks if "id" in block}
     shown = [block for block in blocks if "tool_use_id" not in block or str(block["tool_use_id"]) not in called]
-    return Said(role="assistant", pieces=pieces_of(shown, recording.said.ids, {**results, **own}))
+    return ShownMessage(role="assistant", pieces=shown_blocks(shown, recording.said.ids, {**results, **own}))
 
 
 def _is_held_back(recording: Recording) -> bool:
-    thought = any(read(raw).get("type") in THINKING_TYPES for raw in recording.blocks)
+    thought = any(read_object(raw).get("type") in THINKING_TYPES for raw in recording.blocks)
     return thought and not recording.keys and recording.origin.realm != ANTHROPIC
 
 
-def _in_words(asked: Sequence[JsonObject]) -> str:
-    """What a chat needs to ask it again."""
+def _plain_text(asked: Sequence[JsonObject]) -> str:
+    """The question as a chat needs it to ask it again; "" if it holds more than text."""
     blocks = [block for message in asked for block in blocks_in(message.get("content"))]
     if len(asked) != 1 or not blocks or any(block.get("type") != "text" for block in blocks):
         return ""

@@ -1,4 +1,8 @@
-"""How numbers, times and shares are shown: the same words on every page, made on the server. Filters of the templates."""
+"""Filters of the templates: numbers, times, shares and Markdown are shown in the same way on every page.
+
+`markdown` is the one way in for HTML that a model had a hand in. `clew.chat.markdown` makes and cleans it. Its parser
+and its cleaner are loaded with the first text: a gateway whose pages nobody opens does not need them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-__all__ = ["FILTERS", "ago", "brief", "clock", "count", "duration", "percent", "stamp", "ticked", "usd"]
+__all__ = ["FILTERS", "ago", "brief", "clock", "count", "duration", "markdown", "percent", "stamp", "ticked", "usd"]
 
 _STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _AGES: Final = ((86_400.0, "d"), (3600.0, "h"), (60.0, "min"))
@@ -31,7 +35,7 @@ def brief(number: float) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """As precise as anybody cares for; what would be rounded to 1000 ms or to 60 s is told in the next unit."""
+    """As precise as useful. What would be rounded to 1000 ms or to 60 s is shown in the next unit."""
     if seconds is None:
         return "–"
     if 0 < seconds < 0.0005:
@@ -47,7 +51,7 @@ def percent(share: float | None) -> str:
 
 
 def ticked(text: str) -> Markup:
-    """What stands in backticks as code; all of it escaped."""
+    """Text in backticks as code; all of it escaped."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -57,7 +61,7 @@ def ticked(text: str) -> Markup:
 
 
 def usd(amount: float | None, estimated: bool = False) -> str:
-    """A price that nobody knows is a dash, never a zero; nor is one that is very small."""
+    """An unknown price is a dash, never a zero. A very small one is never shown as zero either."""
     if amount is None:
         return "–"
     about = "≈ " if estimated else ""
@@ -86,12 +90,20 @@ def stamp(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def markdown(text: str) -> Markup:
+    """Markdown as clean HTML."""
+    from clew.chat.markdown import render_markdown
+
+    return Markup(render_markdown(text))  # noqa: S704  (the cleaner is what makes it safe)
+
+
 FILTERS: Final[dict[str, Callable[..., str]]] = {
     "ago": ago,
     "brief": brief,
     "clock": clock,
     "count": count,
     "duration": duration,
+    "markdown": markdown,
     "percent": percent,
     "stamp": stamp,
     "ticked": ticked,

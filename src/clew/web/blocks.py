@@ -1,0 +1,198 @@
+"""Blocks as the pages show them.
+
+The blocks may be of any dialect: a page shows what a model said, and beside it what a backend would get in its own form. A
+block of an unknown kind is shown by its kind. Long texts are cut for the page; an export has them whole. `read_object` reads
+JSON of the store, whatever is in it: a page never fails because of a recorded text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from clew.model.change import Change
+from clew.model.json import JsonObject, JsonValue
+from clew.model.texts import aside_in
+from clew.thinking.seal import is_seal
+
+__all__ = ["BlockKind", "Results", "ShownBlock", "blocks_in", "read_object", "results_in", "sent_blocks", "shown_blocks"]
+
+BlockKind: TypeAlias = Literal["text", "thinking", "hidden", "redacted", "call", "result", "failure", "aside", "other"]
+"""Hidden: thinking whose text its maker does not show. Redacted: thinking that its maker encrypted. An aside is what a
+client puts in for the model alone (`model.asides`)."""
+
+MOST: Final = 20_000
+"""Characters of one block on a page."""
+BLOCK_DOTS: Final = 3
+"""In the path of a block: `messages.1.content.0`."""
+UNREADABLE: Final = "unreadable"
+
+_THINKING_FIELDS: Final = ("reasoning_content", "reasoning", "thinking")
+"""The fields in which dialects without blocks carry thinking."""
+_HALVES: Final = re.compile("[\ud800-\udfff]")
+_object = msgspec.json.Decoder(JsonObject)
+
+
+class ShownBlock(Struct, frozen=True, kw_only=True):
+    """One block on a page."""
+
+    kind: BlockKind
+    label: str = ""
+    """A tool's name, or the kind of a block that has no words."""
+    text: str = ""
+    more: int = 0
+    """Characters that are not shown."""
+    sealed: bool = False
+    result: ShownBlock | None = None
+    """The result of a call, where that is known."""
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def fate(self) -> str:
+        """What became of the block as a whole; "altered" if something in it did."""
+        whole = [change.what for change in self.changes if change.path.count(".") <= BLOCK_DOTS]
+        return whole[0].replace(" ", "-") if whole else "altered" if self.changes else ""
+
+
+Results: TypeAlias = Mapping[str, JsonObject]
+"""The results of tools, by the id of the call."""
+
+
+def read_object(raw: bytes) -> JsonObject:
+    """The object, or one of the type `unreadable`.
+
+    Half a surrogate pair is legal in JSON and no text; it comes from clients that cut a string in the middle of an
+    emoji. The strict decoder refuses it, so a lenient one reads it then, with a replacement character in its place.
+    """
+    try:
+        return _object.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        found: object = json.loads(raw.decode("utf-8", "replace"))
+        return _object.decode(_HALVES.sub("\ufffd", json.dumps(found, ensure_ascii=False)).encode())
+    except (ValueError, RecursionError):
+        return {"type": UNREADABLE, "role": UNREADABLE}
+
+
+def blocks_in(content: JsonValue) -> list[JsonObject]:
+    """The blocks of a message's content, which may be a mere text."""
+    if isinstance(content, list):
+        return [block if isinstance(block, dict) else {"type": "text", "text": str(block)} for block in content]
+    return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
+
+
+def results_in(messages: Sequence[JsonObject]) -> dict[str, JsonObject]:
+    """The results of tools in these messages."""
+    blocks = (block for message in messages for block in blocks_in(message.get("content")))
+    return {str(block.get("tool_use_id")): block for block in blocks if _kind(block).endswith("tool_result")}
+
+
+def shown_blocks(
+    blocks: Sequence[JsonObject], ids: Sequence[str] = (), results: Results | None = None, *, role: str = ""
+) -> list[ShownBlock]:
+    """Each block for a page. `ids` are the client's names for the calls among them, in order, by which results come back;
+    `role` is that of the message."""
+    names = iter(ids)
+    views: list[ShownBlock] = []
+    for block in blocks:
+        called = next(names, str(block.get("id"))) if _kind(block) == "tool_use" else str(block.get("id"))
+        views.append(_shown_block(block, (results or {}).get(called), role))
+    return views
+
+
+def _shown_block(block: JsonObject, result: JsonObject | None = None, role: str = "") -> ShownBlock:
+    kind = _kind(block)
+    if kind == "text":
+        text = _string(block, "text")
+        label = aside_in(text, role)
+        return _cut("aside", text.strip(), label=label) if label else _cut("text", text)
+    if kind == "thinking":
+        return _shown_thinking(_string(block, "thinking"), sealed=is_seal(_string(block, "signature")))
+    if kind == "redacted_thinking":
+        data = _string(block, "data")
+        return ShownBlock(kind="redacted", more=len(data), sealed=is_seal(data))
+    if kind.endswith("tool_use"):
+        answer = _shown_block(result) if result is not None else None
+        return _cut("call", _pretty(block.get("input")), label=_string(block, "name") or kind, result=answer)
+    if kind.endswith("tool_result"):
+        return _cut("failure" if block.get("is_error") else "result", _result_text(block.get("content")))
+    return ShownBlock(kind="other", label=_description(block))
+
+
+def _kind(block: JsonObject) -> str:
+    return str(block.get("type"))
+
+
+def _string(block: JsonObject, name: str) -> str:
+    value = block.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _shown_thinking(text: str, *, sealed: bool = False) -> ShownBlock:
+    return _cut("thinking", text, sealed=sealed) if text.strip() else ShownBlock(kind="hidden", sealed=sealed)
+
+
+def _cut(
+    kind: BlockKind, text: str, *, label: str = "", sealed: bool = False, result: ShownBlock | None = None
+) -> ShownBlock:
+    more = max(0, len(text) - MOST)
+    return ShownBlock(kind=kind, label=label, text=text[:MOST], more=more, sealed=sealed, result=result)
+
+
+def _pretty(value: JsonValue) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() if value else ""
+
+
+def _result_text(content: JsonValue) -> str:
+    """The result of a tool, as text; the vendors' own tools answer with values."""
+    blocks = blocks_in(content)
+    if isinstance(content, dict) or any(_kind(block).endswith(("_result", "_error")) for block in blocks):
+        return _pretty(content)
+    return "\n".join(_string(block, "text") or f"({_description(block)})" for block in blocks)
+
+
+def _description(block: JsonObject) -> str:
+    """A block without words, by its kind and what is in it."""
+    source = block.get("source")
+    media = _string(source, "media_type") if isinstance(source, dict) else ""
+    kind = _kind(block).replace("_", " ")
+    return f"{kind}, {media}" if media else kind
+
+
+# What a backend gets, in the dialects that have no blocks
+
+
+def sent_blocks(message: JsonObject) -> list[ShownBlock]:
+    """A message of any dialect: thinking, then words, then calls."""
+    content = message.get("content")
+    if message.get("role") == "tool":
+        return [_cut("result", _result_text(content) or str(content or ""))]
+    said = shown_blocks(blocks_in(content), role=str(message.get("role")))
+    return [*_sent_thinking(message), *said, *_sent_calls(message.get("tool_calls"))]
+
+
+def _sent_thinking(message: JsonObject) -> Iterator[ShownBlock]:
+    for name in _THINKING_FIELDS:
+        if isinstance(text := message.get(name), str):
+            empty = ShownBlock(kind="other", label=f"{name} is there, and empty")
+            yield _shown_thinking(text) if text.strip() else empty
+            return
+    if details := message.get("reasoning_details"):
+        yield _cut("thinking", _pretty(details))
+
+
+def _sent_calls(calls: JsonValue) -> Iterator[ShownBlock]:
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            arguments = _string(function, "arguments")
+            with suppress(msgspec.DecodeError):  # what is no JSON is shown as it is
+                arguments = msgspec.json.format(arguments, indent=2)
+            yield _cut("call", arguments, label=_string(function, "name"))
