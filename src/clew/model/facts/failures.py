@@ -19,7 +19,7 @@ __all__ = [
     "Numbers",
     "Path",
     "Reason",
-    "Waits",
+    "WaitPaths",
     "is_refusal",
     "meaning_of",
     "meanings",
@@ -72,7 +72,7 @@ class _Refused(Struct, frozen=True, forbid_unknown_fields=True):
     words: tuple[str, ...]
 
 
-class Waits(Struct, frozen=True):
+class WaitPaths(Struct, frozen=True):
     """Where an error says how long to wait, and until when."""
 
     after: tuple[Path, ...]
@@ -108,9 +108,9 @@ def numbers() -> Numbers:
 
 
 @cache
-def waits() -> Waits:
+def waits() -> WaitPaths:
     given = convert(read_table(_FAILURES)["waits"], dict[str, list[str]])
-    return Waits(*(tuple(tuple(path.lower().split(".")) for path in given[name]) for name in ("after", "until")))
+    return WaitPaths(*(tuple(tuple(path.lower().split(".")) for path in given[name]) for name in ("after", "until")))
 
 
 @cache

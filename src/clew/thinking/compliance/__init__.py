@@ -23,7 +23,7 @@ from clew.model.json import JsonObject
 from clew.model.loose_json import object_of, text_of
 from clew.thinking.compliance import content, layout, parameters, roles, tools, versions
 from clew.thinking.compliance.arrival import Headers, ParsedBody, oversize, parse, read_headers
-from clew.thinking.compliance.findings import Finding, Violation, in_order
+from clew.thinking.compliance.findings import RuleFinding, Violation, in_order
 from clew.thinking.compliance.request_view import Check, RequestView
 from clew.thinking.compliance.schema import ShapeCheck
 from clew.thinking.profiles import profile_for
@@ -100,7 +100,7 @@ def _view_of(parsed: ParsedBody, sent: Headers, stance: Mapping[str, str], profi
 
 def _phases_of_body(
     parsed: ParsedBody, view: RequestView, in_force: _RulesInForce, counting: bool
-) -> Iterator[Iterable[Finding]]:
+) -> Iterator[Iterable[RuleFinding]]:
     """The findings of each phase, in the order of checking; a phase runs only when its findings are read."""
     if parsed.unreadable:
         yield (parsed.unreadable,)
@@ -110,13 +110,13 @@ def _phases_of_body(
         yield _run(phase, view, in_force)
 
 
-def _shape_findings(parsed: ParsedBody, view: RequestView, counting: bool) -> Iterator[Finding]:
+def _shape_findings(parsed: ParsedBody, view: RequestView, counting: bool) -> Iterator[RuleFinding]:
     if parsed.lone_surrogate:
-        yield Finding("R63.lone-surrogate", "", {})  # and nothing more: half a character in a path cannot be printed
+        yield RuleFinding("R63.lone-surrogate", "", {})  # and nothing more: half a character in a path cannot be printed
     elif isinstance(parsed.value, dict):
         yield from ShapeCheck(view.version, view.betas, counting).walk(view.body)
     else:
-        yield Finding("R4.body-not-object", "", {})
+        yield RuleFinding("R4.body-not-object", "", {})
 
 
 @cache
@@ -124,10 +124,10 @@ def _rules_of(phase: Phase) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules().values() if rule.phase == phase and rule.id in CHECKS)
 
 
-def _run(phase: Phase, view: RequestView, in_force: _RulesInForce) -> Iterator[Finding]:
+def _run(phase: Phase, view: RequestView, in_force: _RulesInForce) -> Iterator[RuleFinding]:
     for rule in _rules_of(phase):
         if in_force.holds(rule):
-            yield from (Finding(rule.id, *defect) for defect in CHECKS[rule.id](view))
+            yield from (RuleFinding(rule.id, *defect) for defect in CHECKS[rule.id](view))
 
 
 # ── rules that a request alone does not decide: they need the vendor's secrets, its clock or its token counts

@@ -12,7 +12,7 @@ import msgspec
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.facts import betas
 from clew.model.json import JsonObject, JsonValue
-from clew.thinking.compliance.findings import Finding
+from clew.thinking.compliance.findings import RuleFinding
 from clew.thinking.compliance.request_view import MOST_MESSAGES
 from clew.wire.strict_json import MAX_DEPTH, decode_json, find_fault
 
@@ -36,7 +36,7 @@ class Headers:
 
     version: str
     betas: frozenset[str]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[RuleFinding, ...] = ()
 
 
 def read_headers(headers: Mapping[str, str] | None) -> Headers:
@@ -46,22 +46,22 @@ def read_headers(headers: Mapping[str, str] | None) -> Headers:
     lower = {name.lower(): value for name, value in headers.items()}
     version = lower.get("anthropic-version", "")
     sent = [value for value in map(str.strip, lower.get("anthropic-beta", "").split(",")) if value]
-    findings: list[Finding] = []
+    findings: list[RuleFinding] = []
     if not version:
-        findings.append(Finding("R2.version-missing", "", {}))
+        findings.append(RuleFinding("R2.version-missing", "", {}))
     elif version not in VERSIONS:
-        findings.append(Finding("R2.version-unknown", "", {"version": version}))
+        findings.append(RuleFinding("R2.version-unknown", "", {"version": version}))
     if unknown := [f"`{value}`" for value in sent if value not in betas()]:
-        findings.append(Finding("R3.beta-unknown", "", {"values": ", ".join(unknown)}))
+        findings.append(RuleFinding("R3.beta-unknown", "", {"values": ", ".join(unknown)}))
     return Headers(version if version in VERSIONS else OLDEST, frozenset(sent), tuple(findings))
 
 
 # ── the body
 
 
-def oversize(request: object) -> Iterator[Finding]:
+def oversize(request: object) -> Iterator[RuleFinding]:
     if isinstance(request, bytes) and len(request) > MOST_BYTES:
-        yield Finding("R62.too-large", "", {})
+        yield RuleFinding("R62.too-large", "", {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class ParsedBody:
     """The body's value, and the faults of its bytes. An unreadable body is not checked further."""
 
     value: JsonValue = None
-    unreadable: Finding | None = None
+    unreadable: RuleFinding | None = None
     lone_surrogate: bool = False
 
 
@@ -77,7 +77,7 @@ def parse(request: bytes | JsonValue) -> ParsedBody:
     if not isinstance(request, bytes):
         return _read_value(request)
     if not request:
-        return ParsedBody(unreadable=Finding("R4.body-empty", "", {}))
+        return ParsedBody(unreadable=RuleFinding("R4.body-empty", "", {}))
     try:
         return ParsedBody(_outline(request) or decode_json(request))
     except BodyTooLarge:
@@ -118,8 +118,8 @@ def _finite(digits: str) -> float:
     return value
 
 
-def _not_json(reason: str, line: int = 1, column: int = 1, char: int = 0) -> Finding:
-    return Finding("R4.body-not-json", "", {"reason": reason, "line": line, "column": column, "char": char})
+def _not_json(reason: str, line: int = 1, column: int = 1, char: int = 0) -> RuleFinding:
+    return RuleFinding("R4.body-not-json", "", {"reason": reason, "line": line, "column": column, "char": char})
 
 
 def _read_value(value: JsonValue) -> ParsedBody:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from clew.model.facts import path_order, rules
 
-__all__ = ["MOST", "Defect", "Finding", "Violation", "at", "in_order"]
+__all__ = ["MOST", "Defect", "RuleFinding", "Violation", "at", "in_order"]
 
 MOST = 1_000
 """Findings of each rule. More than anyone reads; a hostile body can break a rule a million times."""
@@ -27,7 +27,7 @@ def at(path: str, **names: object) -> Defect:
     return Defect(path, names)
 
 
-class Finding(NamedTuple):
+class RuleFinding(NamedTuple):
     """A broken rule, where, and the names that the vendor's words need."""
 
     rule: str
@@ -54,9 +54,9 @@ class Violation(Struct, frozen=True):
     """What would be right."""
 
 
-def in_order(findings: Iterable[Finding]) -> tuple[Violation, ...]:
+def in_order(findings: Iterable[RuleFinding]) -> tuple[Violation, ...]:
     """The violations, by the order of checking, then by place; of each rule the first ones."""
-    table, counts, kept = rules(), Counter[str](), list[Finding]()
+    table, counts, kept = rules(), Counter[str](), list[RuleFinding]()
     for each in findings:
         counts[each.rule] += 1
         if counts[each.rule] <= MOST:

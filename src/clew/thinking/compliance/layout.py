@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clew.thinking.compliance.findings import Defect, at
-from clew.thinking.compliance.request_view import BlockView, MessageRun, RequestView, RuleTable
+from clew.thinking.compliance.request_view import BlockView, RequestView, RuleTable, RunView
 from clew.thinking.compliance.tools import unfinished
 
 __all__ = ["RULES"]
@@ -13,7 +13,7 @@ __all__ = ["RULES"]
 RULES = RuleTable()
 
 
-def _end(run: MessageRun) -> str:
+def _end(run: RunView) -> str:
     return run.messages[-1].path
 
 
@@ -56,12 +56,12 @@ def trailing_whitespace(view: RequestView) -> Iterator[Defect]:
 # ── thinking first
 
 
-def _first_unless_thinking(run: MessageRun | None) -> Iterator[BlockView]:
+def _first_unless_thinking(run: RunView | None) -> Iterator[BlockView]:
     if run and run.blocks and not run.blocks[0].is_thinking:
         yield run.blocks[0]
 
 
-def _opening(view: RequestView) -> MessageRun | None:
+def _opening(view: RequestView) -> RunView | None:
     """The assistant run that opens the tool loop: the first after the last user message that brings no result."""
     asks = (each.index for run in view.runs for each in run.messages if run.role == "user" and not each.holds("tool_result"))
     since = max(asks, default=-1)

@@ -1,6 +1,6 @@
 """Parameters against the model: output size, thinking, effort, format, context edits (R7, R10–R12, R15, R17, R51, R52).
 
-One function for each rule; `RULES` is the table. Which model takes what is read from the profile, never from a name.
+Which model takes what is read from the profile, never from a name.
 """
 
 from __future__ import annotations
@@ -35,79 +35,47 @@ def over_cap(view: RequestView) -> Iterator[Defect]:
         yield at("max_tokens", max_tokens=asked, cap=cap, model=view.model)
 
 
-def _zero_and(clashes: bool, view: RequestView) -> Iterator[Defect]:
-    if clashes and number_in(view.body.get("max_tokens")) == 0:
-        yield at("max_tokens")
+def _is_zero(view: RequestView) -> bool:
+    return number_in(view.body.get("max_tokens")) == 0
 
 
-@RULES.check("R7.zero-with-stream")
-def zero_with_stream(view: RequestView) -> Iterator[Defect]:
-    return _zero_and(view.body.get("stream") is True, view)
-
-
-@RULES.check("R7.zero-with-manual-thinking")
-def zero_with_manual_thinking(view: RequestView) -> Iterator[Defect]:
-    return _zero_and(view.thinking == "enabled", view)
-
-
-@RULES.check("R7.zero-with-format")
-def zero_with_format(view: RequestView) -> Iterator[Defect]:
-    return _zero_and(view.output.get("format") is not None, view)
-
-
-@RULES.check("R7.zero-with-forced-tool")
-def zero_with_forced_tool(view: RequestView) -> Iterator[Defect]:
-    return _zero_and(view.forced, view)
+RULES.at(
+    "max_tokens",
+    {
+        "R7.zero-with-stream": lambda view: _is_zero(view) and view.body.get("stream") is True,
+        "R7.zero-with-manual-thinking": lambda view: _is_zero(view) and view.thinking == "enabled",
+        "R7.zero-with-format": lambda view: _is_zero(view) and view.output.get("format") is not None,
+        "R7.zero-with-forced-tool": lambda view: _is_zero(view) and view.forced,
+    },
+)
 
 
 # ── thinking
 
 
-def _refused(view: RequestView, mode: str) -> bool:
+def _is_refused(view: RequestView, mode: str) -> bool:
     return view.thinking == mode and mode not in view.profile.thinking
 
 
-@RULES.check("R10.enabled-unsupported")
-def enabled_unsupported(view: RequestView) -> Iterator[Defect]:
-    if _refused(view, "enabled"):
-        yield at("thinking.type")
-
-
-@RULES.check("R10.disabled-use-between-tools")
-def disabled_use_between_tools(view: RequestView) -> Iterator[Defect]:
-    if _refused(view, "disabled") and "between_tools" in view.profile.thinking:
-        yield at("thinking.type")
-
-
-@RULES.check("R10.disabled-use-manual")
-def disabled_use_manual(view: RequestView) -> Iterator[Defect]:
+def _is_off_refused(view: RequestView, instead: str) -> bool:
+    """Whether thinking cannot be disabled, and this is the mode to use instead; "" is none."""
     offered = view.profile.thinking
-    if _refused(view, "disabled") and "between_tools" not in offered and "enabled" in offered:
-        yield at("thinking.type")
+    nearest = "between_tools" if "between_tools" in offered else "enabled" if "enabled" in offered else ""
+    return _is_refused(view, "disabled") and nearest == instead
 
 
-@RULES.check("R10.disabled-unsupported")
-def disabled_unsupported(view: RequestView) -> Iterator[Defect]:
-    if _refused(view, "disabled") and not {"between_tools", "enabled"} & set(view.profile.thinking):
-        yield at("thinking.type")
-
-
-@RULES.check("R10.disabled-disputed")
-def disabled_disputed(view: RequestView) -> Iterator[Defect]:
-    if view.thinking == "disabled" and view.profile.disabled_disputed:
-        yield at("thinking.type")
-
-
-@RULES.check("R10.between-tools-unsupported")
-def between_tools_unsupported(view: RequestView) -> Iterator[Defect]:
-    if _refused(view, "between_tools"):
-        yield at("thinking.type")
-
-
-@RULES.check("R10.adaptive-unsupported")
-def adaptive_unsupported(view: RequestView) -> Iterator[Defect]:
-    if _refused(view, "adaptive"):
-        yield at("thinking.type")
+RULES.at(
+    "thinking.type",
+    {
+        "R10.enabled-unsupported": lambda view: _is_refused(view, "enabled"),
+        "R10.between-tools-unsupported": lambda view: _is_refused(view, "between_tools"),
+        "R10.adaptive-unsupported": lambda view: _is_refused(view, "adaptive"),
+        "R10.disabled-use-between-tools": lambda view: _is_off_refused(view, "between_tools"),
+        "R10.disabled-use-manual": lambda view: _is_off_refused(view, "enabled"),
+        "R10.disabled-unsupported": lambda view: _is_off_refused(view, ""),
+        "R10.disabled-disputed": lambda view: view.thinking == "disabled" and view.profile.disabled_disputed,
+    },
+)
 
 
 @RULES.check("R11.budget-not-below-max")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
@@ -18,16 +18,16 @@ from clew.model.blocks import THINKING_TYPES
 from clew.model.facts import BlockFacts, ModelFacts, blocks
 from clew.model.json import JsonArray, JsonObject, JsonValue
 from clew.model.loose_json import object_of, text_of
-from clew.thinking.compliance.findings import Defect
+from clew.thinking.compliance.findings import Defect, at
 
 __all__ = [
     "MOST_MESSAGES",
     "BlockView",
     "Check",
-    "MessageRun",
     "MessageView",
     "RequestView",
     "RuleTable",
+    "RunView",
     "list_in",
     "number_in",
 ]
@@ -112,7 +112,7 @@ class MessageView:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageRun:
+class RunView:
     """Neighbouring messages of one role."""
 
     role: str
@@ -145,16 +145,16 @@ class RequestView:
         return tuple(found)
 
     @cached_property
-    def runs(self) -> tuple[MessageRun, ...]:
-        runs: list[MessageRun] = []
+    def runs(self) -> tuple[RunView, ...]:
+        runs: list[RunView] = []
         turns = (each for each in self.messages if each.role != "system")
         for role, group in groupby(turns, key=attrgetter("role")):
             together = tuple(group)
-            runs.append(MessageRun(role, together, tuple(chain.from_iterable(each.blocks for each in together))))
+            runs.append(RunView(role, together, tuple(chain.from_iterable(each.blocks for each in together))))
         return tuple(runs)
 
     @property
-    def assistant_runs(self) -> list[MessageRun]:
+    def assistant_runs(self) -> list[RunView]:
         return [run for run in self.runs if run.role == "assistant"]
 
     @cached_property
@@ -191,7 +191,7 @@ class RequestView:
         return object_of(self.body.get("tool_choice")).get("type") in ("any", "tool")
 
     @property
-    def final(self) -> MessageRun | None:
+    def final(self) -> RunView | None:
         """The assistant run that ends the request, if its last message is the assistant's."""
         ends = bool(self.messages) and self.messages[-1].role == "assistant"
         return self.runs[-1] if ends else None
@@ -229,3 +229,13 @@ class RuleTable(dict[str, Check]):
             return check
 
         return add
+
+    def at(self, path: str, conditions: Mapping[str, Callable[[RequestView], bool]]) -> None:
+        """Adds rules that one condition decides, at a fixed path: the condition says when the rule is broken."""
+        for rule, is_broken in conditions.items():
+            self[rule] = partial(_single, path, is_broken)
+
+
+def _single(path: str, is_broken: Callable[[RequestView], bool], view: RequestView) -> Iterator[Defect]:
+    if is_broken(view):
+        yield at(path)

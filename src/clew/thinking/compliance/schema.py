@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from clew.model.facts import BlockFacts, Field, Shape, blocks, fields
 from clew.model.json import JsonArray, JsonObject, JsonValue
-from clew.thinking.compliance.findings import Finding
+from clew.thinking.compliance.findings import RuleFinding
 from clew.thinking.compliance.request_view import MOST_MESSAGES
 
 __all__ = ["ShapeCheck"]
@@ -34,8 +34,8 @@ PATH_ENDS = {"R33.signature-not-string": ".str"}
 _Member: TypeAlias = Shape | BlockFacts
 
 
-def _finding(rule: str, path: str, **names: object) -> Finding:
-    return Finding(rule, path + PATH_ENDS.get(rule, ""), names)
+def _finding(rule: str, path: str, **names: object) -> RuleFinding:
+    return RuleFinding(rule, path + PATH_ENDS.get(rule, ""), names)
 
 
 def _join(path: str, key: str) -> str:
@@ -60,7 +60,7 @@ def _kinds_of(value: JsonValue) -> tuple[str, ...]:
             return ("object",)
 
 
-def _wrong_kind(path: str, kind: str, rule: str = "R4.wrong-type") -> Finding:
+def _wrong_kind(path: str, kind: str, rule: str = "R4.wrong-type") -> RuleFinding:
     return _finding(rule, path, kind=KIND_NAMES.get(kind, kind))
 
 
@@ -81,12 +81,12 @@ class ShapeCheck:
     betas: frozenset[str]
     counting: bool = False
 
-    def walk(self, body: JsonObject) -> Iterator[Finding]:
+    def walk(self, body: JsonObject) -> Iterator[RuleFinding]:
         return self._object(fields().shapes["request"], body, "")
 
     # ── objects
 
-    def _object(self, shape: _Member, value: JsonObject, path: str) -> Iterator[Finding]:
+    def _object(self, shape: _Member, value: JsonObject, path: str) -> Iterator[RuleFinding]:
         for key, field in shape.fields.items():
             if key in value:
                 yield from self._field(field, value[key], _join(path, key))
@@ -100,7 +100,7 @@ class ShapeCheck:
             elif not shape.open:
                 yield _finding(shape.unknown, _join(path, key))
 
-    def _field(self, field: Field, value: JsonValue, path: str) -> Iterator[Finding]:
+    def _field(self, field: Field, value: JsonValue, path: str) -> Iterator[RuleFinding]:
         gates = list(self._gates(field, value))
         if gates:
             yield from (_finding(gate, path) for gate in gates)
@@ -118,7 +118,7 @@ class ShapeCheck:
         if self.counting and not field.count:
             yield "R4.field-not-counted"
 
-    def _fitting(self, field: Field, value: JsonValue, path: str) -> Iterator[Finding]:
+    def _fitting(self, field: Field, value: JsonValue, path: str) -> Iterator[RuleFinding]:
         """A value of the right kind."""
         match value:
             case str():
@@ -137,7 +137,7 @@ class ShapeCheck:
             case _:
                 pass
 
-    def _string(self, field: Field, value: str, path: str) -> Iterator[Finding]:
+    def _string(self, field: Field, value: str, path: str) -> Iterator[RuleFinding]:
         if field.values and value not in field.values:
             quoted = [f"'{each}'" for each in field.values]
             either = " or ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
@@ -147,7 +147,7 @@ class ShapeCheck:
         elif field.pattern and not re.fullmatch(field.pattern, value):
             yield _finding(field.mismatch, path)
 
-    def _array(self, items: str, values: JsonArray, path: str) -> Iterator[Finding]:
+    def _array(self, items: str, values: JsonArray, path: str) -> Iterator[RuleFinding]:
         if path == "messages" and len(values) > MOST_MESSAGES:
             yield _finding("R17.too-many-messages", path, count=len(values))
             return
@@ -156,7 +156,7 @@ class ShapeCheck:
 
     # ── entries that a table names
 
-    def _entry(self, name: str, value: JsonValue, path: str) -> Iterator[Finding]:
+    def _entry(self, name: str, value: JsonValue, path: str) -> Iterator[RuleFinding]:
         if name in KINDS:
             yield from () if name in _kinds_of(value) else (_wrong_kind(path, name),)
         elif not isinstance(value, dict):
@@ -166,7 +166,7 @@ class ShapeCheck:
         else:
             yield from self._union(_choice(name), value, path)
 
-    def _union(self, choice: _Choice, value: JsonObject, path: str) -> Iterator[Finding]:
+    def _union(self, choice: _Choice, value: JsonObject, path: str) -> Iterator[RuleFinding]:
         tag = value.get(choice.key)
         if tag is None and choice.absent:
             tag = choice.absent
@@ -177,7 +177,7 @@ class ShapeCheck:
         else:
             yield from self._tagged(choice, tag, value, path)
 
-    def _tagged(self, choice: _Choice, tag: str, value: JsonObject, path: str) -> Iterator[Finding]:
+    def _tagged(self, choice: _Choice, tag: str, value: JsonObject, path: str) -> Iterator[RuleFinding]:
         member = choice.members.get(tag)
         if member is None:
             where = path if choice.key == "type" else _join(path, choice.key)

@@ -12,7 +12,7 @@ from itertools import takewhile
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of, text_of
 from clew.thinking.compliance.findings import Defect, at
-from clew.thinking.compliance.request_view import BlockView, MessageRun, RequestView, RuleTable
+from clew.thinking.compliance.request_view import BlockView, RequestView, RuleTable, RunView
 
 __all__ = ["RULES", "is_custom", "unfinished"]
 
@@ -26,22 +26,28 @@ def is_custom(tool: JsonObject) -> bool:
     return tool.get("type") in (None, "custom")
 
 
-@RULES.check("R49.forced-tool-unsupported")
-def forced_unsupported(view: RequestView) -> Iterator[Defect]:
-    if view.forced and view.profile.forced_tools == "reject":
-        yield at("tool_choice")
+def _names(view: RequestView) -> list[str]:
+    return [name for name in (tool.get("name") for tool in view.tools) if isinstance(name, str)]
 
 
-@RULES.check("R49.forced-tool-with-manual-thinking")
-def forced_with_manual_thinking(view: RequestView) -> Iterator[Defect]:
-    if view.forced and view.thinking == "enabled":
-        yield at("tool_choice")
-
-
-@RULES.check("R60.choice-without-tools")
-def choice_without_tools(view: RequestView) -> Iterator[Defect]:
-    if view.body.get("tool_choice") is not None and not view.tools:
-        yield at("tool_choice")
+RULES.at(
+    "tool_choice",
+    {
+        "R49.forced-tool-unsupported": lambda view: view.forced and view.profile.forced_tools == "reject",
+        "R49.forced-tool-with-manual-thinking": lambda view: view.forced and view.thinking == "enabled",
+        "R60.choice-without-tools": lambda view: view.body.get("tool_choice") is not None and not view.tools,
+    },
+)
+RULES.at(
+    "tools",
+    {
+        "R59.names-not-unique": lambda view: len(set(_names(view))) < len(_names(view)),
+        "R59.all-deferred": lambda view: bool(view.tools) and all(tool.get("defer_loading") is True for tool in view.tools),
+        "R30.tools-undefined": lambda view: (
+            not view.tools and any(block.type in ("tool_use", "tool_result") for block in view.blocks())
+        ),
+    },
+)
 
 
 @RULES.check("R60.choice-name-unknown")
@@ -50,17 +56,6 @@ def choice_name_unknown(view: RequestView) -> Iterator[Defect]:
     name = text_of(choice.get("name"))
     if choice.get("type") == "tool" and view.tools and name not in _names(view):
         yield at("tool_choice.name", name=name)
-
-
-def _names(view: RequestView) -> list[str]:
-    return [name for name in (tool.get("name") for tool in view.tools) if isinstance(name, str)]
-
-
-@RULES.check("R59.names-not-unique")
-def names_not_unique(view: RequestView) -> Iterator[Defect]:
-    names = _names(view)
-    if len(set(names)) < len(names):
-        yield at("tools")
 
 
 @RULES.check("R59.name-over-64")
@@ -91,12 +86,6 @@ def _has_open_object(schema: JsonValue) -> bool:
     return False
 
 
-@RULES.check("R59.all-deferred")
-def all_deferred(view: RequestView) -> Iterator[Defect]:
-    if view.tools and all(tool.get("defer_loading") is True for tool in view.tools):
-        yield at("tools")
-
-
 @RULES.check("R61.tool-types-unsupported")
 def types_unsupported(view: RequestView) -> Iterator[Defect]:
     kinds = (text_of(tool.get("type")) for tool in view.tools)
@@ -112,20 +101,20 @@ def _is_result(block: BlockView) -> bool:
     return block.type == "tool_result"
 
 
-def unfinished(run: MessageRun) -> list[BlockView]:
+def unfinished(run: RunView) -> list[BlockView]:
     """Server tool calls whose result is not in the same run."""
     answered = {block.text("tool_use_id") for block in run.blocks if block.answers}
     return [call for call in run.of("server_tool_use", "mcp_tool_use") if call.text("id") not in answered]
 
 
-def _followed(view: RequestView) -> Iterator[tuple[MessageRun, MessageRun | None]]:
+def _followed(view: RequestView) -> Iterator[tuple[RunView, RunView | None]]:
     """Each assistant run with the user run that follows it."""
     for k, run in enumerate(view.runs):
         if run.role == "assistant":
             yield run, view.runs[k + 1] if k + 1 < len(view.runs) else None
 
 
-def _preceded(view: RequestView) -> Iterator[tuple[MessageRun, frozenset[str]]]:
+def _preceded(view: RequestView) -> Iterator[tuple[RunView, frozenset[str]]]:
     """Each user run with the ids that the assistant run before it called."""
     for k, run in enumerate(view.runs):
         if run.role == "user":
@@ -172,12 +161,6 @@ def result_repeated(view: RequestView) -> Iterator[Defect]:
             if name in given and name in called:
                 yield at(result.path, id=name)
             given.add(name)
-
-
-@RULES.check("R30.tools-undefined")
-def tools_undefined(view: RequestView) -> Iterator[Defect]:
-    if not view.tools and any(block.type in ("tool_use", "tool_result") for block in view.blocks()):
-        yield at("tools")
 
 
 @RULES.check("R31.text-after-tool-use")

@@ -27,54 +27,46 @@ def _thinks_on_older(view: RequestView) -> bool:
     return view.profile.sampling == "accept" and view.thinking in ("enabled", "adaptive")
 
 
-@RULES.check("R13.temperature-with-thinking")
-def temperature_with_thinking(view: RequestView) -> Iterator[Defect]:
-    if _thinks_on_older(view) and _given(view, "temperature") not in (None, 1):
-        yield at("temperature")
+def _is_deprecated(view: RequestView, key: str, *allowed: int) -> bool:
+    return view.profile.sampling == "reject" and _given(view, key) not in (None, *allowed)
 
 
-@RULES.check("R13.top-p-with-thinking")
-def top_p_with_thinking(view: RequestView) -> Iterator[Defect]:
+def _is_low_top_p(view: RequestView) -> bool:
     top_p = _given(view, "top_p")
-    if top_p is not None and _thinks_on_older(view) and not TOP_P_WITH_THINKING <= top_p <= 1:
-        yield at("top_p")
+    return top_p is not None and not TOP_P_WITH_THINKING <= top_p <= 1
 
 
-@RULES.check("R13.top-k-with-thinking")
-def top_k_with_thinking(view: RequestView) -> Iterator[Defect]:
-    if _thinks_on_older(view) and _given(view, "top_k") is not None:
-        yield at("top_k")
+def _has_both(view: RequestView) -> bool:
+    return _given(view, "temperature") is not None and _given(view, "top_p") is not None
 
 
-def _deprecated(view: RequestView, key: str, *allowed: int) -> Iterator[Defect]:
-    value = _given(view, key)
-    if view.profile.sampling == "reject" and value is not None and value not in allowed:
-        yield at(key)
+RULES.at(
+    "temperature",
+    {
+        "R13.temperature-with-thinking": lambda view: (
+            _thinks_on_older(view) and _given(view, "temperature") not in (None, 1)
+        ),
+        "R14.temperature-deprecated": lambda view: _is_deprecated(view, "temperature", 1),
+    },
+)
+RULES.at(
+    "top_p",
+    {
+        "R13.top-p-with-thinking": lambda view: _thinks_on_older(view) and _is_low_top_p(view),
+        "R14.top-p-deprecated": lambda view: _is_deprecated(view, "top_p", 1),
+        "R14.temperature-and-top-p": lambda view: _has_both(view) and not view.profile.temperature_and_top_p,
+    },
+)
+RULES.at(
+    "top_k",
+    {
+        "R13.top-k-with-thinking": lambda view: _thinks_on_older(view) and _given(view, "top_k") is not None,
+        "R14.top-k-deprecated": lambda view: _is_deprecated(view, "top_k"),
+    },
+)
 
 
-@RULES.check("R14.temperature-deprecated")
-def temperature_deprecated(view: RequestView) -> Iterator[Defect]:
-    return _deprecated(view, "temperature", 1)
-
-
-@RULES.check("R14.top-p-deprecated")
-def top_p_deprecated(view: RequestView) -> Iterator[Defect]:
-    return _deprecated(view, "top_p", 1)
-
-
-@RULES.check("R14.top-k-deprecated")
-def top_k_deprecated(view: RequestView) -> Iterator[Defect]:
-    return _deprecated(view, "top_k")
-
-
-@RULES.check("R14.temperature-and-top-p")
-def temperature_and_top_p(view: RequestView) -> Iterator[Defect]:
-    both = _given(view, "temperature") is not None and _given(view, "top_p") is not None
-    if both and not view.profile.temperature_and_top_p:
-        yield at("top_p")
-
-
-def _said_by(view: RequestView, role: str, kind: str) -> Iterator[BlockView]:
+def _newer_blocks(view: RequestView, role: str, kind: str) -> Iterator[BlockView]:
     """Blocks of this kind directly in messages of this role; none under the older version."""
     if view.version == NEWER:
         messages = (message for message in view.messages if message.role == role)
@@ -83,10 +75,10 @@ def _said_by(view: RequestView, role: str, kind: str) -> Iterator[BlockView]:
 
 @RULES.check("R2.document-in-assistant")
 def document_in_assistant(view: RequestView) -> Iterator[Defect]:
-    return (at(block.path) for block in _said_by(view, "assistant", "document"))
+    return (at(block.path) for block in _newer_blocks(view, "assistant", "document"))
 
 
 @RULES.check("R2.citations-in-user")
 def citations_in_user(view: RequestView) -> Iterator[Defect]:
-    cited = (block for block in _said_by(view, "user", "text") if list_in(block.value.get("citations")))
+    cited = (block for block in _newer_blocks(view, "user", "text") if list_in(block.value.get("citations")))
     return (at(f"{block.path}.text.citations") for block in cited)
