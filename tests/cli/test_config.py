@@ -228,7 +228,7 @@ def test_every_key_of_the_schema_has_its_meaning(clew: Clew) -> None:
             "ChatRequestOptions",
             "ChatAnswerOptions",
             "Manner",
-            "Rule",
+            "RoutingRule",
             "ThinkingSettings",
             "StoreSettings",
             "GatewaySettings",

@@ -16,7 +16,7 @@ import pytest
 from clew.gateway.ending import Ending
 from clew.gateway.plan import Plan
 from clew.gateway.workers import Workers
-from clew.settings.load import SettingsSource
+from clew.settings.load import SettingsText
 from clew.testing import Simulator
 from tests.admin.booth import Unix
 from tests.gateway.served import CLEW, MOST_SECONDS, Served, backend, listens
@@ -239,7 +239,7 @@ def test_who_was_just_starting_when_all_were_told_to_end_is_told_too(monkeypatch
             return process
 
         monkeypatch.setattr(asyncio, "create_subprocess_exec", starts)
-        workers = Workers(Plan(name="g"), 1, {"PATH": os.environ["PATH"]}, 600, lambda: SettingsSource("", ""))
+        workers = Workers(Plan(name="g"), 1, {"PATH": os.environ["PATH"]}, 600, lambda: SettingsText("", ""))
         await asyncio.wait_for(workers.run(ending), MOST_SECONDS)
 
     monkeypatch.setattr("clew.gateway.workers._COMMAND", ("sleep", "600"))

@@ -21,7 +21,7 @@ from clew.errors import SettingsInvalid
 from clew.http.server import bound
 from clew.settings.gateway_key import KEY_VARIABLE, named_keys
 from clew.settings.home import Home
-from clew.settings.load import SettingsSource
+from clew.settings.load import SettingsText
 from clew.settings.processes import RegisteredGateway, registered_gateways
 
 __all__ = ["WILDCARDS", "Plan", "check_exposure", "claim_port", "gateway_on", "is_loopback", "owner_of", "url_of"]
@@ -51,7 +51,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The backend that this gateway begins with, whatever is active elsewhere."""
     run_key: str = ""
     """A key for this run alone."""
-    taken: SettingsSource | None = None
+    taken: SettingsText | None = None
     """For a worker: the settings that its parent has. The file may be broken by now."""
     workers: int = 1
     """Processes that share the port, and this machine."""

@@ -29,7 +29,7 @@ from msgspec import Struct, structs
 
 from clew.gateway.ending import Ending
 from clew.gateway.plan import Plan
-from clew.settings.load import SettingsSource
+from clew.settings.load import SettingsText
 from clew.store.reports import Health
 
 __all__ = ["WorkerReport", "Workers", "change_reporter", "merge_health", "read_report"]
@@ -104,7 +104,7 @@ class Workers:
         count: int,
         environ: Mapping[str, str],
         drain_seconds: float,
-        taken: Callable[[], SettingsSource],
+        taken: Callable[[], SettingsText],
         closing_seconds: float = 1.0,
     ) -> None:
         """`taken` gives the settings that this process has: each worker begins with them."""

@@ -24,7 +24,7 @@ from clew.settings.values import DisabledBackend, Settings
 __all__ = [
     "Loaded",
     "SettingsFault",
-    "SettingsSource",
+    "SettingsText",
     "config_file",
     "config_place",
     "faults_of",
@@ -39,7 +39,7 @@ _EMPTY: Final = (
 )
 
 
-class SettingsSource(Struct, frozen=True):
+class SettingsText(Struct, frozen=True):
     """Settings as they were written, so that another process can have the same. `file` is "" where there is none."""
 
     file: str
@@ -83,9 +83,9 @@ class Loaded(Struct, frozen=True, kw_only=True):
         return digest_of(self.text.reveal().encode()) if self.file and self.text else ""
 
     @property
-    def source(self) -> SettingsSource:
+    def source(self) -> SettingsText:
         """What another process needs to have the same settings."""
-        return SettingsSource(self.place, self.text.reveal() if self.text else "")
+        return SettingsText(self.place, self.text.reveal() if self.text else "")
 
 
 class _FaultyFile(Exception):
@@ -107,7 +107,7 @@ def load(file: Path | None, environ: Mapping[str, str], *, keys: bool = True) ->
         raise _invalid(path, error.faults) from None
 
 
-def load_source(source: SettingsSource, environ: Mapping[str, str]) -> Loaded:
+def load_source(source: SettingsText, environ: Mapping[str, str]) -> Loaded:
     """The settings that another process uses, whatever its file says now. Raises SettingsInvalid."""
     path = Path(source.file) if source.file else None
     try:

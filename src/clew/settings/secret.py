@@ -19,7 +19,7 @@ from clew.thinking.secret import Keyring, keyring_of, read_secret_file, read_sec
 
 __all__ = ["SECRET_VARIABLE", "known_keyring", "load_keyring", "rotate_keyring"]
 
-SECRET_VARIABLE = "CLEW_SECRET"  # noqa: S105
+SECRET_VARIABLE = "CLEW_SECRET"  # noqa: S105  (the name of a variable)
 """One secret of at least 32 characters, or several separated by commas: the first mints, all open. Empty is as unset."""
 
 
