@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.stream import ChatStream
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.openai_chat.streams import ChatStreamReader
+from clew.dialects.shape import AnswerContext
 from clew.model.assemble import Assembler, assemble
 from clew.model.lifecycle import STRICT
 from clew.wire.events import decode_event
@@ -51,7 +52,7 @@ def test_the_stream_is_legal_and_as_long_as_it_says(bench: dict[str, ModuleType]
 
 def test_the_stream_of_chunks_is_as_long_and_says_words_of_the_same_kind(bench: dict[str, ModuleType]) -> None:
     written = "".join(bench["traffic"].chunks(300)).encode()
-    stream = ChatStream(Asked("m"))
+    stream = ChatStreamReader(AnswerContext(model="m"), ChatOptions())
     thinking, text = assemble([*stream.feed(written), *stream.flush()])["content"]
 
     thoughts, texts = bench["traffic"].said(305)
@@ -66,7 +67,7 @@ def test_a_call_is_legal_in_both_dialects_and_says_the_same(bench: dict[str, Mod
     for event in map(decode_event, SseReader().feed(told)):
         assembler.feed(event)
     chunks = "".join(bench["traffic"].tool_chunks(300)).encode()
-    stream = ChatStream(Asked("m"))
+    stream = ChatStreamReader(AnswerContext(model="m"), ChatOptions())
 
     [own] = assembler.message()["content"]
     [translated] = assemble([*stream.feed(chunks), *stream.flush()])["content"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.translate import Translation
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.openai_chat.streams import ChatStreamReader
+from clew.dialects.shape import AnswerContext
 from clew.pipeline.stream.block_trace import TracedReader
 from tests.engine.logs import Written
 from tests.manifest import proves
@@ -19,7 +20,7 @@ STREAM = (
 
 
 def _told(written: Written) -> list[dict[str, object]]:
-    translation = TracedReader(Translation(Asked("m")), partial(written.log.lived, "x1"))
+    translation = TracedReader(ChatStreamReader(AnswerContext(model="m"), ChatOptions()), partial(written.log.lived, "x1"))
     translation.feed(STREAM)
     translation.flush()
     return written.lines()
@@ -53,6 +54,6 @@ def test_without_debug_there_is_none() -> None:
 
 
 def test_a_followed_translation_says_what_it_would_have_said_anyway() -> None:
-    plain = Translation(Asked("m"))
-    followed = TracedReader(Translation(Asked("m")), lambda *_: None)
+    plain = ChatStreamReader(AnswerContext(model="m"), ChatOptions())
+    followed = TracedReader(ChatStreamReader(AnswerContext(model="m"), ChatOptions()), lambda *_: None)
     assert followed.feed(STREAM) + followed.flush() == plain.feed(STREAM) + plain.flush()

@@ -9,11 +9,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.translate import Translation
-from clew.dialects.openai_chat.options import ChatAnswerOptions
+from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions
+from clew.dialects.openai_chat.streams import ChatStreamReader
+from clew.dialects.shape import AnswerContext
 from clew.pipeline.stream.client_view import ClientView
-from tests.golden.driving import MODEL, Reading, wear
+from tests.golden.driving import MODEL, wear
 from tests.golden.legal import problems
 from tests.pipeline.stream.wearing import translated_answer
 
@@ -25,8 +25,8 @@ class Heard:
     """What the client got."""
 
     def __init__(self, pieces: Sequence[bytes], speech: ChatAnswerOptions) -> None:
-        translation = Translation(Asked(MODEL, message_id="msg_1"), speech)
-        relay = translated_answer(ClientView(wear()), Reading(translation), keep=False)
+        translation = ChatStreamReader(AnswerContext(model=MODEL, message_id="msg_1"), ChatOptions(answer=speech))
+        relay = translated_answer(ClientView(wear()), translation, keep=False)
         out = [relay.feed(piece) for piece in pieces] + [relay.flush()]
         self.stream = b"".join([*out, *relay.held])
         self.begun = relay.begun

@@ -15,24 +15,22 @@ import msgspec
 from clew.backends.manner import Quirks
 from clew.backends.row import Backend
 from clew.dialects.failures.reading import failure_of
-from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.stream import ChatStream
-from clew.dialects.openai_chat.answer.translate import Translation
-from clew.dialects.openai_chat.answer.whole import translated
-from clew.dialects.openai_chat.options import ChatAnswerOptions
+from clew.dialects.openai_chat.answers import read_message
+from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions
+from clew.dialects.openai_chat.streams import ChatStreamReader
 from clew.dialects.shape import AnswerContext
 from clew.engine.backend_dialect import backend_dialect
 from clew.engine.call import Call
 from clew.errors import StreamIllegal
 from clew.model.events import Event
 from clew.model.failure import Failure
-from clew.model.json import JsonObject
 from clew.model.lifecycle import STRICT, Lifecycle
 from clew.model.origin import Origin
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.stream.translation import TranslatedAnswer, WholeAnswerReader
 from clew.thinking.seal import PREFIX, Seal, Sealer
+from tests.dialects.openai_chat.chat import ReadStream
 from tests.golden.cases import Scene
 from tests.golden.shorthand import lines_of, opening
 from tests.pipeline.stream.wearing import translated_answer
@@ -47,6 +45,7 @@ __all__ = [
     "client_of_messages",
     "client_of_refusal",
     "events_of",
+    "options_of",
     "relay_of",
     "speech_of",
     "wear",
@@ -66,40 +65,29 @@ class PlainSealer(Sealer):
         return PREFIX + seal.payload.decode()
 
 
-class Reading:
-    """A translation as a stream reader."""
-
-    def __init__(self, translation: Translation, *, eager: bool = False) -> None:
-        self._translation, self._eager = translation, eager
-        self.feed, self.flush = translation.feed, translation.flush
-
-    @property
-    def late(self) -> JsonObject | None:
-        return self._translation.late
-
-    def begin(self) -> list[Event]:
-        return self._translation.begin(eager=self._eager)
-
-
 def wear(**more: Any) -> ViewOptions:
     """What an answer of a backend with untrusted ids wears."""
     fields: dict[str, Any] = {"model": MODEL, "exchange": "x1", "origin": ORIGIN, "safe_ids": True}
     return ViewOptions(**{**fields, "sealer": PlainSealer(), **more})
 
 
-def asked_of(scene: Scene) -> Asked:
+def asked_of(scene: Scene) -> AnswerContext:
     fields: dict[str, Any] = {"model": MODEL, "message_id": "msg_1", "input_tokens": 7, **scene.table("asked")}
-    return msgspec.convert(fields, Asked)
+    return AnswerContext(document=json.dumps({"stop_sequences": fields.pop("stops", [])}).encode(), **fields)
 
 
 def speech_of(scene: Scene) -> ChatAnswerOptions:
     return msgspec.convert(scene.table("speech"), ChatAnswerOptions)
 
 
+def options_of(scene: Scene) -> ChatOptions:
+    return ChatOptions(answer=speech_of(scene))
+
+
 def events_of(scene: Scene, pieces: Iterable[bytes]) -> str:
     """What the decoder tells, as lines; each event is held to the strict grammar on the way."""
     asked = asked_of(scene)
-    stream = ChatStream(asked, speech_of(scene))
+    stream = ReadStream(asked, speech_of(scene))
     events: list[Event] = [event for piece in pieces for event in stream.feed(piece)]
     events += stream.flush()
     lifecycle = Lifecycle(STRICT)
@@ -110,20 +98,23 @@ def events_of(scene: Scene, pieces: Iterable[bytes]) -> str:
 
 def client_of(scene: Scene, pieces: Iterable[bytes]) -> bytes:
     """What the client gets: a stream, or the status and body of a failure that came before one."""
-    translation = Translation(asked_of(scene), speech_of(scene))
-    relay = translated_answer(ClientView(wear()), Reading(translation))
+    translation = ChatStreamReader(asked_of(scene), options_of(scene))
+    relay = translated_answer(ClientView(wear()), translation)
     out = _said_by(relay, pieces)
-    return out if relay.begun or translation.failure is None else _failed(translation.failure)
+    failed = relay.failure
+    if relay.begun or failed is None:
+        return out
+    return _failed(Failure(failed.status, str(failed.error["type"]), str(failed.error["message"])))
 
 
 def relay_of(scene: Scene) -> TranslatedAnswer:
-    return translated_answer(ClientView(wear()), Reading(Translation(asked_of(scene), speech_of(scene))))
+    return translated_answer(ClientView(wear()), ChatStreamReader(asked_of(scene), options_of(scene)))
 
 
 def client_of_body(scene: Scene) -> bytes:
     """The same for a body that came in one piece, though a stream was asked for."""
     body = scene.sections["body"]
-    found = translated(body, asked_of(scene), speech_of(scene))
+    found = read_message(body, asked_of(scene), options_of(scene))
     return (
         _failed(found)
         if isinstance(found, Failure)

@@ -20,8 +20,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, MessageStart, StreamFailed
+from tests.dialects.openai_chat.chat import ReadStream
 
 __all__ = ["lines_of", "opening"]
 
@@ -41,7 +41,7 @@ def opening(model: str, message_id: str, input_tokens: int) -> dict[str, Any]:
     return {**message, "stop_reason": None, "stop_sequence": None, "usage": {**usage, "output_tokens": 0}}
 
 
-def lines_of(events: list[Event], stream: ChatStream, asked: dict[str, Any]) -> str:
+def lines_of(events: list[Event], stream: ReadStream, asked: dict[str, Any]) -> str:
     """The whole outcome of a stream: its events, and what it keeps beside them."""
     lines = [_line(event, stream, asked) for event in events]
     lines += [f"late {_json(stream.late)}"] if stream.late else []
@@ -49,7 +49,7 @@ def lines_of(events: list[Event], stream: ChatStream, asked: dict[str, Any]) -> 
     return "\n".join(lines)
 
 
-def _line(event: Event, stream: ChatStream, asked: dict[str, Any]) -> str:
+def _line(event: Event, stream: ReadStream, asked: dict[str, Any]) -> str:
     match event:
         case MessageStart():
             return "message" if event.message == asked and not event.extra else f"message {_json(event.message)}"
@@ -82,12 +82,12 @@ def _grown(delta: dict[str, Any]) -> Any:
     return delta[kinds[delta["type"]]]
 
 
-def _stop(event: BlockStop, stream: ChatStream) -> str:
+def _stop(event: BlockStop, stream: ReadStream) -> str:
     payload = stream.payloads.get(event.index)
     return f"stop {event.index}" + (f" {_json(payload)}" if payload else "")
 
 
-def _failed(event: StreamFailed, stream: ChatStream) -> str:
+def _failed(event: StreamFailed, stream: ReadStream) -> str:
     error = dict(event.error)
     status = stream.failure.status if stream.failure else 0
     return f"error {status} {error.pop('type')} {_json(error.pop('message'))}{_rest(error)}"

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from clew.dialects.openai_chat.answer.translate import Translation
+from clew.dialects.openai_chat.streams import ChatStreamReader
 from clew.errors import SealInvalid
 from clew.pipeline.stream.client_view import ClientView
 from clew.thinking.seal import PREFIX, Sealer
 from tests.golden.cases import Scene, scenes
-from tests.golden.driving import ORIGIN, Reading, asked_of, speech_of, wear
+from tests.golden.driving import ORIGIN, asked_of, options_of, wear
 from tests.manifest import proves
 from tests.pipeline.stream.wearing import translated_answer
 
@@ -21,7 +21,7 @@ SEALER = Sealer({"a": bytes(range(32))}, "a")
 
 def thoughts(scene: Scene) -> Iterator[tuple[int, str, str]]:
     """Index, text and signature of each whole thinking block that a client accumulates."""
-    relay = translated_answer(ClientView(wear(sealer=SEALER)), Reading(Translation(asked_of(scene), speech_of(scene))))
+    relay = translated_answer(ClientView(wear(sealer=SEALER)), ChatStreamReader(asked_of(scene), options_of(scene)))
     out = relay.feed(scene.sections["backend"]) + relay.flush()
     text = ""
     for line in out.decode().splitlines():

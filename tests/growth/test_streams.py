@@ -10,7 +10,6 @@ import pytest
 from clew.chat.ui.steps import MessageFold, StepParts
 from clew.dialects import DIALECTS
 from clew.dialects.openai_chat import ChatOptions
-from clew.dialects.openai_chat.answer.stream import ChatStream
 from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.dialects.shape import AnswerContext
 from clew.engine.backend_dialect import BackendDialect
@@ -22,7 +21,7 @@ from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
-from tests.dialects.openai_chat.chat import ASKED
+from tests.dialects.openai_chat.chat import ASKED, ReadStream
 from tests.growth.streams import CHAT, MESSAGES, Events
 from tests.growth.work import check_growth, each_with
 from tests.pipeline.stream.wearing import HIDDEN, PLAIN, SEALED, answer_of, passed_answer
@@ -102,7 +101,7 @@ def _chat(chunks: Events, speech: ChatAnswerOptions, wear: Any, **context: Any) 
 
 
 def _decoded(chunks: Events) -> None:
-    stream = ChatStream(ASKED)
+    stream = ReadStream(ASKED)
     for each in chunks:
         stream.feed(each)
     stream.flush()

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import json
 
+from msgspec import structs
+
 from clew.backends.dialect_facts import chat_options_of
 from clew.backends.presets import presets
 from clew.backends.row import Backend
 from clew.dialects.failures.reading import failure_of
-from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.translate import Translation
-from clew.dialects.openai_chat.answer.whole import translated
-from clew.dialects.openai_chat.request_tools import own_name
+from clew.dialects.openai_chat.answers import read_message
 from clew.dialects.openai_chat.requests import write_request
-from clew.dialects.shape import WrittenRequest
+from clew.dialects.openai_chat.streams import ChatStreamReader
+from clew.dialects.shape import AnswerContext, WrittenRequest
 from clew.errors import BackendRejected, SettingsInvalid
-from clew.model.events import Event
 from clew.model.failure import Failure
 from clew.model.json import JsonObject
 from clew.wire.events import encode_event
@@ -50,43 +49,35 @@ class Translator:
         row = _row(backend)
         self._served = served or row.model
         self._options = chat_options_of(row, self._served)
-        self._sent = b""
         self.left_out: list[str] = []
         """Kinds of parts in the answers that the Messages API has no block for, such as "image"."""
-        self._asked = Asked(
-            model or self._served,
-            message_id,
-            called=lambda name: own_name(name, self._sent),
-            unsaid=self.left_out.append,
+        self._context = AnswerContext(
+            model=model or self._served, message_id=message_id, unsaid=self.left_out.append, own_ids=False
         )
-        self._stream = Translation(self._asked, self._options.answer, own_ids=False)
+        self._stream = ChatStreamReader(self._context, self._options)
 
     def request(self, body: bytes | JsonObject) -> WrittenRequest:
         """What to post to the backend, and what became of the rest. Raises Unrepresentable, RequestInvalid."""
         raw = body if isinstance(body, bytes) else json.dumps(body, allow_nan=False).encode()
-        request, self._sent = parse(raw), raw
+        request = parse(raw)
+        self._context = structs.replace(self._context, document=raw)
+        self._stream = ChatStreamReader(self._context, self._options)
         return write_request(request.with_fields(model=self._served) if self._served else request, self._options)
 
     def feed(self, data: bytes) -> bytes:
         """The server-sent events of the Messages API that these bytes of the backend's stream complete."""
-        return b"".join(map(_bytes, self._stream.feed(data)))
+        return b"".join(map(encode_event, self._stream.feed(data)))
 
     def flush(self) -> bytes:
         """What the end of the stream completes; an error event, if it ended too early."""
-        return b"".join(map(_bytes, self._stream.flush()))
+        return b"".join(map(encode_event, self._stream.flush()))
 
     def message(self, body: bytes, status: int = 200) -> JsonObject:
         """A whole answer as a message. Raises BackendRejected, in Anthropic's words, for one that is an error."""
-        found = (
-            failure_of(status, body) if status >= 400 else translated(body, self._asked, self._options.answer, own_ids=False)
-        )
+        found = failure_of(status, body) if status >= 400 else read_message(body, self._context, self._options)
         if isinstance(found, Failure):
             raise BackendRejected(found.message, status=found.status, body=body)
         return found
-
-
-def _bytes(told: bytes | Event) -> bytes:
-    return told if isinstance(told, bytes) else encode_event(told)
 
 
 def _row(name: str) -> Backend:

@@ -2,15 +2,20 @@
 
 import json
 
-from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.stream import ChatStream
-from clew.dialects.openai_chat.options import ChatAnswerOptions
+from msgspec import structs
+
+from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions
+from clew.dialects.openai_chat.streams import ChatStreamReader
+from clew.dialects.shape import AnswerContext
 from clew.model.assemble import assemble
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, StreamFailed
+from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue
 from clew.model.lifecycle import STRICT, Lifecycle
+from clew.model.loose_json import objects_of
+from clew.model.payload import payload_of
 
-ASKED = Asked("claude-x", message_id="msg_1", input_tokens=7)
+ASKED = AnswerContext(model="claude-x", message_id="msg_1", input_tokens=7)
 DONE = b"data: [DONE]\n\n"
 
 
@@ -36,20 +41,66 @@ def call(
     return {"tool_calls": [{**entry, "function": function}]}
 
 
+class ReadStream:
+    """A reader whose payloads are kept beside the events, and whose calls have ids that every client takes."""
+
+    def __init__(self, asked: AnswerContext = ASKED, speech: ChatAnswerOptions | None = None) -> None:
+        self._reader = ChatStreamReader(
+            structs.replace(asked, own_ids=False), ChatOptions(answer=speech or ChatAnswerOptions())
+        )
+        self.payloads: dict[int, JsonObject] = {}
+        self.failure: Failure | None = None
+
+    @property
+    def late(self) -> JsonObject:
+        late = self._reader.late
+        return {} if late is None else payload_of(str(late["signature"])) or {}
+
+    @property
+    def wire_ids(self) -> dict[str, str]:
+        return self._reader.ids.wire
+
+    def begin(self) -> list[Event]:
+        return self._reader.begin()
+
+    def feed(self, data: bytes) -> list[Event]:
+        return [event for event in self._reader.feed(data) if self._is_shown(event)]
+
+    def flush(self) -> list[Event]:
+        return [event for event in self._reader.flush() if self._is_shown(event)]
+
+    def _is_shown(self, event: Event) -> bool:
+        if isinstance(event, StreamFailed):
+            words = {name: str(event.error[name]) for name in ("type", "message")}
+            self.failure = Failure(event.status, words["type"], words["message"], event.wait, event.broken)
+        if not isinstance(event, BlockDelta) or event.kind != "signature_delta":
+            return True
+        if payload := payload_of(str(event.delta["signature"])):
+            self.payloads[event.index] = payload
+        return False
+
+
 class Told:
     """What came of a stream, held to the strict grammar on the way."""
 
     def __init__(
-        self, *pieces: bytes, speech: ChatAnswerOptions | None = None, asked: Asked = ASKED, eager: bool = False
+        self, *pieces: bytes, speech: ChatAnswerOptions | None = None, asked: AnswerContext = ASKED, eager: bool = False
     ) -> None:
-        self.stream = ChatStream(asked, speech)
-        self.events: list[Event] = self.stream.begin(eager=True) if eager else []
+        self._pieces, self._speech, self._asked = pieces, speech, asked
+        self.stream = ReadStream(structs.replace(asked, eager=eager), speech)
+        self.events: list[Event] = self.stream.begin()
         for piece in pieces:
             self.events += self.stream.feed(piece)
         self.events += self.stream.flush()
         lifecycle = Lifecycle(STRICT)
         for event in self.events:
             lifecycle.accept(event)
+
+    @property
+    def whole(self) -> JsonObject:
+        """The message with signatures, and with the backend's own ids of calls."""
+        reader = ChatStreamReader(self._asked, ChatOptions(answer=self._speech or ChatAnswerOptions()))
+        return assemble([*(event for piece in self._pieces for event in reader.feed(piece)), *reader.flush()])
 
     @property
     def message(self) -> JsonObject:
@@ -78,6 +129,12 @@ class Told:
     @property
     def error(self) -> JsonObject | None:
         return next((event.error for event in self.events if isinstance(event, StreamFailed)), None)
+
+
+def read_signatures(message: JsonObject) -> JsonObject:
+    """The message with the payload of each thought in place of its signature: the order of members says nothing."""
+    content = [{**each, "signature": payload_of(str(each.get("signature")))} for each in objects_of(message["content"])]
+    return {**message, "content": list(content)}
 
 
 def _short(block: JsonObject) -> tuple[JsonValue, ...]:

@@ -11,12 +11,14 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from clew.dialects.openai_chat.answer.translate import Translation
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.openai_chat.streams import ChatStreamReader
 from clew.model.json import JsonObject
 from clew.pipeline.stream.client_view import ClientView
 from tests.dialects.openai_chat.chat import ASKED, DONE, call, chunk, stream
-from tests.golden.driving import Reading, wear
+from tests.golden.driving import wear
 from tests.golden.legal import check
 from tests.manifest import proves
 from tests.pipeline.stream.wearing import translated_answer
@@ -33,7 +35,9 @@ WITH_TOOLS = stream(
 
 def told(backend: bytes, *, eager: bool = False, blank: bool = False) -> list[dict[str, Any]]:
     """The events that a client reads; every stream is held to what clients need."""
-    relay = translated_answer(ClientView(wear(blank=blank)), Reading(Translation(ASKED), eager=eager))
+    relay = translated_answer(
+        ClientView(wear(blank=blank)), ChatStreamReader(structs.replace(ASKED, eager=eager), ChatOptions())
+    )
     out = relay.begin() + relay.feed(backend) + relay.flush() + b"".join(relay.held)
     check(out, signatures="empty" if blank else "sealed", model="claude-x")
     return [json.loads(line.removeprefix("data: ")) for line in out.decode().split("\n") if line.startswith("data: ")]
@@ -128,7 +132,7 @@ def test_issue_6_the_events_are_in_the_order_of_the_protocol() -> None:
 
 def test_issue_7_what_is_going_on_can_be_seen_while_it_goes_on() -> None:
     """A thought is open from its first delta on, so a client can say that the model thinks."""
-    relay = translated_answer(ClientView(wear()), Reading(Translation(ASKED)))
+    relay = translated_answer(ClientView(wear()), ChatStreamReader(ASKED, ChatOptions()))
     begun = relay.feed(chunk({"reasoning": "a"}))
 
     assert begun.count(b"content_block_start") == 2  # its event and its data
@@ -137,7 +141,7 @@ def test_issue_7_what_is_going_on_can_be_seen_while_it_goes_on() -> None:
 
 def test_issue_8_nothing_waits_to_be_told_all_at_once() -> None:
     """Each delta goes out with the read that brought it."""
-    relay = translated_answer(ClientView(wear()), Reading(Translation(ASKED)))
+    relay = translated_answer(ClientView(wear()), ChatStreamReader(ASKED, ChatOptions()))
     pieces = [relay.feed(chunk({"reasoning": word})) for word in ("a", "b", "c")]
     pieces += [relay.feed(chunk({"content": word})) for word in ("x", "y")]
 

@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.translate import Translation
-from clew.dialects.openai_chat.options import ChatAnswerOptions
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.openai_chat.streams import ChatStreamReader
+from clew.dialects.shape import AnswerContext
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
 from tests.fuzz.vendors import Manner, Segment, written
-from tests.golden.driving import Reading, wear
+from tests.golden.driving import wear
 from tests.memory import left_by
 from tests.pipeline.stream.wearing import translated_answer
 
@@ -21,7 +21,7 @@ WORD = "word "
 
 def told() -> AnswerStream:
     return translated_answer(
-        ClientView(wear()), Reading(Translation(Asked("m"), ChatAnswerOptions())), keep=False, blocks=False
+        ClientView(wear()), ChatStreamReader(AnswerContext(model="m"), ChatOptions()), keep=False, blocks=False
     )
 
 

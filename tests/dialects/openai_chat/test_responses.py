@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.dialects.failures.reading import UNREADABLE
-from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.responses import Answer, answer_of
+from clew.dialects.openai_chat.answers import read_message
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.shape import AnswerContext
 from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue
 from tests.counts import examples
-from tests.dialects.openai_chat.chat import ASKED, DONE, Told, chunk
+from tests.dialects.openai_chat.chat import ASKED, DONE, Told, chunk, read_signatures
 from tests.manifest import proves
 
 
@@ -22,41 +23,40 @@ def body(message: JsonObject, finish: str = "stop", **more: JsonValue) -> bytes:
 def test_an_answer_is_a_message_with_payloads_and_ids() -> None:
     """S3-30: thought, text and call, each as in a stream."""
     calls: list[JsonValue] = [{"id": "a.1", "type": "function", "function": {"name": "f", "arguments": '{"q":1}'}}]
-    answer = answer_of(
+    answer = read_message(
         body({"reasoning_content": "r", "content": "x", "tool_calls": calls}, "tool_calls", usage={"completion_tokens": 5}),
-        Asked("m", message_id="msg_2"),
+        AnswerContext(model="m", message_id="msg_2"),
+        ChatOptions(),
     )
 
-    assert answer == Answer(
-        {
-            "id": "msg_2",
-            "type": "message",
-            "role": "assistant",
-            "content": [
-                {"type": "thinking", "thinking": "r", "signature": ""},
-                {"type": "text", "text": "x"},
-                {"type": "tool_use", "id": "a_1", "name": "f", "input": {"q": 1}},
-            ],
-            "model": "m",
-            "stop_reason": "tool_use",
-            "stop_sequence": None,
-            "usage": {
-                "input_tokens": 0,
-                "cache_creation_input_tokens": 0,
-                "cache_read_input_tokens": 0,
-                "output_tokens": 5,
-            },
+    assert answer == {
+        "id": "msg_2",
+        "type": "message",
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "r", "signature": '{"field":"reasoning_content"}'},
+            {"type": "text", "text": "x"},
+            {"type": "tool_use", "id": "a.1", "name": "f", "input": {"q": 1}},
+        ],
+        "model": "m",
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": 0,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+            "output_tokens": 5,
         },
-        {0: {"field": "reasoning_content"}},
-        {"a_1": "a.1"},
-    )
+    }
 
 
 def test_what_holds_no_answer_is_a_failure() -> None:
     """Case 6: errors in a 200, pages, and objects without choices."""
-    assert answer_of(b"<html>", ASKED) == UNREADABLE
-    assert answer_of(b'{"error":{"code":429,"message":"m"}}', ASKED) == Failure(429, "rate_limit_error", "m")
-    assert isinstance(answer_of(b"{}", ASKED), Failure)
+    assert read_message(b"<html>", ASKED, ChatOptions()) == UNREADABLE
+    assert read_message(b'{"error":{"code":429,"message":"m"}}', ASKED, ChatOptions()) == Failure(
+        429, "rate_limit_error", "m"
+    )
+    assert isinstance(read_message(b"{}", ASKED, ChatOptions()), Failure)
 
 
 TEXTS = st.text(st.sampled_from("ab <>/think\n`é"), max_size=12)
@@ -90,8 +90,9 @@ def test_a_whole_answer_has_the_blocks_of_its_stream(
         deltas += [{"tool_calls": [{"index": index, "function": {"arguments": piece}}]} for piece in cut(text, size)]
     told = Told(*map(chunk, deltas), chunk({}, finish="stop"), DONE)
 
-    answered = answer_of(body(message), ASKED)
+    answered = read_message(body(message), ASKED, ChatOptions())
     if BROKEN in [text for _, text in calls]:
         assert answered == Failure(502, "api_error", f"the arguments of the call of f are no JSON object: {BROKEN}")
     else:
-        assert answered == Answer(told.message, told.stream.payloads, told.stream.wire_ids)
+        assert isinstance(answered, dict)
+        assert read_signatures(answered) == read_signatures(told.whole)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from clew.dialects.openai_chat.answer.decoder import Asked
 from clew.dialects.openai_chat.options import ChatAnswerOptions
+from clew.dialects.shape import AnswerContext
 from clew.model.events import BlockDelta, MessageDelta, MessageStart, MessageStop, Ping, StreamFailed
 from clew.model.json import JsonObject
 from tests.dialects.openai_chat.chat import DONE, Told, call, chunk, data, stream
@@ -310,7 +310,7 @@ def test_a_call_without_any_finish_reason_is_tool_use() -> None:
 
 def test_a_stop_sequence_is_named_if_it_was_asked_for() -> None:
     """Rule 6.8: vLLM's stop_reason, SGLang's matched_stop; numbers and other words are ordinary ends."""
-    asked = Asked("m", stops=("END",))
+    asked = AnswerContext(model="m", document=b'{"stop_sequences":["END"]}')
     ended = {
         name: data({"choices": [{"delta": {"content": "x"}, "finish_reason": "stop", name: "END"}]})
         for name in ("stop_reason", "matched_stop")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.answer.tags import PAIRS, TagPiece, Tags
 from clew.dialects.openai_chat.options import ChatAnswerOptions
+from clew.dialects.openai_chat.stream_tags import PAIRS, TagPiece, Tags
 from tests.counts import examples
 from tests.dialects.openai_chat.chat import Told, call, stream
 

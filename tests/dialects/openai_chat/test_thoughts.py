@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from clew.dialects.openai_chat.answer.thoughts import _plain, signed_in
+from clew.dialects.openai_chat.stream_thoughts import shown_text, signature_on
 from clew.model.json import JsonObject, JsonValue
 from tests.dialects.openai_chat.chat import Told, call, stream
 from tests.manifest import proves
@@ -217,7 +217,7 @@ def test_entries_that_are_signed_stay_apart() -> None:
 def test_a_row_of_stand_ins_is_read_in_one_go(end: str, shown: str) -> None:
     """A model can be asked to write that; while it is read, nothing else runs."""
     began = time.thread_time()
-    assert _plain(("[REDACTED]  " * 18 + end).rstrip()) == shown
+    assert shown_text(("[REDACTED]  " * 18 + end).rstrip()) == shown
     assert time.thread_time() - began < 10
 
 
@@ -235,7 +235,7 @@ def test_a_row_of_stand_ins_is_read_in_one_go(end: str, shown: str) -> None:
 )
 def test_of_what_a_message_bears_its_signature_is_kept(extra: JsonValue, kept: JsonValue) -> None:
     """dialects 2.11; with thoughts shown, the same member says of each delta that it is one."""
-    assert signed_in({"extra_content": extra}) == ({"extra_content": kept} if kept else {})
+    assert signature_on(extra) == ({"extra_content": kept} if kept else {})
 
 
 def test_a_signature_on_a_call_and_one_on_the_message_are_two() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.dialects.openai_chat.answer.decoder import Asked
+from clew.dialects.shape import AnswerContext
 from clew.model.json import JsonObject, JsonValue
 from tests.dialects.openai_chat.chat import Told, call, stream
 from tests.manifest import proves
@@ -78,7 +78,7 @@ def test_two_calls_are_two_calls_however_they_come(deltas: list[JsonObject]) -> 
 @proves("req:S3-29")
 def test_ids_that_repeat_lack_or_cannot_be_used_become_unique() -> None:
     """S3-29, rule 6.6: the backend's own are remembered."""
-    asked = Asked("m", message_id="msg_1")
+    asked = AnswerContext(model="m", message_id="msg_1")
     ids: list[str | None] = ["a", "a", None, "functions.f:0", "call_x__thought__AB+/=", "a", "a_2"]
     told = Told(stream(*(call(at, wire_id, "f", "{}") for at, wire_id in enumerate(ids))), asked=asked)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec import structs
 
-from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.translate import Translation
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.openai_chat.streams import ChatStreamReader
+from clew.dialects.shape import AnswerContext
 from clew.model.events import (
     BlockDelta,
     BlockStart,
@@ -20,7 +22,7 @@ from clew.model.events import (
 )
 from clew.model.json import JsonObject
 
-ASKED = Asked("claude-opus-4-8", message_id="msg_1")
+ASKED = AnswerContext(model="claude-opus-4-8", message_id="msg_1")
 
 
 def _chunk(delta: JsonObject, finish: str | None = None) -> bytes:
@@ -28,8 +30,8 @@ def _chunk(delta: JsonObject, finish: str | None = None) -> bytes:
     return b"data: " + msgspec.json.encode({"object": "chat.completion.chunk", "choices": [choice]}) + b"\n\n"
 
 
-def _translated(data: bytes, translation: Translation | None = None) -> list[Event]:
-    translation = translation or Translation(ASKED)
+def _translated(data: bytes, translation: ChatStreamReader | None = None) -> list[Event]:
+    translation = translation or ChatStreamReader(ASKED, ChatOptions())
     return [e for e in translation.feed(data) + translation.flush() if not isinstance(e, Ping | MessageStart)]
 
 
@@ -64,7 +66,7 @@ def test_a_thought_ends_with_one_signature_that_says_what_its_maker_needs_back()
 @pytest.mark.parametrize(("own_ids", "seen"), [(True, "functions.read:0"), (False, "functions_read_0")])
 def test_a_call_keeps_the_id_of_its_maker_where_somebody_behind_makes_it_safe(own_ids: bool, seen: str) -> None:
     """Design §4, tool ids: the recording must know the maker's own."""
-    said = _translated(_call("functions.read:0"), Translation(ASKED, own_ids=own_ids))
+    said = _translated(_call("functions.read:0"), ChatStreamReader(structs.replace(ASKED, own_ids=own_ids), ChatOptions()))
     assert said[0] == BlockStart(0, {"type": "tool_use", "id": seen, "name": "read", "input": {}})
 
 
@@ -83,7 +85,7 @@ def test_a_block_that_was_open_when_the_stream_broke_off_gets_no_stop() -> None:
 def test_a_signature_that_comes_after_the_text_is_kept_for_the_maker_alone() -> None:
     """Dialects §6.2: it cannot reopen a block."""
     details: JsonObject = {"type": "reasoning.encrypted", "data": "abc", "id": "rs_1"}
-    translation = Translation(ASKED)
+    translation = ChatStreamReader(ASKED, ChatOptions())
     said = _translated(_chunk({"content": "Yes."}) + _chunk({"reasoning_details": [details]}, "stop"), translation)
     assert [each.content_block for each in said if isinstance(each, BlockStart)] == [{"type": "text", "text": ""}]
     assert translation.late is not None
@@ -91,6 +93,6 @@ def test_a_signature_that_comes_after_the_text_is_kept_for_the_maker_alone() -> 
 
 
 def test_an_eager_stream_has_begun_before_the_backend_has() -> None:
-    begun = Translation(ASKED).begin(eager=True)
+    begun = ChatStreamReader(structs.replace(ASKED, eager=True), ChatOptions()).begin()
     assert [type(each) for each in begun] == [MessageStart, BlockStart, Ping]
-    assert Translation(ASKED).begin(eager=False) == []
+    assert ChatStreamReader(ASKED, ChatOptions()).begin() == []

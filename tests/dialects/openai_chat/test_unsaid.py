@@ -5,8 +5,9 @@ import json
 import pytest
 
 from clew.backends.translator import Translator
-from clew.dialects.openai_chat.answer.decoder import Asked
-from clew.dialects.openai_chat.answer.whole import translated
+from clew.dialects.openai_chat.answers import read_message
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.shape import AnswerContext
 from clew.model.json import JsonObject, JsonValue
 from tests.dialects.openai_chat.chat import Told, stream
 
@@ -41,15 +42,15 @@ def test_what_cannot_be_shown_is_named_and_its_words_are_said(
     """Law 6; case 21: streamed or in one piece, each kind once."""
     delta, kinds, text, stop = row
     found: list[str] = []
-    message = _heard(delta, Asked("m", unsaid=found.append), whole)
+    message = _heard(delta, AnswerContext(model="m", unsaid=found.append), whole)
     assert (found, message["content"], message["stop_reason"]) == (kinds, [{"type": "text", "text": text}], stop)
 
 
-def _heard(delta: JsonObject, asked: Asked, whole: bool) -> JsonObject:
+def _heard(delta: JsonObject, asked: AnswerContext, whole: bool) -> JsonObject:
     if not whole:
         return Told(stream(delta), asked=asked).message
     choice: JsonValue = {"index": 0, "message": {"role": "assistant", **delta}, "finish_reason": "stop"}
-    found = translated(json.dumps({"choices": [choice]}).encode(), asked)
+    found = read_message(json.dumps({"choices": [choice]}).encode(), asked, ChatOptions())
     assert isinstance(found, dict)
     return found
 

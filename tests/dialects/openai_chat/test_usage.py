@@ -2,7 +2,8 @@
 
 import pytest
 
-from clew.dialects.openai_chat.answer.usage import Usage, usage_in, usage_of
+from clew.dialects.openai_chat.endings import TokenTotals, totals_of, usage_in
+from clew.dialects.openai_chat.stream_chunks import chunk_of
 from clew.model.json import JsonObject
 from tests.dialects.openai_chat.chat import DONE, Told, chunk, data
 from tests.manifest import proves
@@ -13,15 +14,15 @@ PLAIN: JsonObject = {"prompt_tokens": 100, "completion_tokens": 20, "total_token
 @pytest.mark.parametrize(
     ("vendor", "usage"),
     [
-        pytest.param(PLAIN, Usage(input=100, output=20), id="plain"),
+        pytest.param(PLAIN, TokenTotals(input=100, output=20), id="plain"),
         pytest.param(
             {**PLAIN, "prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 10}},
-            Usage(input=100, cache_read=60, cache_write=10, output=20),
+            TokenTotals(input=100, cache_read=60, cache_write=10, output=20),
             id="OpenAI: the prompt includes the cache",
         ),
         pytest.param(
             {**PLAIN, "completion_tokens_details": {"reasoning_tokens": 15}},
-            Usage(input=100, output=20, reasoning=15),
+            TokenTotals(input=100, output=20, reasoning=15),
             id="OpenAI: the completion includes reasoning",
         ),
         pytest.param(
@@ -31,50 +32,54 @@ PLAIN: JsonObject = {"prompt_tokens": 100, "completion_tokens": 20, "total_token
                 "total_tokens": 560,
                 "completion_tokens_details": {"reasoning_tokens": 227},
             },
-            Usage(input=307, output=253, reasoning=227),
+            TokenTotals(input=307, output=253, reasoning=227),
             id="xAI: it does not, and the total shows it",
         ),
-        pytest.param({**PLAIN, "cached_tokens": 60}, Usage(input=100, cache_read=60, output=20), id="Kimi: at the top"),
+        pytest.param(
+            {**PLAIN, "cached_tokens": 60}, TokenTotals(input=100, cache_read=60, output=20), id="Kimi: at the top"
+        ),
         pytest.param(
             {"prompt_cache_hit_tokens": 60, "prompt_cache_miss_tokens": 40, "completion_tokens": 20},
-            Usage(input=100, cache_read=60, output=20),
+            TokenTotals(input=100, cache_read=60, output=20),
             id="DeepSeek: hits and misses",
         ),
         pytest.param(
             {**PLAIN, "prompt_tokens_details": {"cache_creation_input_tokens": 10}},
-            Usage(input=100, cache_write=10, output=20),
+            TokenTotals(input=100, cache_write=10, output=20),
             id="Qwen: the write has another name",
         ),
-        pytest.param({**PLAIN, "reasoning_tokens": 15}, Usage(input=100, output=20, reasoning=15), id="SGLang: at the top"),
+        pytest.param(
+            {**PLAIN, "reasoning_tokens": 15}, TokenTotals(input=100, output=20, reasoning=15), id="SGLang: at the top"
+        ),
         pytest.param(
             {**PLAIN, "prompt_tokens_details": None, "completion_tokens": "20", "reasoning_tokens": True},
-            Usage(input=100),
+            TokenTotals(input=100),
             id="null, text and truth are no numbers",
         ),
     ],
 )
-def test_each_way_of_counting_comes_to_the_same_form(vendor: JsonObject, usage: Usage) -> None:
+def test_each_way_of_counting_comes_to_the_same_form(vendor: JsonObject, usage: TokenTotals) -> None:
     """§5, case 47."""
-    assert usage_of(vendor) == usage
+    assert totals_of(vendor) == usage
 
 
 def test_a_row_may_say_that_reasoning_is_counted_apart() -> None:
     """Where no total shows it."""
     vendor: JsonObject = {"completion_tokens": 26, "completion_tokens_details": {"reasoning_tokens": 4}}
 
-    assert usage_of(vendor, reasoning_apart=True) == Usage(output=30, reasoning=4)
+    assert totals_of(vendor, reasoning_apart=True) == TokenTotals(output=30, reasoning=4)
 
 
 def test_the_client_counts_input_without_the_cache_and_hears_of_no_zero_reasoning() -> None:
     """§5: a reasoning count of 0 is unknown, not 0; and nothing is ever below 0."""
-    assert Usage(100, 60, 10, 20, 15).canonical() == {
+    assert TokenTotals(100, 60, 10, 20, 15).canonical() == {
         "input_tokens": 30,
         "cache_creation_input_tokens": 10,
         "cache_read_input_tokens": 60,
         "output_tokens": 20,
         "output_tokens_details": {"thinking_tokens": 15},
     }
-    assert Usage(input=1, cache_read=5).canonical() == {
+    assert TokenTotals(input=1, cache_read=5).canonical() == {
         "input_tokens": 0,
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 5,
@@ -84,10 +89,10 @@ def test_the_client_counts_input_without_the_cache_and_hears_of_no_zero_reasonin
 
 def test_usage_is_found_in_each_of_its_places_and_the_top_wins() -> None:
     """Case 46: Groq says it twice, Kimi said it in the choice."""
-    assert usage_in({"usage": PLAIN, "x_groq": {"usage": {"prompt_tokens": 1}}}) == PLAIN
-    assert usage_in({"choices": [{"usage": PLAIN}]}) == PLAIN
-    assert usage_in({"x_groq": {"usage": PLAIN}, "usage": None}) == PLAIN
-    assert usage_in({"choices": []}) == {}
+    assert usage_in(chunk_of({"usage": PLAIN, "x_groq": {"usage": {"prompt_tokens": 1}}})) == PLAIN
+    assert usage_in(chunk_of({"choices": [{"usage": PLAIN}]})) == PLAIN
+    assert usage_in(chunk_of({"x_groq": {"usage": PLAIN}, "usage": None})) == PLAIN
+    assert usage_in(chunk_of({"choices": []})) == {}
 
 
 @proves("req:S3-43")
@@ -106,4 +111,4 @@ def test_usage_is_found_in_each_of_its_places_and_the_top_wins() -> None:
 )
 def test_the_last_usage_counts_wherever_it_comes(pieces: list[bytes]) -> None:
     """S3-43, case 46: totals are never added up."""
-    assert Told(*pieces, DONE).usage == Usage(input=100, output=20).canonical()
+    assert Told(*pieces, DONE).usage == TokenTotals(input=100, output=20).canonical()

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.admin.trial.rehearsal import Heard
-from clew.dialects.openai_chat.answer.tags import PAIRS
+from clew.dialects.openai_chat.stream_tags import PAIRS
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.stream.answer import Answer
 from clew.wire.sse import SseReader

@@ -65,6 +65,11 @@ class Tags:
         self._state = "never" if mode == "never" else "inside start" if implicit_open else "start"
 
     @property
+    def is_plain(self) -> bool:
+        """Whether no tag counts from here on: all content is text."""
+        return self._state == "never"
+
+    @property
     def is_idle(self) -> bool:
         """Whether a flush would change nothing."""
         return not self._held and not self._blank and self._state not in _INSIDE
@@ -145,7 +150,8 @@ class Tags:
         end = _ENDS[self._close].search(self._held, self._at)
         if end is None:
             rest = self._held[self._at :]
-            self._give(pieces, "thought", self._at + _settled(rest, (self._close, _CALLS)))
+            settled = rest[: len(rest) - _begun(rest, (self._close, _CALLS))].rstrip()
+            self._give(pieces, "thought", self._at + len(settled))
             return False
         self._give(pieces, "thought", self._at + len(self._held[self._at : end.start()].rstrip()))
         closed = end[0] == self._close
@@ -196,11 +202,6 @@ class Tags:
             self._last = self._held[end - 1]
             pieces.append(TagPiece(kind, self._held[self._at : end]))
             self._at = end
-
-
-def _settled(text: str, tags: tuple[str, ...]) -> int:
-    """How much of a thought can go out: not what may be a tag's beginning, nor the space before it."""
-    return len(text[: len(text) - _begun(text, tags)].rstrip())
 
 
 def _begun(text: str, tags: tuple[str, ...]) -> int:

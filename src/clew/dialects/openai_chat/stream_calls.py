@@ -1,0 +1,253 @@
+"""Tool calls out of deltas that may lack, repeat or mix up everything that tells them apart.
+
+A delta belongs to the call of its index; without one, to that of its id; without either, to the last. A new id in an old
+place, or a name where the call before is already whole, begins another call. An empty id or name is none. Names are never
+joined: servers repeat them. Arguments are, except when a last delta repeats what is already whole.
+
+One call is told at a time, in the order in which they began: the first streams, the others wait until it is whole.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from clew.model.bounds import check_blocks
+from clew.model.json import JsonObject, JsonValue, whole_text, whole_value
+from clew.model.loose_json import object_of, text_of
+from clew.model.texts import LongText
+
+__all__ = ["PartialCall", "PartialCalls", "ToolIds"]
+
+_UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_LONGEST_ID: Final = 64
+_EXTRA: Final = ("extra_content", "provider_specific_fields")
+"""What a call carries for its maker alone (the thought signature of Gemini's OpenAI endpoint)."""
+_MARKS: Final = re.compile(r'[\[\]{}"]')
+_STRING_MARKS: Final = re.compile(r'"|\\.?', re.DOTALL)
+_DEPTH: Final = {"{": 1, "[": 1, "}": -1, "]": -1}
+
+
+class PartialCall:
+    """One call as far as it came."""
+
+    __slots__ = ("_end", "_is_object", "_text", "_unseen", "_unsent", "extra", "is_open", "name", "size", "wire_id")
+
+    def __init__(self, wire_id: str) -> None:
+        self.wire_id = wire_id
+        """The backend's id."""
+        self.name = ""
+        self.is_open = False
+        """The client was told of it."""
+        self.extra: JsonObject = {}
+        self.size = 0
+        """How many characters of arguments came so far."""
+        self._text = LongText()
+        self._unsent = LongText()
+        self._unseen = LongText()  # by the finder of the end
+        self._end = _ObjectEnd()
+        self._is_object: bool | None = None
+
+    def take_unsent(self) -> str:
+        """The arguments that were not taken yet."""
+        more, self._unsent = self._unsent.whole(), LongText()
+        return more
+
+    def is_whole(self) -> bool:
+        """Whether the arguments are a finished object. They are read once, when their brackets are closed."""
+        self._end.feed(self._unseen.whole())
+        self._unseen = LongText()
+        if not self._end.is_closed:
+            return False
+        if self._is_object is None:
+            self._is_object = _is_object(self._text.whole())
+        return self._is_object
+
+    def grow(self, entry: JsonObject) -> None:
+        function = object_of(entry.get("function"))
+        self.wire_id = self.wire_id or whole_text(text_of(entry.get("id")))
+        self.name = self.name or _name(function)
+        arguments = _arguments(function)
+        if arguments and not self._repeats(arguments):
+            for text in (self._text, self._unsent, self._unseen):
+                text.add(arguments)
+            self.size += len(arguments)
+        self.extra.update({name: entry[name] for name in _EXTRA if entry.get(name)})
+
+    def continues_with(self, entry: JsonObject) -> bool:
+        """Whether a delta in this call's place is more of it."""
+        function = object_of(entry.get("function"))
+        wire_id, name, arguments = text_of(entry.get("id")), _name(function), _arguments(function)
+        if wire_id and self.wire_id and wire_id != self.wire_id:
+            return not name and not self.is_whole()  # some servers make up a new id for each delta
+        if name and self.name and self.is_whole():
+            return name == self.name and (not arguments or self._repeats(arguments))
+        return True
+
+    def _repeats(self, arguments: str) -> bool:
+        return len(arguments) == self.size and self._text.whole() == arguments and self.is_whole()
+
+
+def _name(function: JsonObject) -> str:
+    """Without the channel marks that gpt-oss leaves on names."""
+    return whole_text(text_of(function.get("name"))).split("<|")[0].strip()
+
+
+def _arguments(function: JsonObject) -> str:
+    """Text as it came; some servers send the object itself."""
+    value = function.get("arguments")
+    return msgspec.json.encode(whole_value(value)).decode() if isinstance(value, dict) else text_of(value)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+class PartialCalls:
+    """The calls of one answer."""
+
+    __slots__ = ("_all", "_by_id", "_by_place", "_done")
+
+    def __init__(self) -> None:
+        self._all: list[PartialCall] = []
+        self._by_place: dict[object, int] = {}
+        self._by_id: dict[str, int] = {}
+        """Where the newest call with an id stands among all."""
+        self._done = 0
+
+    @property
+    def current(self) -> PartialCall | None:
+        """The call that is told now, if one was begun that is not done."""
+        return self._all[self._done] if self._done < len(self._all) else None
+
+    @property
+    def has_next(self) -> bool:
+        return self._done + 1 < len(self._all)
+
+    def finish_current(self) -> None:
+        """The current call is done; what still comes for it is lost."""
+        self._done += 1
+
+    def take(self, entry: JsonObject) -> None:
+        """One entry of `tool_calls`."""
+        at = self._place_of(entry)
+        if at is None or not self._all[at].continues_with(entry):
+            at = len(self._all)
+            check_blocks(at + 1)
+            self._all.append(PartialCall(whole_text(text_of(entry.get("id")))))
+            self._by_place[_key(entry.get("index"))] = at
+        call = self._all[at]
+        call.grow(entry)
+        if call.wire_id:
+            self._by_id[call.wire_id] = max(at, self._by_id.get(call.wire_id, 0))
+
+    def _place_of(self, entry: JsonObject) -> int | None:
+        """Where the newest call stands that is in the place which a delta names."""
+        index, wire_id = entry.get("index"), text_of(entry.get("id"))
+        if index is not None:
+            return self._by_place.get(_key(index))
+        if wire_id and wire_id in self._by_id:
+            return self._by_id[wire_id]
+        if not self._all or (wire_id and (self._all[-1].wire_id or self._all[-1].is_whole())):
+            return None
+        return len(self._all) - 1
+
+
+def _key(place: JsonValue) -> object:
+    """A place as the key of a dictionary. It is a number, but servers send anything."""
+    return msgspec.json.encode(whole_value(place)) if isinstance(place, dict | list) else place
+
+
+class ToolIds:
+    """Ids for the calls of one answer that every client takes: of letters, digits, `_` and `-`, and each used once.
+
+    Backends repeat ids, leave them out, or hide kilobytes of signature in them. `seed` is unique to the answer.
+    """
+
+    __slots__ = ("_repeats", "_seed", "_used", "wire")
+
+    def __init__(self, seed: str) -> None:
+        self._seed = _UNSAFE.sub("_", seed)
+        self._used: set[str] = set()
+        self._repeats: dict[str, int] = {}
+        self.wire: dict[str, str] = {}
+        """The backend's own ids, by those that were given, where they differ. "" is a call that came without one."""
+
+    @property
+    def given(self) -> int:
+        """How many ids were given."""
+        return len(self._used)
+
+    def give(self, wire_id: str) -> str:
+        base = _UNSAFE.sub("_", wire_id.split("__thought__")[0])[:_LONGEST_ID] or f"toolu_{self._seed}_{len(self._used)}"
+        unique, count = base, self._repeats.get(base, 1)
+        while unique in self._used:
+            count += 1
+            unique = f"{base}_{count}"
+        self._repeats[base] = count
+        self._used.add(unique)
+        if unique != wire_id:
+            self.wire[unique] = wire_id
+        return unique
+
+
+class _ObjectEnd:
+    """Where a JSON object ends that comes in pieces: `is_closed` says whether the text could be one whole object by now.
+
+    Each piece is looked at once, for its brackets and quotes, so that arguments in a thousand deltas cost as much as in one.
+    Whether the text between them is JSON is checked elsewhere, once.
+    """
+
+    __slots__ = ("_depth", "_ended", "_escaped", "_in_string", "_spoiled")
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._ended = False
+        self._in_string = False
+        self._escaped = False
+        """The text ends inside an escape."""
+        self._spoiled = False
+        """Whatever comes now, this will never be one object."""
+
+    @property
+    def is_closed(self) -> bool:
+        return self._ended and not self._spoiled
+
+    def feed(self, text: str) -> None:
+        at = 0
+        while at < len(text) and not self._spoiled:
+            if self._in_string:
+                at = self._read_string(text, at)
+            elif self._depth:
+                at = self._read_values(text, at)
+            else:  # before the object and behind it only space may stand
+                at = len(text) - len(text[at:].lstrip())
+                if at < len(text):
+                    self._spoiled = self._ended or text[at] != "{"
+                    self._depth = 1
+                at += 1
+
+    def _read_values(self, text: str, at: int) -> int:
+        mark = _MARKS.search(text, at)
+        if mark is None:
+            return len(text)
+        self._in_string = mark[0] == '"'
+        self._depth += _DEPTH.get(mark[0], 0)
+        self._ended = self._depth == 0
+        return mark.end()
+
+    def _read_string(self, text: str, at: int) -> int:
+        if self._escaped:
+            self._escaped = False
+            return at + 1
+        mark = _STRING_MARKS.search(text, at)
+        if mark is None:
+            return len(text)
+        self._in_string = mark[0] != '"'
+        self._escaped = mark[0] == "\\"
+        return mark.end()

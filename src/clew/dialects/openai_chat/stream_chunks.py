@@ -1,0 +1,156 @@
+"""One chunk of a streamed answer, as typed values.
+
+Servers that speak this protocol leave members out, fill them with null, or give them another type in the next chunk. So
+each member may be anything, and whoever reads one asks for what it can use. Only the frame is fixed: a chunk is an object
+with a list of choices, each with a delta. Where even that does not hold, a member of the wrong kind counts as absent. An
+answer in one piece is one chunk, whose message is the only delta.
+
+A few members hold what the Messages API has no block for: images, sounds, references. Each kind is reported once (law 6),
+and what of it can be read is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from clew.dialects.failures.bodies import error_in
+from clew.model.change import Change
+from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import object_of, objects_of, read_object, read_value, text_of
+
+__all__ = ["Chunk", "ChunkChoice", "ChunkDelta", "UnsaidParts", "chunk_of", "left_out", "read_chunk", "read_whole"]
+
+_S = TypeVar("_S", bound=Struct)
+
+_PARTS: Final = frozenset({"", "text", "output_text", "thinking", "refusal"})
+"""Types of content parts whose words are read."""
+_MOST_KINDS: Final = 40
+_LONGEST_KIND: Final = 40
+
+
+class ChunkDelta(Struct, gc=False):
+    """What a chunk adds to the answer."""
+
+    content: Any = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+    reasoning_text: Any = None
+    thinking: Any = None
+    reasoning_details: Any = None
+    thinking_blocks: Any = None
+    tool_calls: Any = None
+    function_call: Any = None
+    refusal: Any = None
+    extra_content: Any = None
+    images: Any = None
+    audio: Any = None
+    annotations: Any = None
+
+
+class ChunkChoice(Struct, gc=False):
+    """One answer of several. Only the first is read: a client asks for one."""
+
+    index: Any = None
+    delta: ChunkDelta | None = None
+    finish_reason: Any = None
+    stop_reason: Any = None
+    matched_stop: Any = None
+    usage: Any = None
+
+
+class Chunk(Struct, gc=False):
+    """A chunk. The last members are looked at for errors alone."""
+
+    choices: list[ChunkChoice] | None = None
+    usage: Any = None
+    object: Any = None
+    x_groq: Any = None
+    error: Any = None
+    type: Any = None
+    base_resp: Any = None
+
+    @property
+    def may_be_error(self) -> bool:
+        """Whether the whole object must be searched for an error: no chunk of words has any of these."""
+        if self.choices and self.choices[0].finish_reason:
+            return True
+        return not (
+            self.error is None
+            and self.type is None
+            and self.base_resp is None
+            and self.x_groq is None
+            and self.object != "error"
+        )
+
+
+_decoder: Final = msgspec.json.Decoder(Chunk)
+
+
+def read_chunk(data: bytes) -> Chunk | None:
+    """The chunk; None if the data is no JSON object."""
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        value = read_whole(data)
+        return None if value is None else chunk_of(value)
+
+
+def read_whole(data: bytes) -> JsonObject | None:
+    """The whole object of a chunk; or an error that stands in a list of one (Gemini's)."""
+    value = read_object(data)
+    if value is None and data.startswith(b"["):
+        entries = objects_of(read_value(data))
+        value = entries[0] if len(entries) == 1 and error_in(entries[0]) else None
+    return value
+
+
+def chunk_of(value: JsonObject) -> Chunk:
+    """The chunk in an object of which nothing is certain."""
+    choices = [
+        _known(ChunkChoice, {**choice, "delta": _known(ChunkDelta, object_of(choice.get("delta")))})
+        for choice in objects_of(value.get("choices"))
+    ]
+    return _known(Chunk, {**value, "choices": choices})
+
+
+def _known(kind: type[_S], value: dict[str, Any]) -> _S:
+    return kind(**{name: value[name] for name in kind.__struct_fields__ if name in value})
+
+
+def left_out(kind: str) -> Change:
+    """The change that reports a kind of part."""
+    return Change("openai_chat", "answer", "left out", f"a part of type {kind!r}: the Messages API has no block for it")
+
+
+class UnsaidParts:
+    """The parts of one answer that the client does not get. Each kind is reported once."""
+
+    __slots__ = ("_report", "_seen")
+
+    def __init__(self, report: Callable[[str], object]) -> None:
+        self._report = report
+        self._seen: set[str] = set()
+
+    def note_members(self, delta: ChunkDelta) -> str:
+        """Reports images, sounds and references beside the content; the words that a sound says."""
+        for kind, value in (("image", delta.images), ("audio", delta.audio), ("annotation", delta.annotations)):
+            if value:
+                self._note(kind)
+        audio: JsonValue = delta.audio
+        return text_of(object_of(audio).get("transcript"))
+
+    def note_part(self, part: JsonObject) -> None:
+        """Reports one part of a content list, unless its words are read."""
+        kind = text_of(part.get("type"))
+        if kind not in _PARTS:
+            self._note(kind)
+
+    def _note(self, kind: str) -> None:
+        kind = kind[:_LONGEST_KIND]
+        if kind not in self._seen and len(self._seen) < _MOST_KINDS:
+            self._seen.add(kind)
+            self._report(kind)

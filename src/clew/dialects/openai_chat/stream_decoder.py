@@ -1,0 +1,232 @@
+"""From the chunks of an answer to canonical events.
+
+Each chunk is read in one order: thought, content, calls, finish. What it says becomes blocks (`stream_blocks`); here is the
+message around them: its start, what it cost, why it ended. The end waits for the end of the stream, since usage may come
+after the finish. A thought is never the last block, except where the limit cut it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from clew.dialects.failures.reading import CUT
+from clew.dialects.openai_chat.endings import TokenTotals, stop_of, totals_of, usage_in
+from clew.dialects.openai_chat.options import ChatAnswerOptions
+from clew.dialects.openai_chat.request_tools import own_name
+from clew.dialects.openai_chat.stream_blocks import BlockWriter, ContentWriter
+from clew.dialects.openai_chat.stream_calls import ToolIds
+from clew.dialects.openai_chat.stream_chunks import Chunk, ChunkChoice, ChunkDelta, UnsaidParts
+from clew.dialects.openai_chat.stream_tags import Tags
+from clew.dialects.openai_chat.stream_thoughts import (
+    DeltaThought,
+    DetailTexts,
+    Snapshots,
+    has_thought,
+    part_text,
+    signature_on,
+    thought_in,
+    without_shown,
+)
+from clew.dialects.shape import AnswerContext
+from clew.model.events import Event, MessageDelta, MessageStart, MessageStop, Ping, written
+from clew.model.failure import Failure
+from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import object_of, objects_of, text_of
+
+__all__ = ["AnswerDecoder"]
+
+_PING: Final = written(Ping())
+_MESSAGE_STOP: Final = written(MessageStop())
+
+
+class _Stops(Struct):
+    stop_sequences: list[str] | None = None
+
+
+def _stops_in(document: bytes) -> tuple[str, ...]:
+    """The stop sequences that were asked for; nearly always none."""
+    if b'"stop_sequences"' not in document:
+        return ()
+    try:
+        return tuple(msgspec.json.decode(document, type=_Stops).stop_sequences or ())
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ()
+
+
+class AnswerDecoder:
+    """`take` chunks, then `end` or `fail`; `take_events` after each."""
+
+    def __init__(self, context: AnswerContext, options: ChatAnswerOptions) -> None:
+        self._context = context
+        self._options = options
+        self.ids = ToolIds(context.message_id)
+        self._blocks = BlockWriter()
+        client_name = partial(own_name, body=context.document)
+        self._content = ContentWriter(self._blocks, self.ids, client_name, own_ids=context.own_ids)
+        self._tags = Tags(options.tags, implicit_open=options.implicit_open)
+        self._details = DetailTexts()
+        self._thinking_blocks = DetailTexts()
+        self._snapshots: dict[str, Snapshots] = {}
+        self._unsaid = UnsaidParts(context.unsaid)
+        self._finish: ChunkChoice | None = None
+        self._refused = False
+        self._totals: TokenTotals | None = None
+        self._started = False
+        self.ended = False
+        """Nothing may follow: the answer is whole, or it failed."""
+        self.failure: Failure | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether a finish reason came: nothing is missing but perhaps usage."""
+        return self._finish is not None
+
+    @property
+    def late(self) -> JsonObject:
+        """The payload that came too late for any block; {} if none did."""
+        return self._content.late.value()
+
+    def take_events(self) -> list[Event]:
+        """The events since the last time."""
+        return self._blocks.take_events()
+
+    def begin(self, *, eager: bool = False) -> None:
+        """The start of the message; `eager` opens an empty text block before anything is known."""
+        if self._started:
+            return
+        self._started = True
+        usage = TokenTotals(input=self._context.input_tokens).canonical()
+        message: JsonObject = {
+            "id": self._context.message_id,
+            "type": "message",
+            "role": "assistant",
+            "content": [],
+            "model": self._context.model,
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": usage,
+        }
+        self._blocks.events.append(MessageStart(message))
+        if eager:
+            self._blocks.open("text")
+        self._blocks.events.append(_PING)
+
+    def take(self, chunk: Chunk) -> None:
+        """One chunk that is no error. Anything may be missing from it."""
+        if not self._started:
+            self.begin()
+        if chunk.usage is not None or chunk.x_groq is not None or (chunk.choices and chunk.choices[0].usage is not None):
+            self._take_usage(chunk)
+        for choice in chunk.choices or ():
+            if not choice.index:
+                if choice.delta is not None:
+                    self._take_delta(choice.delta)
+                if choice.finish_reason:
+                    self._finish = choice
+                    self._flush()
+
+    def end(self) -> None:
+        """Everything has come. Without a finish reason, a call with half of its arguments shows that it has not."""
+        if self.ended:
+            return
+        if not self._started or (self._finish is None and (self._content.is_silent or self._content.has_half_call)):
+            self.fail(CUT)
+            return
+        self._flush()
+        self._blocks.close()
+        called = self.ids.given > 0
+        stop = stop_of(self._finish, called=called, refused=self._refused, stops=_stops_in(self._context.document))
+        if self._blocks.last == "thinking" and stop["stop_reason"] != "max_tokens":
+            self._blocks.open("text")
+            self._blocks.close()
+        totals = self._totals or TokenTotals(input=self._context.input_tokens)
+        self._blocks.events += (MessageDelta(stop, totals.canonical()), _MESSAGE_STOP)
+        self.ended = True
+
+    def fail(self, failure: Failure) -> None:
+        """The answer broke off. An open block stays open, because a stop would say that it is whole; and what might have
+        become a tag is not told, because it could close a block. Nothing follows the error."""
+        if self.ended:
+            return
+        self._blocks.events.append(failure.event())
+        self.failure = failure
+        self.ended = True
+
+    def _take_usage(self, chunk: Chunk) -> None:
+        if usage := usage_in(chunk):
+            self._totals = totals_of(usage, reasoning_apart=self._options.reasoning_apart)
+
+    def _take_delta(self, delta: ChunkDelta) -> None:
+        if has_thought(delta):
+            self._take_thought(thought_in(delta, self._details, self._thinking_blocks))
+        if delta.extra_content is not None and (signed := signature_on(delta.extra_content)):
+            self._content.opaque_payload().add_to_message(signed)
+        if delta.content:
+            self._take_content(delta.content)
+        if delta.refusal is not None:
+            self._refuse(text_of(delta.refusal))
+        if (delta.images or delta.audio or delta.annotations) and (words := self._unsaid.note_members(delta)):
+            self._content.say(words)
+        if delta.tool_calls or delta.function_call:
+            self._take_calls(delta)
+
+    def _take_thought(self, thought: DeltaThought) -> None:
+        if self._options.empty_counts:
+            self._content.empty = self._content.empty or thought.empty
+        shown = 0
+        if thought.channels:
+            new = self._new_text(thought.channels[0], thought.text)
+            shown = len(thought.text) - len(new)
+            self._content.think(new, thought.channels[0], thought.channels[1:])
+        if thought.entries:
+            payload = self._content.opaque_payload()
+            for name, entries in thought.entries.items():
+                repeated = shown if shown and name == thought.channels[0] else 0
+                payload.add_entries(name, without_shown(entries, repeated) if repeated else entries)
+
+    def _take_content(self, content: JsonValue) -> None:
+        if isinstance(content, str):
+            new = self._new_text("content", content)
+            if self._tags.is_plain:
+                self._content.say(new)
+            else:
+                self._content.say_pieces(self._tags.feed(new))
+            return
+        for part in objects_of(content):
+            if part.get("type") == "thinking":
+                payload = self._content.think(part_text(part), "content") or self._content.opaque_payload()
+                payload.set_field("content")
+                payload.add_chunk(part)
+                continue
+            self._unsaid.note_part(part)
+            if text := text_of(part.get("text")):
+                self._content.say(text)
+            self._refuse(text_of(part.get("refusal")))
+
+    def _refuse(self, words: str) -> None:
+        if words:
+            self._refused = True
+            self._content.say(words)
+
+    def _take_calls(self, delta: ChunkDelta) -> None:
+        legacy = object_of(delta.function_call)
+        entries = objects_of(delta.tool_calls) or ([{"index": 0, "function": legacy}] if legacy else [])
+        if entries:
+            self._content.say_pieces(self._tags.flush())
+        for entry in entries:
+            self._content.take_call(entry)
+
+    def _new_text(self, channel: str, text: str) -> str:
+        """What a delta adds, where deltas may be snapshots."""
+        if not self._options.snapshots:
+            return text
+        return self._snapshots.setdefault(channel, Snapshots()).new_text(text)
+
+    def _flush(self) -> None:
+        if not self._tags.is_idle:
+            self._content.say_pieces(self._tags.flush())
+        self._content.finish_calls()
