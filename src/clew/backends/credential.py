@@ -1,4 +1,4 @@
-"""Credentials: keys that do not show themselves, and how each backend wants to be told who asks.
+"""Credentials: keys that do not show themselves, and the header in which each backend wants one.
 
 A key leaves a `Secret` in one place, `reveal`, and in one form, the header of the request that needs it. Everything else
 (logs, cool-downs, the account of an origin) knows it by a fingerprint.
@@ -22,8 +22,8 @@ __all__ = [
 ]
 
 Auth: TypeAlias = Literal["passthrough", "key", "bearer", "api-key", "none"]
-"""Who asks: the client with its own credential, we with `x-api-key`, `Authorization: Bearer` or `api-key`, or nobody in
-particular."""
+"""Whose credential a call shows: the client's own, a configured key in `x-api-key`, `Authorization: Bearer` or `api-key`, or
+none."""
 
 Credential: TypeAlias = Sequence[tuple[str, str]]
 """The client's own `x-api-key` and `authorization` headers, as they came."""
@@ -60,7 +60,7 @@ class Secret:
 
 
 def auth_headers(auth: Auth, key: Secret | None, credential: Credential) -> tuple[tuple[bytes, bytes], ...]:
-    """The headers that say who asks. With a key of ours nothing of the client's own credential goes along."""
+    """The headers that say who asks. With a configured key, the client's own credential is not sent."""
     if auth == "passthrough":
         return tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in credential)
     if auth == "none" or key is None:

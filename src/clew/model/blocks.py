@@ -1,7 +1,7 @@
 """Blocks: the pieces of a message, as views on the bytes that came.
 
 A block is not translated into a class of its own kind. What a model said must go back as the bytes that came (law 4), and
-types that nobody knows yet must pass unharmed, so a `Block` reads the few fields that decisions depend on, leaves every
+types that are not known yet must pass unharmed, so a `Block` reads the few fields that decisions depend on, leaves every
 other value as raw bytes, and forgets nothing, because the bytes stay where they are. A block that clew itself puts in (a
 restored one, a filler, a text that hands a thought over) is a `Made`: it carries its own bytes.
 """
@@ -35,8 +35,8 @@ THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 """The two types that carry a maker's proof. Anything else, unknown types included, is visible content."""
 
 OPAQUE = ""
-"""The type of a block that a vendor made and nobody can read: its signature is a number, for instance. It is visible content
-like any other, is kept and goes as it came, and nothing is known of it."""
+"""The type of a block that a vendor made and clew cannot read: its signature is a number, for instance. It is visible
+content like any other, is kept and goes as it came, and nothing is known of it."""
 
 FILLER = "[No message content]"
 """Stands where an assistant message would otherwise be empty. Constant, so that a prefix with it stays stable."""
@@ -67,7 +67,7 @@ _block = msgspec.json.Decoder(Block)
 
 
 def made(value: bytes | JsonObject) -> Made:
-    """A block to put in, from its bytes (a recording's, verbatim) or from a plain object; opaque if nobody can read it."""
+    """A block to put in, from its bytes (a recording's, verbatim) or from a plain object; opaque if it cannot be read."""
     raw = value if isinstance(value, bytes) else encoded(value)
     try:
         return well_made(raw)

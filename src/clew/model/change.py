@@ -35,8 +35,8 @@ class Change(Struct, frozen=True, gc=False, omit_defaults=True, repr_omit_defaul
     what: What
     why: str
     count: int = 1
-    """How many places it stands for. Where a request has thousands of changes, those at the end are told together, with the
-    path of the first."""
+    """How many places it stands for. Where a request has thousands of changes, those at the end are counted together, with
+    the path of the first."""
 
 
 def tally(changes: Iterable[Change]) -> dict[What, int]:

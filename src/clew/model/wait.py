@@ -1,4 +1,4 @@
-"""Wait: for how long, or until when, somebody asks to be left alone."""
+"""Wait: for how long, or until when, a backend asks clients to wait."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["NO_WAIT", "Wait"]
 
 
 class Wait(Struct, frozen=True):
-    """For so many seconds; or until a moment, in seconds since 1970. Neither: nobody said."""
+    """For so many seconds, or until a moment in seconds since 1970; neither if the backend did not say."""
 
     seconds: float | None = None
     until: float | None = None

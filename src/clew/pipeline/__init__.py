@@ -1,6 +1,6 @@
-"""The projection: ordered, small, pure steps (`project`); and all else about a request or an answer that can be decided
-without I/O.
+"""The projection: ordered, small, pure steps (`project`); and every other decision about a request or an answer without I/O.
 
-Steps are one file each, `thinking/` the largest of them. `heal` mends what was refused, `attempts` says whom to ask next.
-`stream/` is for answers.
+A file holds the steps about one subject, `thinking/` the largest of them. `heal` repairs a refused request, `attempts` says
+which backend to ask next. `builder` and `ui/` make requests from what a client or a chat app keeps. `stream/` is for
+answers.
 """

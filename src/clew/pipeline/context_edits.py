@@ -1,7 +1,7 @@
 """Context edits: what the server may clear from a history, and what it must keep (R51, R52).
 
 `clear_thinking_20251015` with `keep: "all"` asks the server to clear no thinking at all. It is put in where the config asks
-for it; it must stand first; and it may stand only where thinking is on, so whatever switches thinking off takes it along.
+for it; it must stand first; and it may stand only where thinking is on, so a step that switches thinking off removes it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PRESERVE = "the config asks to keep all thinking"
 
 
 def context_management(*, preserve: bool, has_thinking: bool, others: Sequence[JsonObject] = ()) -> JsonObject | None:
-    """The `context_management` of a request that is built from plain values; None if there is nothing to say."""
+    """The `context_management` of a request that is built from plain values; None if there are no edits."""
     keep: list[JsonValue] = [{"type": CLEAR_THINKING, "keep": "all"}] if preserve and has_thinking else []
     edits: list[JsonValue] = [*keep, *others]
     return {"edits": edits} if edits else None

@@ -1,4 +1,8 @@
-"""What the config asks of a projection. Every default leaves the client's request alone."""
+"""What a step is, and what it may know.
+
+A step is a pure function from a request, a target and facts to the request that goes on, and its changes. `Options` are the
+config's wishes for a projection; every default leaves the client's request alone.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +32,14 @@ class CacheRules(Struct, frozen=True, kw_only=True):
     """Where cache marks go."""
 
     ttl: Ttl = "5m"
-    """How long the vendor keeps what is marked."""
+    """How long the vendor keeps the marked prefix."""
     off: bool = False
     """DISABLE_PROMPT_CACHING: no marks at all."""
     off_for: tuple[Literal["haiku", "sonnet", "opus"], ...] = ()
     """DISABLE_PROMPT_CACHING_HAIKU, _SONNET, _OPUS: none for models of these lines."""
     nearest: bool = True
-    """Where a message ends in what cannot be marked, take the nearest markable block before it; else leave it unmarked."""
+    """Where a message ends in a block that cannot be marked, take the nearest markable block before it; else leave it
+    unmarked."""
     replace: bool = False
     """Also for a client that sets marks of its own; they are taken away first."""
 

@@ -49,7 +49,7 @@ def merge_overrides(tables: Mapping[str, object], *, file: str = "settings") -> 
 
 
 def reads(reader: Profile, other_model: str, overrides: Mapping[str, ModelFacts] | None = None) -> bool:
-    """Whether this reader can read that model's thinking (R43). Its own always; a pair that nobody published, no."""
+    """Whether this reader can read that model's thinking (R43). Its own always; an unpublished pair, no."""
     other = canonical_model(other_model, overrides)
     return other == reader.id or other in reader.reads
 
@@ -77,7 +77,7 @@ def budget_of_effort(level: str | None, *, ceiling: int) -> int:
 
 
 def nearest_level(level: str, supported: Sequence[str]) -> str:
-    """The highest supported level at or below this one, else the lowest; the level itself if nobody knows it."""
+    """The highest supported level at or below this one, else the lowest; the level itself if it is unknown."""
     if level not in EFFORTS or not supported:
         return level
     ranked = [each for each in EFFORTS if each in supported]

@@ -11,7 +11,7 @@ from clew.model.blocks import Block, Made, filler, is_thinking, made, string_of,
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import Recording
-from clew.model.request import Request, blocks_of, with_content
+from clew.model.request import Request, blocks_of, with_blocks
 from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.thinking.history import AnswerPiece, align, holds_all
@@ -53,7 +53,8 @@ def apply_outcomes(
     """The request with each answer's pieces back in its messages. A message that nothing touched is the same object."""
     now: dict[int, list[Block]] = {}
     for before, after in zip(found, outcomes, strict=True):
-        if not _are_same([piece.block for piece in before.pieces], [piece.block for piece in after.pieces]):
+        same = len(before.pieces) == len(after.pieces) and all(map(_are_same, before.pieces, after.pieces))
+        if not same:
             now |= {index: [] for index in before.messages}
     for outcome in outcomes:
         for piece in outcome.pieces:
@@ -61,14 +62,12 @@ def apply_outcomes(
                 now[piece.message].append(piece.block)
     messages = list(request.messages)
     for index, blocks in now.items():
-        own = blocks_of(messages[index])
-        if not own or not _are_same(own, blocks):
-            messages[index] = with_content(messages[index], tuple(blocks) or (filler(),))
+        messages[index] = with_blocks(messages[index], tuple(blocks) or (filler(),))
     return request.with_messages(tuple(messages)), tuple(change for each in outcomes for change in each.changes)
 
 
-def _are_same(before: Sequence[Block], after: Sequence[Block]) -> bool:
-    return len(before) == len(after) and all(a is b for a, b in zip(before, after, strict=True))
+def _are_same(before: AnswerPiece, after: AnswerPiece) -> bool:
+    return before.block is after.block
 
 
 def newest_made_by(found: Sequence[RecognisedAnswer], target: Target) -> tuple[int, Recording | None]:
