@@ -15,15 +15,11 @@ from tests.simulator.judging import (
     CACHED,
     HOUR,
     TOOL,
-    Row,
-    accepting,
     ask,
     assistant,
     call,
     headers,
-    named,
     picture,
-    refusing,
     request,
     result,
     row,
@@ -157,18 +153,6 @@ ROWS = [
         "A maximum of 100 PDF pages may be provided.",
     ),
 ]
-
-
-@pytest.mark.parametrize("case", refusing(ROWS))
-def test_a_broken_structure_is_refused_in_the_vendors_words(case: Row) -> None:
-    """The rule of the row, from its illegal side."""
-    assert named(case.refused().violation) == (case.rule, case.path, case.text)
-
-
-@pytest.mark.parametrize("case", accepting(ROWS))
-def test_its_nearest_legal_neighbour_passes(case: Row) -> None:
-    """The rule of the row, from its legal side."""
-    assert case.accepted().violation is None
 
 
 EMPTINESS = [

@@ -8,13 +8,10 @@ from clew.simulator.stances import stance
 from tests.manifest import accepts, proves, refuses
 from tests.simulator.judging import (
     TOOL,
-    Row,
-    accepting,
     ask,
     assistant,
     call,
     named,
-    refusing,
     result,
     row,
     search,
@@ -125,18 +122,6 @@ ROWS = [
         conflict="C-8",
     ),
 ]
-
-
-@pytest.mark.parametrize("case", refusing(ROWS))
-def test_thinking_in_a_wrong_place_is_refused_in_the_vendors_words(case: Row) -> None:
-    """The rule of the row, from its illegal side."""
-    assert named(case.refused().violation) == (case.rule, case.path, case.text)
-
-
-@pytest.mark.parametrize("case", accepting(ROWS))
-def test_its_nearest_legal_neighbour_passes(case: Row) -> None:
-    """The rule of the row, from its legal side."""
-    assert case.accepted().violation is None
 
 
 @refuses("rule:R20.prefill-with-thinking")

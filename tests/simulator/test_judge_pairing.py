@@ -10,14 +10,10 @@ from tests.manifest import accepts, proves, refuses
 from tests.simulator.judging import (
     ABSENT,
     TOOL,
-    Row,
-    accepting,
     ask,
     assistant,
     call,
     headers,
-    named,
-    refusing,
     request,
     result,
     row,
@@ -96,18 +92,6 @@ ROWS = [
         "but no `web_search` tool was provided",
     ),
 ]
-
-
-@pytest.mark.parametrize("case", refusing(ROWS))
-def test_a_broken_structure_is_refused_in_the_vendors_words(case: Row) -> None:
-    """The rule of the row, from its illegal side."""
-    assert named(case.refused().violation) == (case.rule, case.path, case.text)
-
-
-@pytest.mark.parametrize("case", accepting(ROWS))
-def test_its_nearest_legal_neighbour_passes(case: Row) -> None:
-    """The rule of the row, from its legal side."""
-    assert case.accepted().violation is None
 
 
 A, B = call("A"), call("B")

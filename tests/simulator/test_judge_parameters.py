@@ -8,13 +8,9 @@ from tests.manifest import accepts, refuses
 from tests.simulator.judging import (
     ABSENT,
     TOOL,
-    Row,
-    accepting,
     ask,
     assistant,
     call,
-    named,
-    refusing,
     request,
     result,
     row,
@@ -206,18 +202,6 @@ ROWS = [
     row("R5.model-unknown", {"model": "claude-opus-9"}, {}, "model", "model: claude-opus-9"),
     row("R5.model-retired", {"model": "claude-opus-4-1-20250805"}, {}, "model", "model: claude-opus-4-1-20250805"),
 ]
-
-
-@pytest.mark.parametrize("case", refusing(ROWS))
-def test_a_parameter_that_the_model_does_not_take_is_refused_in_the_vendors_words(case: Row) -> None:
-    """The rule of the row, from its illegal side."""
-    assert named(case.refused().violation) == (case.rule, case.path, case.text)
-
-
-@pytest.mark.parametrize("case", accepting(ROWS))
-def test_its_nearest_legal_neighbour_passes(case: Row) -> None:
-    """The rule of the row, from its legal side."""
-    assert case.accepted().violation is None
 
 
 @refuses("rule:R5.model-unknown", "rule:R5.model-retired")

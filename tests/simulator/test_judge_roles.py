@@ -8,14 +8,10 @@ from clew.simulator.stances import stance
 from tests.manifest import accepts, refuses
 from tests.simulator.judging import (
     TOOL,
-    Row,
-    accepting,
     ask,
     assistant,
     call,
-    named,
     picture,
-    refusing,
     request,
     result,
     row,
@@ -133,18 +129,6 @@ ROWS = [
         betas=(COMPACT,),
     ),
 ]
-
-
-@pytest.mark.parametrize("case", refusing(ROWS))
-def test_a_broken_structure_is_refused_in_the_vendors_words(case: Row) -> None:
-    """The rule of the row, from its illegal side."""
-    assert named(case.refused().violation) == (case.rule, case.path, case.text)
-
-
-@pytest.mark.parametrize("case", accepting(ROWS))
-def test_its_nearest_legal_neighbour_passes(case: Row) -> None:
-    """The rule of the row, from its legal side."""
-    assert case.accepted().violation is None
 
 
 @accepts("rule:R21.not-alternating")

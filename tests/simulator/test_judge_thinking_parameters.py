@@ -10,11 +10,8 @@ from tests.simulator.judging import (
     ABSENT,
     NEW,
     TOOL,
-    Row,
-    accepting,
     ask,
     named,
-    refusing,
     request,
     row,
     system,
@@ -195,18 +192,6 @@ ROWS = [
         "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
     ),
 ]
-
-
-@pytest.mark.parametrize("case", refusing(ROWS))
-def test_a_parameter_that_the_model_does_not_take_is_refused_in_the_vendors_words(case: Row) -> None:
-    """The rule of the row, from its illegal side."""
-    assert named(case.refused().violation) == (case.rule, case.path, case.text)
-
-
-@pytest.mark.parametrize("case", accepting(ROWS))
-def test_its_nearest_legal_neighbour_passes(case: Row) -> None:
-    """The rule of the row, from its legal side."""
-    assert case.accepted().violation is None
 
 
 @accepts("rule:R5.model-unknown")

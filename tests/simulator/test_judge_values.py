@@ -3,8 +3,6 @@
 import copy
 from typing import Any
 
-import pytest
-
 from clew.model.facts import blocks
 from tests.manifest import accepts, refuses
 from tests.simulator.judging import (
@@ -12,13 +10,10 @@ from tests.simulator.judging import (
     BINDING,
     HOUR,
     TOOL,
-    Row,
-    accepting,
     ask,
     assistant,
     call,
     named,
-    refusing,
     request,
     result,
     row,
@@ -178,18 +173,6 @@ ROWS = [
         "{path}: Input should be 'auto' or 'standard_only'",
     ),
 ]
-
-
-@pytest.mark.parametrize("case", refusing(ROWS))
-def test_a_value_outside_the_schema_is_refused_at_its_path_in_the_vendors_words(case: Row) -> None:
-    """The rule of the row, from its illegal side."""
-    assert named(case.refused().violation) == (case.rule, case.path, case.text)
-
-
-@pytest.mark.parametrize("case", accepting(ROWS))
-def test_its_nearest_legal_neighbour_passes(case: Row) -> None:
-    """The rule of the row, from its legal side."""
-    assert case.accepted().violation is None
 
 
 @refuses("rule:R4.value-unknown")

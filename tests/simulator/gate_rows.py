@@ -3,19 +3,13 @@
 import copy
 from typing import Any
 
-import pytest
-
 from clew.model.facts import blocks
 from clew.simulator.stances import stance
 from tests.simulator.judging import (
     ABSENT,
     BINDING,
     NEW,
-    Row,
-    accepting,
     assistant,
-    named,
-    refusing,
     row,
     system,
     text,
@@ -187,15 +181,3 @@ ROWS = [
         version=NEW,
     ),
 ]
-
-
-@pytest.mark.parametrize("case", refusing(ROWS))
-def test_a_value_outside_the_schema_is_refused_at_its_path_in_the_vendors_words(case: Row) -> None:
-    """The rule of the row, from its illegal side."""
-    assert named(case.refused().violation) == (case.rule, case.path, case.text)
-
-
-@pytest.mark.parametrize("case", accepting(ROWS))
-def test_its_nearest_legal_neighbour_passes(case: Row) -> None:
-    """The rule of the row, from its legal side."""
-    assert case.accepted().violation is None
