@@ -187,10 +187,11 @@ CONFIGS: dict[str, Callable[[int], str]] = {
     "comments": lambda n: "# a\n" * n,
 }
 SCENARIOS: dict[str, Callable[[int], str]] = {
-    "turns": lambda n: "turn\ntext Hello\n" * n,
-    "directions": lambda n: "turn\n" + "text Hello\n" * n,
-    "lines of a text": lambda n: "turn\ntext Hello\n" + "  and on\n" * n,
-    "comments": lambda n: "# a\n" * n + "turn\ntext Hello\n",
+    "turns": lambda n: "turn:\ntext: Hello\n" * n,
+    "directions": lambda n: "turn:\n" + "text: Hello\n" * n,
+    "lines of a text": lambda n: "turn:\ntext: Hello\n" + "| and on\n" * n,
+    "comments": lambda n: "# a\n" * n + "turn:\ntext: Hello\n",
+    "wrong lines": lambda n: "turn:\n" + "odd\n" * n,
 }
 
 

@@ -10,7 +10,7 @@ from clew.simulator.answers import AnswerBlock, ModelAnswer
 from clew.simulator.conversation import state_of
 from clew.simulator.ids import IdMaker
 from clew.simulator.interfaces import Prompt
-from clew.simulator.player import AnswerContext, play_turn
+from clew.simulator.player import TurnContext, play_turn
 from tests.manifest import accepts
 from tests.simulator.standin import Hashing
 from tests.simulator.wire import TOOL
@@ -30,7 +30,7 @@ def request(**fields: Any) -> JsonObject:
 
 def say(*acts: Act, prompt: Prompt = ADAPTIVE, empty_delta: bool = True, **fields: Any) -> ModelAnswer:
     asked = request(**fields)
-    context = AnswerContext(
+    context = TurnContext(
         request=asked,
         prompt=prompt,
         signer=Hashing(),

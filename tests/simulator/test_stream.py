@@ -22,7 +22,7 @@ from clew.simulator.anthropic.stream import MessageAnswer, events, message
 from clew.simulator.conversation import state_of
 from clew.simulator.ids import IdMaker
 from clew.simulator.interfaces import Prompt
-from clew.simulator.player import AnswerContext, play_turn
+from clew.simulator.player import TurnContext, play_turn
 from clew.simulator.steps import Send, Silence, body_of
 from tests.manifest import accepts
 from tests.simulator.standin import Hashing
@@ -35,7 +35,7 @@ ADAPTIVE = Prompt(thinking="adaptive", interleaved=True, input_tokens=100)
 def written(
     *acts: Act, prompt: Prompt = ADAPTIVE, betas: frozenset[str] = frozenset(), max_tokens: int = 1000
 ) -> MessageAnswer:
-    context = AnswerContext(
+    context = TurnContext(
         request={**REQUEST, "max_tokens": max_tokens},
         prompt=prompt,
         signer=Hashing(),

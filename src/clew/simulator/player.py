@@ -51,14 +51,14 @@ from clew.simulator.plausible import value_for
 from clew.simulator.turns import pick_tool
 from clew.simulator.values import as_dict, as_list
 
-__all__ = ["AnswerContext", "play_turn"]
+__all__ = ["TurnContext", "play_turn"]
 
 _CHUNK: Final = 24
 _DEFAULT_LIMIT: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerContext:
+class TurnContext:
     """The request that an answer is for, and what was decided about it."""
 
     request: JsonObject
@@ -73,7 +73,7 @@ class AnswerContext:
     """The number of tool calls in the conversation so far."""
 
 
-def play_turn(turn: ScriptTurn, context: AnswerContext) -> ModelAnswer:
+def play_turn(turn: ScriptTurn, context: TurnContext) -> ModelAnswer:
     """Do the acts of the turn, until one of them ends the answer."""
     player = _TurnPlayer(turn, context)
     for act in turn.acts:
@@ -86,7 +86,7 @@ def play_turn(turn: ScriptTurn, context: AnswerContext) -> ModelAnswer:
 class _TurnPlayer:
     """The growing answer, and the tokens that are left for it."""
 
-    def __init__(self, turn: ScriptTurn, context: AnswerContext) -> None:
+    def __init__(self, turn: ScriptTurn, context: TurnContext) -> None:
         self._context = context
         self._request = context.request
         paces = [act for act in turn.acts if isinstance(act, SetPace)]

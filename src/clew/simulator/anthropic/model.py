@@ -14,7 +14,7 @@ from clew.simulator.anthropic.stream import MessageAnswer
 from clew.simulator.conversation import calls_in, state_of
 from clew.simulator.ids import Ids
 from clew.simulator.interfaces import Account, JudgeVerdict, Stance
-from clew.simulator.player import AnswerContext, play_turn
+from clew.simulator.player import TurnContext, play_turn
 from clew.simulator.turns import DEFAULT, ScenarioPicker, improvise, turn_of
 
 __all__ = ["MessagesModel", "PlayedMessage"]
@@ -45,7 +45,7 @@ class MessagesModel:
         scenario = self._scenarios.scenario_for(request)
         turn = turn_of(scenario, state) if scenario else improvise(request, state, self._seed)
         assert verdict.signer is not None, "a legal request has a signer"
-        context = AnswerContext(
+        context = TurnContext(
             request=request,
             prompt=prompt,
             signer=verdict.signer,

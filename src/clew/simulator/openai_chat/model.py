@@ -23,7 +23,7 @@ from clew.simulator.openai_chat.memory import PrefixCache, prompt_tokens
 from clew.simulator.openai_chat.message import draft_of, message_of
 from clew.simulator.openai_chat.proofs import add_mark
 from clew.simulator.openai_chat.stream import Completion, usage_of
-from clew.simulator.player import AnswerContext, play_turn
+from clew.simulator.player import TurnContext, play_turn
 from clew.simulator.turns import DEFAULT, ScenarioPicker, improvise, turn_of
 from clew.simulator.values import as_dict, as_list, as_str
 
@@ -67,7 +67,7 @@ class ChatModel:
         state = state_of(request)
         scenario = self._scenarios.scenario_for(request)
         turn = turn_of(scenario, state) if scenario else _marked(improvise(request, state, self._seed), case)
-        context = AnswerContext(
+        context = TurnContext(
             request=request,
             prompt=Prompt(thinking="adaptive" if case.thinking else "off", interleaved=True),
             signer=_Unsigned(),

@@ -24,9 +24,9 @@ __all__ = [
     "THINKING",
     "BrokenRule",
     "Case",
-    "MessageRun",
     "RequestBlock",
     "RequestMessage",
+    "RoleRun",
     "betas_of",
     "refusal_of",
     "violations",
@@ -79,7 +79,7 @@ class RequestMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageRun:
+class RoleRun:
     """Messages of one role that the vendor merges into one."""
 
     role: str
@@ -121,7 +121,7 @@ class Case:
         return tuple(found)
 
     @cached_property
-    def runs(self) -> tuple[MessageRun, ...]:
+    def runs(self) -> tuple[RoleRun, ...]:
         """The user and assistant runs, in order."""
         groups: list[list[RequestMessage]] = []
         for message in self.messages:
@@ -132,12 +132,12 @@ class Case:
             else:
                 groups.append([message])
         return tuple(
-            MessageRun(group[0].role, tuple(group), tuple(block for message in group for block in message.blocks))
+            RoleRun(group[0].role, tuple(group), tuple(block for message in group for block in message.blocks))
             for group in groups
         )
 
     @property
-    def last_answer(self) -> MessageRun | None:
+    def last_answer(self) -> RoleRun | None:
         """The last assistant run."""
         return next((run for run in reversed(self.runs) if run.role == "assistant"), None)
 

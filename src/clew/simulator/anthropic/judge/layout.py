@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clew.simulator.anthropic.judge.case import BrokenRule, Case, MessageRun, RequestBlock
+from clew.simulator.anthropic.judge.case import BrokenRule, Case, RequestBlock, RoleRun
 from clew.simulator.anthropic.judge.tools import unfinished_calls
 from clew.simulator.interfaces import VendorRefusal
 from clew.simulator.values import as_str, is_blank
@@ -27,7 +27,7 @@ def check_layout(case: Case) -> Iterator[BrokenRule]:
     yield from _thinking_while_off(case)
 
 
-def _ending(case: Case, run: MessageRun, path: str) -> Iterator[BrokenRule]:
+def _ending(case: Case, run: RoleRun, path: str) -> Iterator[BrokenRule]:
     """The request ends with the assistant: a prefill, or the continuation of a paused answer."""
     last = run.blocks[-1] if run.blocks else None
     continues = bool(unfinished_calls(run))

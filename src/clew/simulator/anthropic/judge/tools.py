@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from clew.model.facts import blocks
-from clew.simulator.anthropic.judge.case import BrokenRule, Case, MessageRun, RequestBlock
+from clew.simulator.anthropic.judge.case import BrokenRule, Case, RequestBlock, RoleRun
 from clew.simulator.values import as_dict, as_list, as_str, objects_in
 
 __all__ = ["check_pairing", "check_tools", "unfinished_calls"]
@@ -62,7 +62,7 @@ def _strict(case: Case) -> Iterator[BrokenRule]:
 def check_pairing(case: Case) -> Iterator[BrokenRule]:
     yield from _repeated_ids(case)
     provided = {as_str(tool.get("name")) for tool in case.tools}
-    empty = MessageRun("", (), ())
+    empty = RoleRun("", (), ())
     for before, run, after in zip((empty, *case.runs), case.runs, (*case.runs[1:], empty), strict=False):
         if run.role == "assistant":
             yield from _unanswered(run, after)
@@ -94,7 +94,7 @@ def _answered_id(block: RequestBlock) -> str:
     return as_str(block.value.get("tool_use_id"))
 
 
-def _unanswered(run: MessageRun, after: MessageRun) -> Iterator[BrokenRule]:
+def _unanswered(run: RoleRun, after: RoleRun) -> Iterator[BrokenRule]:
     leading = takewhile(lambda block: block.type == "tool_result", after.blocks)
     answered = {_answered_id(block) for block in leading}
     open_calls = [block for block in run.blocks if block.type == "tool_use" and _block_id(block) not in answered]
@@ -103,7 +103,7 @@ def _unanswered(run: MessageRun, after: MessageRun) -> Iterator[BrokenRule]:
         yield BrokenRule("R26.unanswered", f"messages.{open_calls[0].message}", {"ids": ids})
 
 
-def _results(before: MessageRun, run: MessageRun) -> Iterator[BrokenRule]:
+def _results(before: RoleRun, run: RoleRun) -> Iterator[BrokenRule]:
     called = {_block_id(block) for block in before.blocks if block.type == "tool_use"}
     seen: set[str] = set()
     for block in run.blocks:
@@ -123,7 +123,7 @@ def _calling_type(block: RequestBlock) -> str:
     return row.answers if row else ""
 
 
-def _server_results(run: MessageRun) -> Iterator[BrokenRule]:
+def _server_results(run: RoleRun) -> Iterator[BrokenRule]:
     called: set[tuple[str, str]] = set()
     for block in run.blocks:
         call, answered = _calling_type(block), _answered_id(block)
@@ -132,13 +132,13 @@ def _server_results(run: MessageRun) -> Iterator[BrokenRule]:
         called.add((block.type, _block_id(block)))
 
 
-def unfinished_calls(run: MessageRun) -> list[RequestBlock]:
+def unfinished_calls(run: RoleRun) -> list[RequestBlock]:
     """The calls of server tools without a result: the answer was paused, or cut."""
     answered = {_answered_id(block) for block in run.blocks if _calling_type(block)}
     return [block for block in run.blocks if block.type in _SERVER_CALLS and _block_id(block) not in answered]
 
 
-def _server_calls(run: MessageRun, after: MessageRun, provided: set[str]) -> Iterator[BrokenRule]:
+def _server_calls(run: RoleRun, after: RoleRun, provided: set[str]) -> Iterator[BrokenRule]:
     followed = any(other.type != "tool_result" for other in after.blocks)
     for block in unfinished_calls(run):
         name = as_str(block.value.get("name"))
