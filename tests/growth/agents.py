@@ -21,7 +21,7 @@ from tests.store.turns import NOON, recorded, turn
 Start = Callable[[AsyncAgent[str]], AsyncRun[str]]
 
 
-class _Desk(AnswerLock):
+class _Service(AnswerLock):
     """A conversation on these turns."""
 
     active = "claude"
@@ -36,9 +36,9 @@ class _Desk(AnswerLock):
     async def refresh(self) -> None:
         pass
 
-    async def ask(self, question: Question, begun: OnTurn) -> "_Hearing":
+    async def ask(self, question: Question, begun: OnTurn) -> "_Reader":
         begun("new")
-        return _Hearing(self.tree, question)
+        return _Reader(self.tree, question)
 
     async def calls_begun(self) -> BegunCalls:
         return BegunCalls()
@@ -53,7 +53,7 @@ class _Desk(AnswerLock):
         pass
 
 
-class _Hearing:
+class _Reader:
     """The answer to a question, all of it at once."""
 
     id = "new"
@@ -63,10 +63,10 @@ class _Hearing:
         self._tree = tree
         self._question = question
 
-    async def heard(self) -> Sequence[AnswerEvent]:
+    async def next_events(self) -> Sequence[AnswerEvent]:
         return ()
 
-    async def kept(self) -> None:
+    async def wait_stored(self) -> None:
         answer = recorded("new", followed=self._question.follows or None, blocks=(json.dumps(text("Yes.")).encode(),))
         exchange = structs.replace(turn(answer).exchange, id="new")
         self._tree.put(StoredTurn(Passage(exchange="new", at=NOON, asked=self._question.asked, recording=answer), exchange))
@@ -86,7 +86,7 @@ def run_agent(spots: Iterable[StoredTurn], start: Start) -> None:
 
     async def scene() -> None:
         agent = AsyncAgent(model="claude-opus-5-5", tools=[_run])
-        conversation = AsyncConversation(cast(Any, _Desk(spots)), Wishes())
+        conversation = AsyncConversation(cast(Any, _Service(spots)), Wishes())
         async for _ in start(agent.on(conversation)):
             pass
 
