@@ -53,7 +53,7 @@ def test_the_cleaner_finds_nothing_to_clean(said: str, monkeypatch: pytest.Monke
 
 def test_the_cleaner_would_hold_alone() -> None:
     """The second wall, shown what the first keeps away from it."""
-    assert markdown._cleaned('<img src=x><p style="x" onclick="y">a<script>b</script></p><a href="javascript:c">d</a>') == (
+    assert markdown._clean('<img src=x><p style="x" onclick="y">a<script>b</script></p><a href="javascript:c">d</a>') == (
         '<p>a</p><a rel="noopener noreferrer nofollow">d</a>'
     )
 

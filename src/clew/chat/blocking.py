@@ -9,10 +9,11 @@ from typing import Self, TypedDict, Unpack
 
 from clew.chat.answer import AsyncAnswer
 from clew.chat.contents import Content, Output
-from clew.chat.conversation import AsyncConversation, OnOverflow
+from clew.chat.conversation import AsyncConversation
 from clew.chat.events import AnswerEvent
 from clew.chat.lifetimes import Loop
 from clew.chat.messages import Message, ToolCall
+from clew.chat.opening import OnOverflow
 from clew.chat.projected import Projected
 from clew.chat.signatures import signed_like
 from clew.chat.turns import Turn
@@ -34,7 +35,7 @@ class Answer:
     def __next__(self) -> AnswerEvent:
         """Raises BackendError and its kin if the answer fails. Ctrl-C stops the answer, and keeps what was finished."""
         try:
-            event = self._loop.call(_next(self._answer))
+            event = self._loop.next(self._answer)
         except KeyboardInterrupt:
             self.stop()
             raise
@@ -49,17 +50,13 @@ class Answer:
         return self._loop.call(self._answer.message())
 
     def stop(self) -> None:
-        """Listen no more. What was finished is kept when this returns."""
+        """Stop the answer. Its finished blocks are stored when this returns."""
         self._loop.call(self._answer.stop())
 
     @property
     def turn(self) -> Turn | None:
         """The turn as it is now; None before it is saved."""
         return self._answer.turn
-
-
-async def _next(answer: AsyncAnswer) -> AnswerEvent | None:
-    return await anext(answer, None)
 
 
 class OpenKeywords(TypedDict, total=False):
@@ -122,7 +119,7 @@ class Conversation:
             raise
 
     def close(self) -> None:
-        """Stop an answer that is under way, and let go of all that was opened for this conversation. Again is nothing."""
+        """Stop an answer that is under way, and close all that was opened for this conversation. It may be called twice."""
         if self._is_opener:
             self._is_opener = False
             self._loop.call(self._own.close())
@@ -135,7 +132,7 @@ class Conversation:
         self.close()
 
     def ask(self, content: Content) -> Answer:
-        """Say something: words, or blocks."""
+        """Ask a question: text, or blocks."""
         return self._answer(self._own.ask(content))
 
     def results(self, outputs: Mapping[str, Output]) -> Answer:
@@ -143,15 +140,15 @@ class Conversation:
         return self._answer(self._own.results(outputs))
 
     def retry(self) -> Answer:
-        """Ask the last question again. One that failed stays one turn; an answer that is there stays, as a branch."""
+        """Ask the last question again. A failed question stays one turn; an existing answer stays, as a branch."""
         return self._answer(self._own.retry())
 
     def edit(self, turn: str | Turn, content: Content) -> Answer:
-        """Ask something else in this turn's place. What was said there stays, as a branch."""
+        """Ask something else in place of this turn. The turn stays, as a branch."""
         return self._answer(self._own.edit(turn, content))
 
     def branch(self, at: str | Turn) -> None:
-        """Go on from this turn. What came after it stays, as a branch."""
+        """Continue from this turn. The turns after it stay, as a branch."""
         self._own.branch(at)
 
     def use(self, backend: str, *, model: str = "") -> None:
@@ -159,7 +156,7 @@ class Conversation:
         self._own.use(backend, model=model)
 
     def wish(self, *, model: str = "", thinking: JsonObject | None = None, effort: str = "") -> None:
-        """Be asked like this from now on: all three are as if `open` had been told so."""
+        """Use these parameters from now on: all three are set as by `open`."""
         self._own.wish(model=model, thinking=thinking, effort=effort)
 
     def rename(self, title: str) -> None:
@@ -167,7 +164,7 @@ class Conversation:
         self._loop.call(self._own.rename(title))
 
     def refresh(self) -> None:
-        """See what others did with this thread meanwhile, and go on to the newest turn that follows from here."""
+        """Read the turns that others added to this thread, and go to the newest turn after the present one."""
         self._loop.call(self._own.refresh())
 
     def as_sent(self, backend: str = "", *, model: str = "") -> Projected:
@@ -176,17 +173,17 @@ class Conversation:
 
     @property
     def thread(self) -> str:
-        """The id to open it by again."""
+        """The id with which the conversation can be opened again."""
         return self._own.thread
 
     @property
     def title(self) -> str:
-        """For people: how the first question begins, unless it was renamed."""
+        """The title: the beginning of the first question, unless it was renamed."""
         return self._own.title
 
     @property
     def backend(self) -> str:
-        """Who answers next."""
+        """The backend that answers next."""
         return self._own.backend
 
     @property
@@ -206,7 +203,7 @@ class Conversation:
 
     @property
     def messages(self) -> list[JsonObject]:
-        """This line as it was said: the user's messages, and the makers' own blocks in the order of their making."""
+        """The messages of this line: the user's, and the makers' own blocks in the order in which they were generated."""
         return self._own.messages
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self, TypeAlias, get_args
+from typing import Self
 
 import msgspec
 from msgspec import structs
@@ -21,7 +21,7 @@ from clew.chat.compaction import CompactingReader
 from clew.chat.contents import Content, Output, result_block, user_message
 from clew.chat.lifetimes import Opening
 from clew.chat.messages import ToolCall
-from clew.chat.opening import Where, open_service
+from clew.chat.opening import OnOverflow, Where, check_overflow, check_tools, open_service
 from clew.chat.projected import Projected
 from clew.chat.request import Wishes
 from clew.chat.service import AnswerReader, Question, ThreadService
@@ -29,10 +29,7 @@ from clew.chat.turns import StoredTurn, Turn, message_of, turn_of
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 
-__all__ = ["AsyncConversation", "OnOverflow", "check_overflow"]
-
-OnOverflow: TypeAlias = Literal["error", "compact"]
-"""What to do when a conversation no longer fits the model's window."""
+__all__ = ["AsyncConversation"]
 
 
 class AsyncConversation:
@@ -95,14 +92,14 @@ class AsyncConversation:
         Without `backend` the one that the thread stays with answers (`clew use NAME --thread T`), else the active one (the
         first of `backends`); a backend that is named is for this object and does not pin the thread. Without `model` it is
         the one that answered last. A question that does not fit the model's window any more is refused; with
-        `on_overflow="compact"` the model is asked for a summary, and the conversation goes on from that, on a line of its
+        `on_overflow="compact"` the model is asked for a summary, and the conversation continues from that, on a line of its
         own.
 
         Raises SettingsInvalid, StoreError, RequestInvalid if there is no such thread, and BackendUnreachable if there is no
         such gateway.
         """
         check_overflow(on_overflow)
-        _check_tools(tools)
+        check_tools(tools)
         wishes = Wishes(model=model, system=system, tools=tools, max_tokens=max_tokens, thinking=thinking, effort=effort)
         where = Where(home=home, config=config, environ=environ, backends=backends, url=url, key=key)
         return Opening(lambda: cls._open(thread, where, wishes, on_overflow, backend))
@@ -117,7 +114,7 @@ class AsyncConversation:
         return conversation
 
     async def close(self) -> None:
-        """Stop an answer that is under way, and let go of all that was opened for this conversation. Again is nothing."""
+        """Stop an answer that is under way, and close all that was opened for this conversation. It may be called twice."""
         self._is_closed = True
         await self._opened.aclose()
 
@@ -132,9 +129,9 @@ class AsyncConversation:
     # Asking.
 
     def ask(self, content: Content) -> AsyncAnswer:
-        """Say something: words, or blocks. Iterate the answer, or await it; nothing happens before that.
+        """Ask a question: text, or blocks. Iterate the answer, or await it; nothing happens before that.
 
-        A question that came to nothing is left as it is, and this one follows the last answer.
+        A failed question stays as it is, and this one follows the last answer.
         """
         return self._ask((user_message(content),), self._last_answered())
 
@@ -146,23 +143,23 @@ class AsyncConversation:
         return self.ask([result_block(call, outputs[call]) for call in calls])
 
     def retry(self) -> AsyncAnswer:
-        """Ask the last question again. One that failed stays one turn; an answer that is there stays, as a branch."""
+        """Ask the last question again. A failed question stays one turn; an existing answer stays, as a branch."""
         stored = self._find(self._tip)
         return self._ask(stored.passage.asked, stored.follows)
 
     def edit(self, turn: str | Turn, content: Content) -> AsyncAnswer:
-        """Ask something else in this turn's place. What was said there stays, as a branch."""
+        """Ask something else in place of this turn. The turn stays, as a branch."""
         return self._ask((user_message(content),), self._find(turn).follows)
 
     def branch(self, at: str | Turn) -> None:
-        """Go on from this turn. What came after it stays, as a branch."""
+        """Continue from this turn. The turns after it stay, as a branch."""
         self._tip = self._find(at).id
 
     def use(self, backend: str, *, model: str = "") -> None:
         """Let another backend answer from now on, in the middle of a tool loop too. Raises SettingsInvalid.
 
         It is for this object: the thread is not pinned, and any other client that continues it uses the active backend.
-        `model` is what is asked of this backend alone: whoever goes back to another one has that one's again.
+        `model` is for this backend alone: after a switch to another backend, that backend's own model is used.
         """
         known = self._service.backends
         if backend not in known:
@@ -172,7 +169,7 @@ class AsyncConversation:
             self._models[backend] = model
 
     def wish(self, *, model: str = "", thinking: JsonObject | None = None, effort: str = "") -> None:
-        """Be asked like this from now on: all three are as if `open` had been told so."""
+        """Use these parameters from now on: all three are set as by `open`."""
         self._wishes = structs.replace(self._wishes, model=model, thinking=thinking, effort=effort)
 
     async def rename(self, title: str) -> None:
@@ -181,7 +178,7 @@ class AsyncConversation:
             raise RequestInvalid("nothing was said yet, so there is nothing to name")
 
     async def refresh(self) -> None:
-        """See what others did with this thread meanwhile, and go on to the newest turn that follows from here."""
+        """Read the turns that others added to this thread, and go to the newest turn after the present one."""
         await self._service.refresh()
         self._tip = self._service.tree.onward(self._tip) if self._tip else self._service.tree.newest
 
@@ -205,23 +202,23 @@ class AsyncConversation:
 
     @property
     def thread(self) -> str:
-        """The id to open it by again."""
+        """The id with which the conversation can be opened again."""
         return self._service.thread.id
 
     @property
     def title(self) -> str:
-        """For people: how the first question begins, unless it was renamed."""
+        """The title: the beginning of the first question, unless it was renamed."""
         return self._service.thread.title
 
     @property
     def backend(self) -> str:
-        """Who answers next."""
+        """The backend that answers next."""
         pin = self._service.thread.pin
         return self._backend or (pin if pin in self._service.backends else "") or self._service.active
 
     @property
     def model(self) -> str:
-        """The model that is asked for next. Raises SettingsInvalid if nobody named one."""
+        """The model that is asked for next. Raises SettingsInvalid if none is known."""
         backend = self.backend
         model = self._models.get(backend) or self._wishes.model or self._asked_last(backend)
         if not model:
@@ -240,8 +237,13 @@ class AsyncConversation:
 
     @property
     def messages(self) -> list[JsonObject]:
-        """This line as it was said: the user's messages, and the makers' own blocks in the order of their making."""
-        return [message for stored in self._service.tree.line(self._tip) for message in _originals(stored)]
+        """The messages of this line: the user's, and the makers' own blocks in the order in which they were generated."""
+        messages: list[JsonObject] = []
+        for stored in self._service.tree.line(self._tip):
+            messages += (msgspec.json.decode(raw, type=JsonObject) for raw in stored.passage.asked)
+            if (answer := message_of(stored)) is not None:
+                messages.append({"role": "assistant", "content": answer.raw_content})
+        return messages
 
     @property
     def calls(self) -> Sequence[ToolCall]:
@@ -292,25 +294,3 @@ class AsyncConversation:
 
     def _go_to(self, turn: str) -> None:
         self._tip = turn
-
-
-def _originals(stored: StoredTurn) -> list[JsonObject]:
-    asked = [msgspec.json.decode(raw, type=JsonObject) for raw in stored.passage.asked]
-    message = message_of(stored)
-    return asked if message is None else [*asked, {"role": "assistant", "content": message.raw_content}]
-
-
-def check_overflow(given: str) -> None:
-    """Raises SettingsInvalid. A mistyped word would be found out when the conversation is too long, and no sooner."""
-    if given not in (words := get_args(OnOverflow)):
-        raise SettingsInvalid(f"on_overflow is {' or '.join(map(repr, words))}, not {given!r}", key="on_overflow")
-
-
-def _check_tools(tools: Sequence[object]) -> None:
-    """An agent takes functions, so somebody will try that here too."""
-    for place, each in enumerate(tools):
-        if not isinstance(each, Mapping):
-            wanted = (
-                "a dictionary with `name` and `input_schema`, as the Messages API has it; a function is for `clew.Agent`"
-            )
-            raise SettingsInvalid(f"tools.{place}: a tool of a conversation is {wanted}", key="tools")

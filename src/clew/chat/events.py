@@ -1,6 +1,6 @@
-"""What is told of an answer while it comes: pieces of thought and text, calls, and the end.
+"""The events of an answer: pieces of thinking and text, calls, and the end.
 
-A call is told when it is whole, as a `ToolCall`. The end is told once the turn is in the store.
+A call is one event, a `ToolCall`, when it is complete. The end comes when the turn is in the store.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class TextDelta(Struct, frozen=True):
 
 
 class ThinkingDelta(Struct, frozen=True):
-    """A piece of what the model thinks, where it shows that.
+    """A piece of the model's thinking, if the model shows it.
 
     >>> ThinkingDelta("Let me see.").text
     'Let me see.'
@@ -36,7 +36,7 @@ class ThinkingDelta(Struct, frozen=True):
 
 
 class Ended(Struct, frozen=True):
-    """The answer is whole, and kept: the last that is told.
+    """The answer is whole and stored: the last event.
 
     >>> from clew import Message
     >>> Ended(Message(role="assistant", content="Hello"), None).message.content
@@ -48,7 +48,7 @@ class Ended(Struct, frozen=True):
 
 
 class Compacted(Struct, frozen=True):
-    """The conversation had become too long, and goes on from a summary: what follows is told of a new line.
+    """The conversation was too long, and continues from a summary: the following events belong to a new line.
 
     `before` is the question that did not fit, `summary` the turn in which the model wrote it.
 
@@ -64,4 +64,4 @@ class Compacted(Struct, frozen=True):
 
 
 AnswerEvent: TypeAlias = TextDelta | ThinkingDelta | ToolCall | Compacted | Ended
-"""Everything that an answer tells."""
+"""Every event of an answer."""

@@ -59,7 +59,7 @@ def format_messages(
     `raw_content` goes as it is; where there is none, text and calls do. `target` is who will get it: thinking of another
     realm is then left out or handed over, as the target says. `cache` marks the last two messages. Arguments of a call that
     are no JSON object become `{}` with a warning in the log, or with `strict` raise RequestInvalid. System messages at the
-    beginning are for `system=`: `clew.chat.format_system` gives them. `clew.chat.formatted` tells each change as well.
+    beginning are for `system=`: `clew.chat.format_system` gives them. `clew.chat.formatted` returns each change as well.
 
     >>> asked = Message(role="user", content="And the grass?")
     >>> said = Message(role="assistant", content="Green.", raw_content=[

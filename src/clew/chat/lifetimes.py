@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -89,6 +89,14 @@ class Loop(LoopThread):
 
     def __init__(self) -> None:
         super().__init__("clew-conversation")
+
+    def next(self, iterator: AsyncIterator[T]) -> T | None:
+        """The next value of an iterator on the loop; None at its end."""
+
+        async def advance() -> T | None:
+            return await anext(iterator, None)
+
+        return self.call(advance())
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop, and wait for it. An interrupt while waiting cancels the coroutine.

@@ -44,7 +44,7 @@ COMMIT_SECONDS = 10.0
 _ALL: Final = 1_000_000
 _TITLE: Final = 80
 _HEADERS: Final = {"anthropic-version": "2023-06-01"}
-_NOBODY = Origin("", "", "", "")
+_NO_ORIGIN = Origin("", "", "", "")
 
 
 class LocalThreadService(AnswerLock):
@@ -174,7 +174,11 @@ class LocalThreadService(AnswerLock):
             await self._store_question(entry, question.model, on_turn)
             line, sealer = self.tree.line(question.follows), self.works.current.snapshot.sealer
             asked = question.model, question.wishes, line, question.asked, sealer
-            reader.listen(self._call(entry, *await asyncio.to_thread(request_of, *asked)))
+            body, betas = await asyncio.to_thread(request_of, *asked)
+            headers = {**_HEADERS, "anthropic-beta": ",".join(betas)} if betas else _HEADERS
+            reader.listen(
+                Call(body=body, headers=headers, principal=own.principal, credential=self._credential, entry=entry)
+            )
         except BaseException:
             await self.settle(entry.id)
             raise
@@ -198,7 +202,7 @@ class LocalThreadService(AnswerLock):
             status=0,
             streamed=True,
         )
-        recording = unanswered(entry, own.principal, _NOBODY)
+        recording = unanswered(entry, own.principal, _NO_ORIGIN)
         title = _title(entry.asked)  # the title of `own` may be of a thread that was deleted since
         self.thread = structs.replace(own, title=own.title or title)
         turn = TurnRecord(exchange=exchange, recording=recording, asked=entry.asked, title=title)
@@ -206,11 +210,6 @@ class LocalThreadService(AnswerLock):
         on_turn(entry.id)
         if problem := await wait_for_commit(self.store.record(turn), COMMIT_SECONDS):
             raise problem
-
-    def _call(self, entry: Entry, body: bytes, betas: tuple[str, ...]) -> Call:
-        own, credential = self.thread, self._credential
-        headers = {**_HEADERS, "anthropic-beta": ",".join(betas)} if betas else _HEADERS
-        return Call(body=body, headers=headers, principal=own.principal, credential=credential, entry=entry)
 
     async def settle(self, id: str) -> None:
         """Wait until a turn is stored. A turn that the engine did not store is marked as failed."""

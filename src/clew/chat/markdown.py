@@ -1,11 +1,11 @@
-"""A model's Markdown as HTML that can do no harm.
+"""A model's Markdown as safe HTML.
 
-What a model writes is anybody's text: it repeats what it read. So there are two walls. The parser takes no raw HTML, makes
-links only of whole http, https and mailto addresses, and no images at all: a picture would tell its host that somebody
-reads, and its address could carry what was said. An image becomes its description and its address, as text. Then the
-cleaner removes whatever the parser should not have made; it has nothing to do, and a test holds that.
+A model repeats what it read, so its text is untrusted. There are two defences. The parser takes no raw HTML, makes links
+only of whole http, https and mailto addresses, and makes no images: loading a picture would tell its host that the page is
+read, and its address could carry parts of the conversation. An image becomes its description and its address, as text. Then
+the cleaner removes everything that is not allowed; a test shows that the parser leaves nothing to remove.
 
-A link says where it leads, unless it shows the address itself, so that no text can claim to be another place.
+A link shows the host it leads to, unless its text is the address, so that no text can pretend to be another place.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from msgspec import Struct
 __all__ = ["Finished", "render_finished", "render_markdown"]
 
 MOST_CHARACTERS: Final = 50_000
-"""Longer texts are shown as they are: nobody reads them set, and setting takes time."""
+"""Longer texts are shown as they are: rendering them takes too long."""
 
 HEADINGS_BELOW: Final = 2
-"""A page has its own first and second headings."""
+"""The page itself uses the first two levels of headings."""
 
 _ADDRESS: Final = re.compile(r"(?:https?://[^/?#\s]|mailto:[^\s])", re.IGNORECASE)
 _ALIGNED: Final = re.compile(r"text-align:(center|right)")
@@ -56,23 +56,23 @@ _CLASSES: Final = {
 
 
 class Finished(Struct, frozen=True):
-    """The blocks of a text that is still being written which nothing can change any more, and how many lines they take."""
+    """The finished blocks of a text that is still being written, as HTML, and how many lines of the text they are."""
 
     html: str
     lines: int
 
 
 def render_markdown(text: str) -> str:
-    """HTML of these tags and attributes alone: nothing runs, nothing is fetched, no style is set."""
+    """HTML with the allowed tags and attributes only: it runs nothing, fetches nothing and sets no style."""
     if len(text) > MOST_CHARACTERS:
-        return _plain(text)
+        return f'<pre class="plain" tabindex="0">{escape(text)}</pre>'
     parser = _parser()
     env: EnvType = {}
-    return _cleaned(parser.renderer.render(parser.parse(text, env), parser.options, env))
+    return _clean(parser.renderer.render(parser.parse(text, env), parser.options, env))
 
 
 def render_finished(text: str) -> Finished:
-    """All but the last block. A block is finished once another has begun after it."""
+    """All blocks but the last. A block is finished when another one has begun after it."""
     if len(text) > MOST_CHARACTERS:
         return Finished("", 0)
     parser = _parser()
@@ -81,10 +81,10 @@ def render_finished(text: str) -> Finished:
     last = max((index for index, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0), default=0)
     if last == 0 or tokens[last].map is None:
         return Finished("", 0)
-    return Finished(_cleaned(parser.renderer.render(tokens[:last], parser.options, env)), (tokens[last].map or [0])[0])
+    return Finished(_clean(parser.renderer.render(tokens[:last], parser.options, env)), (tokens[last].map or [0])[0])
 
 
-def _cleaned(html: str) -> str:
+def _clean(html: str) -> str:
     return nh3.clean(
         html,
         tags=_TAGS,
@@ -95,29 +95,21 @@ def _cleaned(html: str) -> str:
     )
 
 
-def _plain(text: str) -> str:
-    return f'<pre class="plain" tabindex="0">{escape(text)}</pre>'
-
-
 @cache
 def _parser() -> MarkdownIt:
-    made = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Setting).enable(["table", "strikethrough"])
-    made.validateLink = _is_whole
+    made = MarkdownIt("commonmark", {"html": False}, renderer_cls=_SafeRenderer).enable(["table", "strikethrough"])
+    # A relative address would lead into the pages that show the text.
+    made.validateLink = lambda url: _ADDRESS.match(url) is not None
     return made
 
 
-def _is_whole(url: str) -> bool:
-    """A relative address would lead into these pages."""
-    return _ADDRESS.match(url) is not None
-
-
-class _Setting(RendererHTML):
-    """How each kind of token is set, where that is not as usual. The names are the parser's."""
+class _SafeRenderer(RendererHTML):
+    """Renders the tokens that differ from the default. The method names are the parser's."""
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         words = self.renderInlineAsText(tokens[idx].children or (), options, env)
         said = escape(f"image: {words}" if words else "image")
-        return f'<span class="picture">{said} ({escape(_source(tokens[idx]))})</span>'
+        return f'<span class="picture">{said} ({escape(str(tokens[idx].attrs.get("src", "")))})</span>'
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         return f'<a class="outside" target="_blank" href="{escape(_address(tokens[idx]))}">'
@@ -129,10 +121,10 @@ class _Setting(RendererHTML):
         return "</a>" if shown == address else f'</a> <span class="target">({escape(_host(address))})</span>'
 
     def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f"<{_lowered(tokens[idx])}>"
+        return f"<{_heading_tag(tokens[idx])}>"
 
     def heading_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f"</{_lowered(tokens[idx])}>\n"
+        return f"</{_heading_tag(tokens[idx])}>\n"
 
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         return f'<pre tabindex="0"><code>{escape(tokens[idx].content)}</code></pre>\n'
@@ -157,12 +149,8 @@ def _address(token: Token) -> str:
     return str(token.attrs.get("href", ""))
 
 
-def _source(token: Token) -> str:
-    return str(token.attrs.get("src", ""))
-
-
 def _host(address: str) -> str:
-    """Where an address leads, as the browser would look it up."""
+    """The host of an address, as the browser would find it."""
     try:
         parts = urlsplit(address)
         return parts.path if parts.scheme == "mailto" else parts.hostname or address
@@ -170,11 +158,11 @@ def _host(address: str) -> str:
         return address
 
 
-def _lowered(token: Token) -> str:
+def _heading_tag(token: Token) -> str:
     return f"h{min(6, int(token.tag[1:]) + HEADINGS_BELOW)}"
 
 
 def _cell(tag: str, attributes: Mapping[str, Any]) -> str:
-    """The pages take no styles from anywhere, so a column's alignment is a class."""
+    """A cell. The pages allow no inline styles, so the alignment of a column is a class."""
     aligned = _ALIGNED.fullmatch(str(attributes.get("style", "")))
     return f'<{tag} class="{aligned[1]}">' if aligned else f"<{tag}>"

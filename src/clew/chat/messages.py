@@ -153,7 +153,11 @@ def format_response(response: ObjectLike | Answer, *, target: Target | None = No
             raise BackendBroken("this is no answer of the Messages API: it has no list of content blocks")
         whole, blocks = copied(given), [copied(block) for block in objects_from(given["content"])]
     texts = "".join(text for block in blocks if block.get("type") == "text" and (text := _text(block.get("text"))))
-    calls = tuple(_call(block) for block in blocks if block.get("type") == "tool_use")
+    calls = tuple(
+        ToolCall(_text(block.get("id")), _text(block.get("name")), json.dumps(block.get("input", {}), ensure_ascii=False))
+        for block in blocks
+        if block.get("type") == "tool_use"
+    )
     stop_reason, usage = whole.get("stop_reason"), whole.get("usage")
     return Message(
         role="assistant",
@@ -164,11 +168,6 @@ def format_response(response: ObjectLike | Answer, *, target: Target | None = No
         stop_reason=stop_reason if isinstance(stop_reason, str) else None,
         usage=usage if isinstance(usage, dict) else None,
     )
-
-
-def _call(block: JsonObject) -> ToolCall:
-    arguments = json.dumps(block.get("input", {}), ensure_ascii=False)
-    return ToolCall(_text(block.get("id")), _text(block.get("name")), arguments)
 
 
 def _text(value: JsonValue) -> str:

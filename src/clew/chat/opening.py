@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Literal, TypeAlias, cast, get_args
 
 from msgspec import Struct
 
@@ -27,10 +27,13 @@ from clew.settings.load import Loaded, load, load_given
 from clew.store import Store
 from clew.store.values import Thread
 
-__all__ = ["PRINCIPAL", "Where", "open_service", "service_on"]
+__all__ = ["PRINCIPAL", "OnOverflow", "Where", "check_overflow", "check_tools", "open_service", "service_on"]
 
 PRINCIPAL: Final = "local"
 """The principal of this machine, with or without a gateway: all programs here share their threads."""
+
+OnOverflow: TypeAlias = Literal["error", "compact"]
+"""What to do when a conversation no longer fits the model's window."""
 
 
 class Where(Struct, frozen=True, kw_only=True):
@@ -65,6 +68,22 @@ def _check_path(name: str, value: object) -> None:
     if value is not None and not isinstance(value, str | os.PathLike):
         more = ": backends that are no file go into `backends={…}`" if isinstance(value, Mapping) else ""
         raise SettingsInvalid(f"{name} is a path, not a {kind}{more}", key=name)
+
+
+def check_overflow(given: str) -> None:
+    """Raises SettingsInvalid for another word: without this check it would be noticed only when the conversation is long."""
+    if given not in (words := get_args(OnOverflow)):
+        raise SettingsInvalid(f"on_overflow is {' or '.join(map(repr, words))}, not {given!r}", key="on_overflow")
+
+
+def check_tools(tools: Sequence[object]) -> None:
+    """Raises SettingsInvalid for anything but a dictionary: agents take functions, so people try them here too."""
+    for place, each in enumerate(tools):
+        if not isinstance(each, Mapping):
+            wanted = (
+                "a dictionary with `name` and `input_schema`, as the Messages API has it; a function is for `clew.Agent`"
+            )
+            raise SettingsInvalid(f"tools.{place}: a tool of a conversation is {wanted}", key="tools")
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""What `inspect.signature` and editors show of functions whose keywords stand elsewhere."""
+"""Signatures for `inspect.signature` and editors, of functions whose keywords are declared elsewhere."""
 
 from __future__ import annotations
 

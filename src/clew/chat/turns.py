@@ -54,7 +54,7 @@ class StoredTurn(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """One question and what came of it.
+    """One question and its answer.
 
     `outcome` is `whole`; `cut` (broken off, with the blocks that were finished); `refused` or `failed` (there is no answer,
     and `retry` asks again); or `open` (under way).
@@ -74,17 +74,17 @@ class Turn(Struct, frozen=True, kw_only=True):
     model: str = ""
     usage: TokenUsage | None = None
     changes: tuple[Change, ...] = ()
-    """What was altered on the way to the backend, and why."""
+    """The changes on the way to the backend, and why."""
     attempts: int = 1
     """How many times it was asked, this one included."""
     follows: str = ""
-    """The turn that it goes on from; "" for a beginning."""
+    """The turn before it; "" at the beginning."""
     is_summary: bool = False
-    """A summary that the conversation asked for by itself, because it had become too long."""
+    """Is this a summary that the conversation itself asked for, because it was too long?"""
     ending: str = ""
     """How an answer ended that is not whole, in a word: `stopped` by the client, or `cut off` by its backend."""
     stands_for: str = ""
-    """Of a line that begins with a summary: the turn up to which that stands for what was said. `branch` goes back there."""
+    """Of a line that begins with a summary: the last turn that the summary replaces. `branch` goes back there."""
 
 
 def turn_of(stored: StoredTurn, attempts: int = 1) -> Turn:

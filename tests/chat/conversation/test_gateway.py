@@ -15,9 +15,8 @@ import pytest
 
 from clew import AsyncConversation, TextDelta
 from clew.chat.local import LocalThreadService
-from clew.chat.remote.answer import RemoteAnswerReader
 from clew.chat.remote.protocol import OpenedThread
-from clew.chat.remote.service import RemoteThreadService
+from clew.chat.remote.service import RemoteAnswerReader, RemoteThreadService
 from clew.errors import BackendBroken, BackendOverloaded, BackendUnreachable, RequestInvalid, SettingsInvalid
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home

@@ -19,8 +19,8 @@ from clew.chat.agent.structured import output_form_of
 from clew.chat.agent.subagents import agent_tool
 from clew.chat.agent.tools import Tool, tool_of
 from clew.chat.contents import Content
-from clew.chat.conversation import AsyncConversation, OnOverflow, check_overflow
-from clew.chat.opening import Where
+from clew.chat.conversation import AsyncConversation
+from clew.chat.opening import OnOverflow, Where, check_overflow
 from clew.chat.signatures import shows_keywords
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
@@ -105,17 +105,17 @@ class AsyncAgent(Generic[T]):
         self._plan = _plan_of(output, options)
         self._conversation: AsyncConversation | None = None
         self._current: AsyncRun[T] | None = None
-        """The run that is under way on its conversation."""
+        """The run that uses the conversation now."""
 
     @property
     def plan(self) -> AgentPlan:
-        """What it is."""
+        """The plan of this agent."""
         return self._plan
 
     @property
     def conversation(self) -> AsyncConversation:
-        """What it works on: `use` lets another backend go on, also in the middle of a run. Raises RequestInvalid unless it
-        was opened."""
+        """Its conversation: `use` switches to another backend, also in the middle of a run. Raises RequestInvalid unless
+        the agent is open."""
         if self._conversation is None:
             raise RequestInvalid("this agent has no conversation yet: `async with agent.open() as agent`")
         return self._conversation
@@ -129,7 +129,8 @@ class AsyncAgent(Generic[T]):
             try:
                 yield bound
             finally:
-                await bound._stop_current()
+                if bound._current is not None:  # a run that was begun and not iterated to its end
+                    await bound._current.stop()
 
     def on(self, conversation: AsyncConversation) -> Self:
         """The same agent on a conversation that is open already. Raises SettingsInvalid for a backend that there is not."""
@@ -143,7 +144,7 @@ class AsyncAgent(Generic[T]):
     async def run(
         self, prompt: Content, *, thread: str = "", listen: Listen | None = None, **place: Unpack[OpenOptions]
     ) -> Result[T]:
-        """Ask, run what tools it takes, and give what came of it.
+        """Ask, run the tools, and return the result.
 
         An agent that is not open opens the thread, or a new one, for this run. Raises BackendError and its kin if a model
         call fails for good; `resume` tries it again.
@@ -157,14 +158,14 @@ class AsyncAgent(Generic[T]):
 
     @shows_keywords(OpenOptions, Where)
     def stream(self, prompt: Content, *, thread: str = "", **place: Unpack[OpenOptions]) -> AsyncRun[T]:
-        """The same, told as it happens: iterate it."""
+        """The same with its events: iterate it."""
         return self._run(lambda conversation: ask_question(conversation, prompt), {}, thread, place)
 
     @shows_keywords(OpenOptions, Where)
     def resume(
         self, decisions: Mapping[str, Decision] | None = None, *, thread: str = "", **place: Unpack[OpenOptions]
     ) -> AsyncRun[T]:
-        """Go on where the thread's last run ended: at a limit, with calls that wait for decisions, by a failure or a crash.
+        """Continue where the last run of the thread ended: at a limit, with waiting calls, by a failure or a crash.
 
         `decisions` are by the ids of the calls, those of sub-agents among them. Iterate it, or await it.
         """
@@ -198,11 +199,6 @@ class AsyncAgent(Generic[T]):
             yield self._conversation
         finally:
             self._current = None
-
-    async def _stop_current(self) -> None:
-        """Stop a run that was begun and not iterated to its end."""
-        if self._current is not None:
-            await self._current.stop()
 
 
 def _plan_of(output: Any, options: AgentOptions) -> AgentPlan:

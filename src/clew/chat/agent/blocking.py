@@ -49,7 +49,7 @@ class Run(Generic[T]):
 
     @property
     def conversation(self) -> Conversation:
-        """What it works on. Raises RequestInvalid before it began, and once it is over if it opened that by itself."""
+        """Its conversation. Raises RequestInvalid before the run began, and after its end if the run opened it."""
         loop = self._loop or self._own
         if loop is None:
             raise RequestInvalid("the run has not begun, or is over")
@@ -59,14 +59,14 @@ class Run(Generic[T]):
         return self
 
     def __next__(self) -> AgentEvent:
-        """Raises BackendError and its kin if a model call fails for good. Ctrl-C stops the run, and keeps what was finished.
+        """Raises BackendError and its kin if a model call fails for good. Ctrl-C stops the run, and keeps finished blocks.
 
-        What was opened for this run alone is left with its end.
+        Everything that was opened for this run alone is closed at its end.
         """
         if self._run.is_over:
             raise StopIteration
         try:
-            event = self._running_loop().call(_next(self._run))
+            event = self._running_loop().next(self._run)
         except BaseException:
             self.stop()
             raise
@@ -76,13 +76,13 @@ class Run(Generic[T]):
         return event
 
     def result(self) -> Result[T]:
-        """To its end, and what came of it. Raises as iterating does, and RequestInvalid if it was stopped."""
+        """Run to the end, and return the result. Raises as iterating does, and RequestInvalid if it was stopped."""
         for _ in self:
             pass
         return self._run.outcome
 
     def stop(self) -> None:
-        """Go no further. What was finished is kept when this returns."""
+        """Stop the run. Finished blocks are stored when this returns."""
         if self._loop is not None:
             self._loop.call(self._run.stop())
         self._leave()
@@ -117,10 +117,6 @@ async def _thread() -> int:
     return threading.get_ident()
 
 
-async def _next(run: AsyncRun[Any]) -> AgentEvent | None:
-    return await anext(run, None)
-
-
 class Agent(Generic[T]):
     """A model, the tools that it may call, and a loop that runs them until there is an answer.
 
@@ -150,13 +146,13 @@ class Agent(Generic[T]):
 
     @property
     def plan(self) -> AgentPlan:
-        """What it is."""
+        """The plan of this agent."""
         return self._agent.plan
 
     @property
     def conversation(self) -> Conversation:
-        """What it works on: `use` lets another backend go on, also in the middle of a run. Raises RequestInvalid unless it
-        was opened."""
+        """Its conversation: `use` switches to another backend, also in the middle of a run. Raises RequestInvalid unless
+        the agent is open."""
         if self._loop is None:
             raise RequestInvalid("this agent has no conversation yet: `with agent.open() as agent`")
         return Conversation(self._agent.conversation, self._loop)
@@ -178,7 +174,7 @@ class Agent(Generic[T]):
     def run(
         self, prompt: Content, *, thread: str = "", listen: Listen | None = None, **place: Unpack[OpenOptions]
     ) -> Result[T]:
-        """Ask, run what tools it takes, and give what came of it: see `AsyncAgent.run`."""
+        """Ask, run the tools, and return the result: see `AsyncAgent.run`."""
         with self.stream(prompt, thread=thread, **place) as run:
             for event in run:
                 if listen:
@@ -187,12 +183,12 @@ class Agent(Generic[T]):
 
     @shows_keywords(OpenOptions, Where)
     def stream(self, prompt: Content, *, thread: str = "", **place: Unpack[OpenOptions]) -> Run[T]:
-        """The same, told as it happens: iterate it."""
+        """The same with its events: iterate it."""
         return Run(self._agent.stream(prompt, thread=thread, **place), self._loop)
 
     @shows_keywords(OpenOptions, Where)
     def resume(
         self, decisions: Mapping[str, Decision] | None = None, *, thread: str = "", **place: Unpack[OpenOptions]
     ) -> Run[T]:
-        """Go on where the thread's last run ended: see `AsyncAgent.resume`. Iterate it, or ask for its `result`."""
+        """Continue where the thread's last run ended: see `AsyncAgent.resume`. Iterate it, or ask for its `result`."""
         return Run(self._agent.resume(decisions, thread=thread, **place), self._loop)

@@ -21,9 +21,10 @@ from clew.chat.agent.events import AgentEvent
 from clew.chat.agent.limits import Limits, Spending
 from clew.chat.agent.structured import OutputForm
 from clew.chat.agent.tools import Tool
-from clew.chat.conversation import AsyncConversation, OnOverflow
+from clew.chat.conversation import AsyncConversation
 from clew.chat.local import LocalThreadService
 from clew.chat.messages import ToolCall
+from clew.chat.opening import OnOverflow
 from clew.chat.request import Wishes
 from clew.chat.service import Claim
 from clew.errors import RequestInvalid

@@ -1,18 +1,18 @@
-"""What is told of a run while it goes on, in the order in which it happens.
+"""The events of a run, in the order in which they happen.
 
     StepStarted
       ThinkingDelta, TextDelta …, CallProposed …         as the answer comes
-      Compacted                                           where it had become too long, and goes on from a summary
-      StepRetried, and the same once more                 where it failed and is tried again
-    StepFinished                                          the answer is kept, with what it took
-      CallApproved, CallDenied, CallSuspended …           where somebody was asked
+      Compacted                                           the conversation was too long, and continues from a summary
+      StepRetried, and the same once more                 the answer failed and is tried again
+    StepFinished                                          the answer is stored, with its usage
+      CallApproved, CallDenied, CallSuspended …           a person was asked
       ToolStarted …, FromAgent …, ToolFinished …          side by side
     StepStarted …
     OutputRejected                                        an answer that is not of the type that was asked for
     LimitReached
-    RunEnded                                              the last, in any case that is no exception
+    RunEnded                                              the last event, unless the run raises
 
-Whoever listens may change what comes next: `conversation.use` at one event holds for the next request.
+A listener may change what follows: `conversation.use` at one event holds for the next request.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ answer; with an answer that did not fit `max_tokens` or the model's window."""
 
 
 class Result(Struct, Generic[T_co], frozen=True, kw_only=True):
-    """How a run ended, and what came of it.
+    """How a run ended, and its result.
 
     `output` is the answer, as text or as the type that was asked for; None unless it `answered`. `pending` are calls that
-    have no results; `resume` goes on with them. `waiting` are those that want a decision first, sub-agents' calls too.
+    have no results; `resume` continues with them. `waiting` are calls that need a decision first, also those of sub-agents.
 
     >>> Result(ending="answered", thread="t1", output="Rain.").output
     'Rain.'
@@ -106,7 +106,7 @@ class StepRetried(Struct, frozen=True):
 
 
 class StepFinished(Struct, frozen=True):
-    """The answer is there, and kept.
+    """The answer is complete and stored.
 
     >>> StepFinished(1, Message(role="assistant", content="Rain."), None, None).message.content
     'Rain.'
@@ -131,7 +131,7 @@ class CallProposed(Struct, frozen=True):
 
 
 class CallApproved(Struct, frozen=True):
-    """Somebody let it run.
+    """The call was approved.
 
     >>> CallApproved(ToolCall(id="t1", name="weather")).call.id
     't1'
@@ -141,7 +141,7 @@ class CallApproved(Struct, frozen=True):
 
 
 class CallDenied(Struct, frozen=True):
-    """Somebody did not, and the model is told why.
+    """The call was denied, and the model reads why.
 
     >>> CallDenied(ToolCall(id="t1", name="delete"), "not today").reason
     'not today'
@@ -152,7 +152,7 @@ class CallDenied(Struct, frozen=True):
 
 
 class CallSuspended(Struct, frozen=True):
-    """It waits for a decision. None of the calls of its step is run before that.
+    """The call waits for a decision. No call of its step runs before that.
 
     >>> CallSuspended(ToolCall(id="t1", name="delete")).call.name
     'delete'
@@ -162,7 +162,7 @@ class CallSuspended(Struct, frozen=True):
 
 
 class ToolStarted(Struct, frozen=True):
-    """It runs.
+    """The call runs.
 
     >>> ToolStarted(ToolCall(id="t1", name="weather")).call.name
     'weather'
@@ -172,7 +172,7 @@ class ToolStarted(Struct, frozen=True):
 
 
 class ToolFinished(Struct, frozen=True):
-    """What the model will read of it, and how long it took, in seconds.
+    """The output that the model will read, and how many seconds the call took.
 
     >>> ToolFinished(ToolCall(id="t1", name="weather"), "rain", is_error=False, seconds=0.1).output
     'rain'
@@ -185,7 +185,7 @@ class ToolFinished(Struct, frozen=True):
 
 
 class FromAgent(Struct, frozen=True):
-    """Something that a sub-agent tells, and which call sent it.
+    """An event of a sub-agent, and the call that started the sub-agent.
 
     >>> call = ToolCall(id="t1", name="researcher")
     >>> FromAgent("researcher", call, TextDelta("Found it.")).agent
@@ -198,7 +198,7 @@ class FromAgent(Struct, frozen=True):
 
 
 class OutputRejected(Struct, frozen=True):
-    """An answer that is not of the type that was asked for; the model is told why, and asked again.
+    """An answer that is not of the type that was asked for. The model reads why, and is asked again.
 
     >>> OutputRejected(3, "Expected `int`, got `str` - at `$.degrees`").step
     3
@@ -209,7 +209,7 @@ class OutputRejected(Struct, frozen=True):
 
 
 class LimitReached(Struct, frozen=True):
-    """The run goes no further.
+    """The run ends at a limit.
 
     >>> str(LimitReached(Reached("steps", 10, 10)).limit)
     'the limit of 10 steps is reached'
@@ -219,7 +219,7 @@ class LimitReached(Struct, frozen=True):
 
 
 class RunEnded(Struct, frozen=True):
-    """The last that is told.
+    """The last event of a run.
 
     >>> RunEnded(Result(ending="answered", thread="t1", output="Rain.")).result.output
     'Rain.'
@@ -246,4 +246,4 @@ AgentEvent: TypeAlias = (
     | LimitReached
     | RunEnded
 )
-"""Everything that a run tells."""
+"""Every event of a run."""

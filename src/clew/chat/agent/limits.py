@@ -1,8 +1,8 @@
 """Limits: how far a run may go, and how far it has gone.
 
-They are looked at when an answer is there, before its calls are run: so a run that has to end leaves calls that nobody has
-begun, and can go on from there. Only time is looked at all along. What a sub-agent spends is spent by whoever sent it, too:
-a limit holds for the tree below it. Whoever sent one still reads what it gave, which is one model call more.
+They are checked after an answer and before its calls run, so a run that ends at a limit leaves calls that were not begun,
+and can be resumed. Only the time limit is checked all the time. The spending of a sub-agent counts for its caller too, so a
+limit holds for the whole tree below it. The caller still reads the sub-agent's output, which is one more model call.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     tokens: int | None = None
     """Tokens in and out, those of the cache included. A backend that does not count them ends the run."""
     usd: float | None = None
-    """US dollars at list prices. A model whose price nobody knows ends the run: the limit could not be held."""
+    """US dollars at list prices. A model without a known price ends the run: the limit could not be kept."""
     seconds: float | None = None
     failures: int | None = 5
     """Steps in a row of which every call failed."""
@@ -59,12 +59,12 @@ class Reached(Struct, frozen=True):
 
 
 class Spending:
-    """What a run has spent so far, and with it whoever sent it."""
+    """What a run has spent so far. It is added to the spending of the calling run too."""
 
-    def __init__(self, limits: Limits, sender: Spending | None = None) -> None:
+    def __init__(self, limits: Limits, caller: Spending | None = None) -> None:
         self.limits = limits
         self.steps = 0
-        """Its own."""
+        """Model calls of this run."""
         self._calls = 0
         self.usage = TokenUsage()
         self.cost: Cost | None = None
@@ -72,30 +72,30 @@ class Spending:
         self._unpriced = False
         self._failures = 0
         self._began = time.monotonic()
-        self._sender = sender
+        self._caller = caller
 
     def step(self) -> None:
-        """A model call of its own."""
+        """Count a model call of this run."""
         self.steps += 1
         self._call()
 
     def _call(self) -> None:
-        """A model call, its own or of one that it sent."""
+        """Count a model call of this run or of a sub-agent."""
         self._calls += 1
-        if self._sender is not None:
-            self._sender._call()
+        if self._caller is not None:
+            self._caller._call()
 
     def add(self, usage: TokenUsage | None, cost: Cost | None) -> None:
-        """What a model call took; None for what nobody knows."""
+        """Add what a model call took; None if it is not known."""
         self.usage = sum_of_usage((self.usage, usage)) if usage else self.usage
         self.cost = cost if self.cost is None else self.cost if cost is None else self.cost + cost
         self._uncounted |= usage is None
         self._unpriced |= cost is None
-        if self._sender is not None:
-            self._sender.add(usage, cost)
+        if self._caller is not None:
+            self._caller.add(usage, cost)
 
     def called(self, failed: bool) -> None:
-        """The calls of a step were run; did every one fail?"""
+        """Count a step whose calls all failed; any other step ends the row of failures."""
         self._failures = self._failures + 1 if failed else 0
 
     @property
@@ -105,26 +105,26 @@ class Spending:
 
     @property
     def left(self) -> float | None:
-        """Seconds; None for as many as it takes."""
+        """The remaining seconds; None without a limit."""
         own = None if self.limits.seconds is None else self.limits.seconds - (time.monotonic() - self._began)
-        senders = self._sender.left if self._sender else None
-        known = [each for each in (own, senders) if each is not None]
+        callers = self._caller.left if self._caller else None
+        known = [each for each in (own, callers) if each is not None]
         return max(0.0, min(known)) if known else None
 
     @property
     def late(self) -> Reached:
         """The limit of time, as reached."""
-        if self.limits.seconds is None and self._sender is not None:
-            return self._sender.late
+        if self.limits.seconds is None and self._caller is not None:
+            return self._caller.late
         seconds = self.limits.seconds or 0.0
         return Reached("seconds", seconds, time.monotonic() - self._began)
 
     def reached(self) -> Reached | None:
-        """The first limit that is reached, of its own or of whoever sent it."""
+        """The first limit that is reached, of this run or of the calling runs."""
         if self.left == 0:
             return self.late
         own = next((each for each in self._counted() if each.spent is None or each.spent >= each.most), None)
-        return own or (self._sender.reached() if self._sender else None)
+        return own or (self._caller.reached() if self._caller else None)
 
     def _counted(self) -> Iterator[Reached]:
         limits = self.limits

@@ -14,27 +14,47 @@ makes takes effect exactly there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from clew.chat.agent.approval import Suspended
 from clew.chat.agent.calls import outputs_of
-from clew.chat.agent.context import RunContext
-from clew.chat.agent.events import Ending, LimitReached, OutputRejected, Result, RunEnded
+from clew.chat.agent.context import RunContext, ask_for_schema, backend_of
+from clew.chat.agent.events import (
+    CallProposed,
+    Ending,
+    LimitReached,
+    OutputRejected,
+    Result,
+    RunEnded,
+    StepFinished,
+    StepRetried,
+    StepStarted,
+)
 from clew.chat.agent.limits import Reached
-from clew.chat.agent.step import take_step
 from clew.chat.agent.structured import correction
 from clew.chat.agent.tools import ToolFailed
 from clew.chat.answer import AsyncAnswer
 from clew.chat.contents import Content, result_block
 from clew.chat.conversation import AsyncConversation
+from clew.chat.events import Compacted, Ended
 from clew.chat.messages import Message, ToolCall
-from clew.errors import BackendBroken, RequestInvalid
+from clew.chat.prices import Cost, cost_of
+from clew.chat.turns import Turn
+from clew.errors import (
+    BackendBroken,
+    BackendError,
+    BackendOverloaded,
+    BackendTimedOut,
+    BackendUnreachable,
+    RequestInvalid,
+)
 from clew.model.json import JsonObject
 
-__all__ = ["AgentLoop", "Start", "ask_question", "resume_last"]
+__all__ = ["AgentLoop", "Start", "ask_question", "resume_last", "wait_after"]
 
 Start: TypeAlias = Callable[[AsyncConversation], AsyncAnswer | None]
 """Makes the first question of a run; None if there are calls to continue with."""
@@ -46,6 +66,11 @@ _ENDINGS: Final[dict[str, Ending]] = {
 }
 """The stop reasons with which an answer does not count as one."""
 
+_TEMPORARY: Final = (BackendBroken, BackendOverloaded, BackendTimedOut, BackendUnreachable)
+_FIRST_WAIT = 0.5
+_LONGEST_WAIT = 30.0
+_LONGEST_ASKED = 300.0
+"""A backend that asks for a longer pause is not tried again."""
 _NOT_RUN: Final = "Not run: the work stopped before this call, and something else was asked."
 
 
@@ -111,7 +136,7 @@ class AgentLoop:
             self._turn, self._message = turns[-1].id, turns[-1].answer
         while True:
             if answer is not None:
-                ended = await take_step(self._context, answer)
+                ended = await _take_step(self._context, answer)
                 self._message, self._resumed = ended.message, False
                 self._turn = ended.turn.id if ended.turn else ""
             calls, misfit = self._conversation.calls, self._misfit()
@@ -120,14 +145,14 @@ class AgentLoop:
             if reached := self._spending.reached():
                 return await self._end_at_limit(reached)
             try:
-                answer = await self._run_calls() if calls else await self._ask_again(misfit or "")
+                answer = await self._run_calls(calls) if calls else await self._ask_again(misfit or "")
             except Suspended as put_off:
                 return self._result("suspended", waiting=put_off.calls)
 
-    async def _run_calls(self) -> AsyncAnswer:
+    async def _run_calls(self, calls: Sequence[ToolCall]) -> AsyncAnswer:
         """Run the calls, and ask with their results. Raises Suspended if a decision is put off."""
         self._has_called = True
-        outputs = await outputs_of(self._context, self._conversation.calls, self._turn, self._resumed)
+        outputs = await outputs_of(self._context, calls, self._turn, self._resumed)
         return self._conversation.results(outputs)
 
     async def _ask_again(self, why: str) -> AsyncAnswer:
@@ -185,3 +210,68 @@ class AgentLoop:
     @property
     def _text(self) -> str:
         return (self._message.content if self._message else None) or ""
+
+
+# One step: a model call with its events, tried again after a failure that may pass
+
+
+async def _take_step(context: RunContext, answer: AsyncAnswer) -> Ended:
+    """The answer, once it is stored. Raises BackendError and its kin if it fails for good: the turn can be tried again."""
+    conversation, spending = context.conversation, context.spending
+    spending.step()
+    step = spending.steps
+    await context.emit(StepStarted(step, conversation.backend, conversation.model))
+    attempt = 0
+    while True:
+        try:
+            return await _attempt(context, step, answer)
+        except BackendError as error:
+            _add_spending(context, answer.turn)
+            wait = wait_after(error, attempt, context.plan.retries)
+            if wait is None:
+                raise
+            await context.emit(StepRetried(step, error, wait))
+            await asyncio.sleep(wait)
+            answer, attempt = conversation.retry(), attempt + 1
+
+
+async def _attempt(context: RunContext, step: int, answer: AsyncAnswer) -> Ended:
+    """One attempt. The backend is chosen when it begins, so a listener can still change it at the start of the step."""
+    ask_for_schema(context.plan.form, context.conversation)
+    async with answer:
+        async for event in answer:
+            if isinstance(event, Ended):
+                cost = _add_spending(context, event.turn, whole=True)
+                await context.emit(StepFinished(step, event.message, event.turn, cost))
+                return event
+            if isinstance(event, Compacted):
+                _add_spending(context, event.summary)
+            await context.emit(CallProposed(step, event) if isinstance(event, ToolCall) else event)
+    raise BackendBroken("the answer was stopped")
+
+
+def _add_spending(context: RunContext, turn: Turn | None, *, whole: bool = False) -> Cost | None:
+    """Add what a turn took, and return its cost. A failed turn without usage took nothing; a whole one is not known."""
+    usage, cost = turn.usage if turn else None, None
+    if turn and usage:
+        row = backend_of(context.conversation, turn.backend)
+        cost = cost_of(turn.model, usage, backend=row, complete=turn.outcome == "whole", at=turn.at)
+    if usage is not None or whole:
+        context.spending.add(usage, cost)
+    return cost
+
+
+def wait_after(error: BackendError, attempt: int, retries: int) -> float | None:
+    """Seconds until the next try; None if there is none. Attempts count from 0.
+
+    >>> wait_after(BackendOverloaded("no room", retry_after=2.0), 0, 1)
+    2.0
+    >>> wait_after(BackendError("no"), 0, 1) is None
+    True
+    """
+    if attempt >= retries or not isinstance(error, _TEMPORARY):
+        return None
+    asked = error.retry_after if isinstance(error, BackendOverloaded) else None
+    if asked is not None:
+        return asked if asked <= _LONGEST_ASKED else None
+    return min(_FIRST_WAIT * 2**attempt, _LONGEST_WAIT) * random.uniform(0.5, 1)  # noqa: S311  (spreads retries, keeps no secret)

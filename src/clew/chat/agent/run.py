@@ -33,8 +33,8 @@ class AsyncRun(Stoppable, Generic[T]):
     >>> async def kinds(agent, home):
     ...     return [type(event).__name__ async for event in agent.stream("Hello!", home=home)]
     >>> with Simulator() as claude:
-    ...     told = asyncio.run(kinds(AsyncAgent(model="claude-opus-5-5"), claude.home()))
-    >>> told[0], told[-2:]
+    ...     names = asyncio.run(kinds(AsyncAgent(model="claude-opus-5-5"), claude.home()))
+    >>> names[0], names[-2:]
     ('StepStarted', ['StepFinished', 'RunEnded'])
     """
 
@@ -52,7 +52,7 @@ class AsyncRun(Stoppable, Generic[T]):
 
     @property
     def conversation(self) -> AsyncConversation:
-        """What it works on. Raises RequestInvalid before it began."""
+        """Its conversation. Raises RequestInvalid before the run began."""
         if self._conversation is None:
             raise RequestInvalid("the run has not begun: iterate it, or await it")
         return self._conversation
@@ -72,19 +72,19 @@ class AsyncRun(Stoppable, Generic[T]):
         return event
 
     async def result(self) -> Result[T]:
-        """To its end, and what came of it. Raises as iterating does, and RequestInvalid if it was stopped."""
+        """Run to the end, and return the result. Raises as iterating does, and RequestInvalid if it was stopped."""
         async for _ in self:
             pass
         return self.outcome
 
     @property
     def is_over(self) -> bool:
-        """Is there nothing more to be told?"""
+        """Are there no more events?"""
         return self._is_over
 
     @property
     def outcome(self) -> Result[T]:
-        """What came of a run that is over. Raises what it failed with, and RequestInvalid if it did not come to its end."""
+        """The result of a run that is over. Raises its failure, and RequestInvalid if it did not reach its end."""
         if self._task is None or not self._task.done() or self._task.cancelled():
             raise RequestInvalid("the run did not come to its end")
         return self._task.result()
@@ -93,7 +93,7 @@ class AsyncRun(Stoppable, Generic[T]):
         return self.result().__await__()
 
     async def stop(self) -> None:
-        """Go no further: an answer that comes is cut, and kept as far as it is finished; tools are cancelled."""
+        """Stop the run: the present answer is cut, its finished blocks are stored, and tools are cancelled."""
         self._is_over = True
         if self._task is not None:
             self._task.cancel()

@@ -144,7 +144,11 @@ def converted(given: JsonValue, kind: Any) -> Any:
 
 def plain(value: object) -> JsonValue:
     """The value of a tool as JSON. A value that JSON has no form for becomes text."""
-    return msgspec.to_builtins(value, str_keys=True, enc_hook=_encode_hook)
+
+    def encode(other: object) -> object:
+        return other.model_dump(mode="json") if isinstance(other, PydanticValue) else str(other)
+
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=encode)
 
 
 # Types that msgspec does not know: paths, and models of pydantic
@@ -200,7 +204,3 @@ def _error_line(error: ValueError) -> str:
 def _path_text(where: object) -> str:
     steps = cast(tuple[object, ...], where) if isinstance(where, tuple) else ()
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-
-
-def _encode_hook(value: object) -> object:
-    return value.model_dump(mode="json") if isinstance(value, PydanticValue) else str(value)

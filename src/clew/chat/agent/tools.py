@@ -44,8 +44,8 @@ _MARK: Final = "__clew_tool__"
 
 
 class ToolFailed(Exception):
-    """Raise it in a tool to tell the model, in these words, that it did not work. Another exception does that too, with its
-    type's name before its words.
+    """Raise it in a tool to tell the model, in these words, that the call failed. Any other exception does that too, with
+    the name of its type before its words.
 
     >>> raise ToolFailed("there is no such city; ask for one in Italy")
     Traceback (most recent call last):
@@ -68,15 +68,15 @@ class Tool(Struct, frozen=True, kw_only=True, eq=False):
     description: str
     arguments: Arguments
     approval: NeedsApproval = False
-    """Has somebody to approve a call before it runs?"""
+    """Must a person approve a call before it runs?"""
     timeout: float | None = None
-    """Seconds that a call may take; None for as many as the run has."""
+    """Seconds that a call may take; None for no limit but the run's own."""
     retries: int = 0
-    """How many times more a call that failed is tried, before the model hears of it."""
+    """How many more times a failed call is tried, before the model reads of it."""
     idempotent: bool = False
-    """Does twice do the same as once? Then a call that a crash interrupted is run again."""
+    """Has a second run the same effect as one run? Then a call that a crash interrupted is run again."""
     may_wait: bool = False
-    """May it be put off while it runs? An agent may whose own tools want approval."""
+    """May it be put off while it runs? That is so for an agent whose own tools need approval."""
 
     @classmethod
     def of(cls, function: Callable[..., object]) -> Tool:
@@ -85,11 +85,11 @@ class Tool(Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def definition(self) -> JsonObject:
-        """As the Messages API has it."""
+        """The definition for the Messages API."""
         return {"name": self.name, "description": self.description, "input_schema": self.arguments.schema}
 
     def needs_approval(self, call: ToolCall) -> bool:
-        """Has somebody to approve this very call?"""
+        """Must a person approve this call?"""
         return self.approval(call) if callable(self.approval) else self.approval
 
 
@@ -119,7 +119,7 @@ def tool(
 def tool(function: Any = None, /, **options: Any) -> Any:
     """Say of a function what its signature cannot. It stays the function that it was.
 
-    `name` and `description` are instead of the function's own. `approval`: somebody approves each call first, or those for
+    `name` and `description` are instead of the function's own. `approval`: a person approves each call first, or those for
     which a function of the call says so. `timeout` in seconds. `retries`: how many times more a call that failed is tried.
     `idempotent`: a call that a crash interrupted is run again; without it the model is told, and decides.
 

@@ -73,7 +73,12 @@ class Paragraphs:
 
     def _add_line(self, line: str) -> Iterator[str]:
         if self._fence:
-            yield from self._add_fenced(line)
+            self._lines.append(line)
+            found = _FENCE.match(line)
+            if found and found[2].startswith(self._fence) and not found[3].strip():
+                self._fence = ""
+                if not self._inside:
+                    yield from self._close()
         elif not line.strip():
             self._gap = bool(self._lines)
             self._lines += [""] * self._gap
@@ -86,14 +91,6 @@ class Paragraphs:
             self._gap = False
             self._lines.append(line)
             if heading:
-                yield from self._close()
-
-    def _add_fenced(self, line: str) -> Iterator[str]:
-        self._lines.append(line)
-        found = _FENCE.match(line)
-        if found and found[2].startswith(self._fence) and not found[3].strip():
-            self._fence = ""
-            if not self._inside:
                 yield from self._close()
 
     def _close(self) -> Iterator[str]:

@@ -60,10 +60,6 @@ def _answer_of(turn: TurnRecord) -> Iterator[JsonObject]:
 # Reading
 
 
-def _anthropic_messages(document: JsonObject) -> list[JsonObject]:
-    return [_anthropic_message(each) for each in messages_in(document)]
-
-
 def _anthropic_message(message: JsonObject) -> JsonObject:
     role, content = message.get("role"), message.get("content")
     if role == "tool":
@@ -71,7 +67,10 @@ def _anthropic_message(message: JsonObject) -> JsonObject:
         result: JsonValue = {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": output}
         return {"role": "user", "content": [result]}
     if role == "assistant":
-        return {"role": "assistant", "content": [*_thinking(message), *_blocks(content), *_tool_uses(message)]}
+        reasoning = message.get("reasoning_content") or message.get("reasoning")
+        thinking: JsonValue = {"type": "thinking", "thinking": reasoning, "signature": ""}
+        said = [*_blocks(content), *_tool_uses(message)]
+        return {"role": "assistant", "content": [thinking, *said] if isinstance(reasoning, str) else said}
     if isinstance(content, str):
         # A reminder that was joined to the user's words becomes a text of its own again: recognition needs it so.
         parts = [part.strip() for part in _REMINDER.split(content)]
@@ -79,11 +78,6 @@ def _anthropic_message(message: JsonObject) -> JsonObject:
     else:
         asked = _blocks(content)
     return {"role": "system" if role == "developer" else role, "content": asked}
-
-
-def _thinking(message: JsonObject) -> list[JsonValue]:
-    text = message.get("reasoning_content") or message.get("reasoning")
-    return [{"type": "thinking", "thinking": text, "signature": ""}] if isinstance(text, str) else []
 
 
 def _blocks(content: JsonValue) -> list[JsonValue]:
@@ -136,5 +130,5 @@ OPENAI_JSON = Format(
         UNKEPT,
     ),
     write=write,
-    read=document_reader("openai", _anthropic_messages),
+    read=document_reader("openai", lambda document: [*map(_anthropic_message, messages_in(document))]),
 )

@@ -50,7 +50,7 @@ CALL: Final = "call"
 END: Final = "end"
 """The last event: the turn with its outcome, and the error if it is not whole."""
 
-_NOBODY = Origin("", "", "", "")
+_NO_ORIGIN = Origin("", "", "", "")
 _KINDS: Final = {name: kind for name in errors.__all__ if issubclass(kind := getattr(errors, name), ClewError)}
 
 _WHERE: Final = "is this its address, and not the one for clients? `clew status --json` has both"
@@ -131,7 +131,7 @@ class RemoteTurn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The maker's own blocks, complete or not."""
     calls: tuple[str, ...] = ()
     """The safe ids of the answer's tool calls, in order: results refer to these."""
-    origin: Origin = _NOBODY
+    origin: Origin = _NO_ORIGIN
     whole: bool = False
     exchange: Exchange | None = None
 
@@ -201,7 +201,7 @@ def remote_turn_of(stored: StoredTurn) -> RemoteTurn:
         asked=tuple(map(Raw, passage.asked)),
         answer=tuple(map(Raw, recording.blocks)) if recording else (),
         calls=recording.said.ids if recording else (),
-        origin=recording.origin if recording else _NOBODY,
+        origin=recording.origin if recording else _NO_ORIGIN,
         whole=recording.whole if recording else False,
         exchange=stored.exchange,
     )

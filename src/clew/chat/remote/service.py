@@ -1,43 +1,50 @@
-"""The service of a thread on a gateway elsewhere: its turns are read and asked over the gateway's admin listener."""
+"""The service of a thread on a gateway elsewhere: its turns are read and asked over the gateway's admin listener.
+
+An answer comes as named events, of which the first and the last are a turn.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 from urllib.parse import quote, urlencode
 
+import msgspec
 from msgspec import Raw
 
+from clew.chat.events import AnswerEvent, TextDelta, ThinkingDelta
+from clew.chat.messages import ToolCall
 from clew.chat.projected import Projected
-from clew.chat.remote.answer import RemoteAnswerReader
-from clew.chat.remote.connection import GatewayConnection
-from clew.chat.remote.protocol import (
-    AvailableBackends,
-    CallMark,
-    OpenedThread,
-    RemoteQuestion,
-    RemoteTurn,
-    stored_turn_of,
-)
+from clew.chat.remote import protocol
+from clew.chat.remote.connection import GatewayConnection, check_reply
 from clew.chat.service import AnswerLock, BegunCalls, Claim, OnTurn, Question
 from clew.chat.turns import Tree
 from clew.engine.ids import new_id
-from clew.errors import BackendError, ClewError, RequestInvalid
+from clew.errors import BackendBroken, BackendError, ClewError, RequestInvalid
 from clew.store.values import Thread
+from clew.upstream.pool import Asking
+from clew.upstream.reply import Reply
+from clew.wire.sse import SseEvent, SseReader
 
-__all__ = ["RemoteThreadService", "open_remote"]
+__all__ = ["RemoteAnswerReader", "RemoteThreadService", "open_remote"]
 
 _LOOKING_SECONDS: Final = 1.0
 """How long to look for the outcome of a question that was cut off. The gateway stops it at once."""
+
+_DECODERS: Final[dict[str, Callable[[bytes], AnswerEvent]]] = {
+    protocol.THINKING: msgspec.json.Decoder(ThinkingDelta).decode,
+    protocol.TEXT: msgspec.json.Decoder(TextDelta).decode,
+    protocol.CALL: msgspec.json.Decoder(ToolCall).decode,
+}
 
 
 class RemoteThreadService(AnswerLock):
     """One thread of the principal with this key."""
 
-    def __init__(self, connection: GatewayConnection, thread: Thread, backends: AvailableBackends) -> None:
+    def __init__(self, connection: GatewayConnection, thread: Thread, backends: protocol.AvailableBackends) -> None:
         self.thread = thread
         self.tree = Tree()
         self._known = 0
@@ -58,14 +65,14 @@ class RemoteThreadService(AnswerLock):
             self._connection, _new_thread(id, session=self.thread.session, agent=agent), self._available
         )
         with suppress(RequestInvalid):  # the thread does not exist yet
-            service.take(await self._connection.get("GET", service._path(), OpenedThread))
+            service.take(await self._connection.get("GET", service._path(), protocol.OpenedThread))
         return service
 
     # Reading.
 
     async def refresh(self) -> None:
         if not self._known:
-            self._available = await self._connection.get("GET", "", AvailableBackends)
+            self._available = await self._connection.get("GET", "", protocol.AvailableBackends)
             return
         with suppress(RequestInvalid):  # a question that could not be stored is known only here
             await self._look()
@@ -73,20 +80,20 @@ class RemoteThreadService(AnswerLock):
     async def _look(self) -> None:
         """Ask for new turns only, unless a known turn may have changed."""
         known = "" if self.tree.is_open else f"?known={self._known}"
-        self.take(await self._connection.get("GET", f"{self._path()}{known}", OpenedThread))
+        self.take(await self._connection.get("GET", f"{self._path()}{known}", protocol.OpenedThread))
 
-    def take(self, opened: OpenedThread) -> None:
+    def take(self, opened: protocol.OpenedThread) -> None:
         """Take over the thread as the gateway has it."""
         self.thread, self._available = opened.thread, opened.place
         self._known = opened.thread.turns
         if opened.turns is not None:
-            self.tree = Tree(stored_turn_of(turn, opened.thread) for turn in opened.turns)
+            self.tree = Tree(protocol.stored_turn_of(turn, opened.thread) for turn in opened.turns)
 
-    def note(self, thread: Thread, turn: RemoteTurn) -> None:
+    def note(self, thread: Thread, turn: protocol.RemoteTurn) -> None:
         """Add a turn, or replace it."""
         self.thread = thread
         self._known += turn.id not in self.tree
-        self.tree.put(stored_turn_of(turn, thread))
+        self.tree.put(protocol.stored_turn_of(turn, thread))
 
     async def as_sent(self, tip: str, backend: str, model: str) -> Projected:
         if not tip:
@@ -97,7 +104,7 @@ class RemoteThreadService(AnswerLock):
     # Saying.
 
     async def ask(self, question: Question, on_turn: OnTurn) -> RemoteAnswerReader:
-        asked = RemoteQuestion(
+        asked = protocol.RemoteQuestion(
             asked=tuple(map(Raw, question.asked)),
             model=question.model,
             follows=question.follows,
@@ -139,19 +146,22 @@ class RemoteThreadService(AnswerLock):
         await self._connection.get("DELETE", f"{self._path()}/turns/{quote(turn, safe='')}", Raw)
 
     async def take_calls(self, claim: Claim) -> bool:
-        wish = CallMark(claim.turn, run=claim.run, was=claim.was, followers=self.tree.followers(claim.turn))
-        return (await self._connection.get("PUT", f"{self._path()}/begun", CallMark, wish)).run == claim.run
+        wish = protocol.CallMark(claim.turn, run=claim.run, was=claim.was, followers=self.tree.followers(claim.turn))
+        return (await self._connection.get("PUT", f"{self._path()}/begun", protocol.CallMark, wish)).run == claim.run
 
     async def leave_calls(self, claim: Claim) -> None:
         """Nothing to do: the gateway never counts a remote run as active."""
 
     async def end_calls(self, claim: Claim) -> None:
         await self._connection.get(
-            "PUT", f"{self._path()}/begun", CallMark, CallMark("", run=claim.run, was=claim.was, followers=0)
+            "PUT",
+            f"{self._path()}/begun",
+            protocol.CallMark,
+            protocol.CallMark("", run=claim.run, was=claim.was, followers=0),
         )
 
     async def calls_begun(self) -> BegunCalls:
-        found = await self._connection.get("GET", f"{self._path()}/begun", CallMark)
+        found = await self._connection.get("GET", f"{self._path()}/begun", protocol.CallMark)
         return BegunCalls(found.turn, found.run, found.lives)
 
     async def rename(self, title: str) -> bool:
@@ -167,8 +177,10 @@ class RemoteThreadService(AnswerLock):
 async def open_remote(connection: GatewayConnection, thread: str) -> RemoteThreadService:
     """The service of a new thread, or of the thread whose id begins so. Raises RequestInvalid if there is none."""
     if not thread:
-        return RemoteThreadService(connection, _new_thread(new_id()), await connection.get("GET", "", AvailableBackends))
-    opened = await connection.get("GET", f"/{quote(thread, safe='')}", OpenedThread)
+        return RemoteThreadService(
+            connection, _new_thread(new_id()), await connection.get("GET", "", protocol.AvailableBackends)
+        )
+    opened = await connection.get("GET", f"/{quote(thread, safe='')}", protocol.OpenedThread)
     service = RemoteThreadService(connection, opened.thread, opened.place)
     service.take(opened)
     return service
@@ -178,3 +190,90 @@ def _new_thread(id: str, *, session: str = "", agent: str = "") -> Thread:
     """A thread without a principal: the gateway knows it."""
     now = time.time()
     return Thread(id=id, principal="", session=session or id, agent=agent, title="", pin="", created=now, used=now, turns=0)
+
+
+class RemoteAnswerReader:
+    """Reads one answer. Call `begin` first: it returns when the question is stored."""
+
+    def __init__(self, service: RemoteThreadService, asking: Asking) -> None:
+        self.id = ""
+        self.failure: BaseException | None = None
+        self._service = service
+        self._asking = asking
+        self._reader = SseReader()
+        self._reply: Reply | None = None
+        self._early: list[AnswerEvent] = []
+        self._has_ended = False
+        """Has the gateway sent the outcome?"""
+        self._over = False
+        self._leaving: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
+
+    @property
+    def was_refused(self) -> bool:
+        """Did the gateway refuse the question? Then there is no turn."""
+        return self._reply is not None and self._reply.status != 200
+
+    async def begin(self) -> None:
+        """Wait for the first event. Raises the gateway's refusal, and BackendError if there is no gateway."""
+        reply = self._reply = await self._asking.__aenter__()
+        try:
+            await check_reply(reply)
+            while not self.id:
+                self._early += await self._next(reply)
+        except BaseException:
+            self._end()
+            raise
+
+    async def next_events(self) -> Sequence[AnswerEvent]:
+        """Only one task reads at a time: another task may stop the answer than the one that iterates it."""
+        async with self._lock:
+            said, self._early = self._early, []
+            while not said and not self._over and self._reply is not None:
+                try:
+                    said = await self._next(self._reply)
+                except ClewError as error:  # the gateway is gone: it stops the answer and stores its finished blocks
+                    self.failure = self.failure or error
+                    self._end()
+            return said
+
+    async def wait_stored(self) -> None:
+        """Wait for the outcome: the gateway ends an answer that was left, and sends it."""
+        while not self._over:
+            await self.next_events()
+        if self._leaving is not None:
+            with suppress(ClewError):
+                await self._leaving
+        await self._service.settled(lambda: self.id)
+
+    def leave(self) -> None:
+        if not self._over and self._leaving is None and self.id:
+            self._leaving = asyncio.ensure_future(self._service.stop(self.id))
+
+    async def _next(self, reply: Reply) -> list[AnswerEvent]:
+        data = await reply.chunk()
+        if not data:
+            self._end()
+            if not self._has_ended:
+                raise BackendBroken("the gateway broke off")
+        return [said for event in self._reader.feed(data) for said in self._read(event)]
+
+    def _read(self, event: SseEvent) -> list[AnswerEvent]:
+        name = event.name.decode("latin-1")
+        if name in _DECODERS:
+            return [_DECODERS[name](event.data)]
+        if name == protocol.TURN:
+            begun = msgspec.json.decode(event.data, type=protocol.TurnBegun)
+            self.id = begun.turn.id
+            self._service.note(begun.thread, begun.turn)
+        elif name == protocol.END:
+            ended = msgspec.json.decode(event.data, type=protocol.TurnEnded)
+            self._service.note(self._service.thread, ended.turn)
+            self.failure = protocol.error_of(ended.trouble) if ended.trouble else None
+            self._has_ended = True
+        return []
+
+    def _end(self) -> None:
+        if not self._over:
+            self._over = True
+            self._asking.end()

@@ -48,16 +48,16 @@ class UiAsked(Struct, frozen=True, kw_only=True):
     decisions: Mapping[str, Decision] = {}
     """What the user decided about calls that waited, by their ids."""
     thread: str = ""
-    """The thread of the last answer, as `ui_stream` told it; "" for a new one."""
+    """The thread of the last answer, as `ui_stream` sent it; "" for a new one."""
     message: str = ""
-    """The message that the answer goes on with, where it does."""
+    """The message that the answer continues, if it does."""
 
 
 def ui_asked(body: JsonValue) -> UiAsked:
     """Read the JSON that `DefaultChatTransport` posts. Raises RequestInvalid.
 
-    The thread is what the front end says it is, and whole: how an id begins is not enough, since anybody could try that.
-    Whether it is this user's is for the app to know.
+    The thread is what the front end says, and must be a whole id: the beginning of an id could be guessed. Whether the
+    thread belongs to this user is for the app to check.
 
     >>> said = {"role": "user", "parts": [{"type": "text", "text": "Hello"}]}
     >>> ui_asked({"id": "chat", "messages": [said], "trigger": "submit-message"}).content

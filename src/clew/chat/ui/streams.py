@@ -44,10 +44,10 @@ _FINISH_REASONS: Final = {"answered": "stop", "suspended": "tool-calls", "refuse
 async def ui_stream(
     events: AsyncIterable[ChatEvent], *, message: str = "", metadata: JsonObject | None = None
 ) -> AsyncGenerator[Part]:
-    """The parts of an answer, or of a run: a conversation's `ask` and an agent's `stream` and `resume` can be told so.
+    """The parts of an answer, or of a run: the result of a conversation's `ask`, or of an agent's `stream` or `resume`.
 
-    `message` is the id of the message that goes on, where one does; `metadata` is told at its beginning. Whoever stops
-    listening stops the answer.
+    `message` is the id of the message that the answer continues, if it does; `metadata` is sent at its beginning. A consumer
+    that stops iterating stops the answer.
 
     >>> import asyncio
     >>> from clew import TextDelta
@@ -73,7 +73,7 @@ async def ui_stream(
 
 
 async def ui_frames(parts: AsyncIterable[Part]) -> AsyncGenerator[bytes]:
-    """Parts as they go over the wire, with their end. What fails is told as an error, in words for a person.
+    """Parts as SSE events, with the end of the stream. A failure becomes an error part with a text for a person.
 
     >>> import asyncio
     >>> async def parts():
