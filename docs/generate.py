@@ -15,7 +15,7 @@ import msgspec
 from msgspec import NODEFAULT
 
 from clew.admin.checkup import CHECKS
-from clew.admin.table import ROUTES
+from clew.admin.routes import ROUTES
 from clew.backends.manner import Manner
 from clew.cli import main as command_line
 from clew.model.facts import PHASES, ModelFacts, Rule, models, rules, stances

@@ -40,10 +40,10 @@ def test_all_bodies_that_are_read_share_a_bound(booth: Booth, monkeypatch: pytes
     """Whoever exceeds it is refused; what the others hold is given back when they are done."""
     monkeypatch.setattr(parameters, "MOST_TOGETHER", 50_000)
     with sent(booth, 60_000, b"x" * 40_000) as first:
-        until(lambda: parameters.Reading.together == 40_000)
+        until(lambda: parameters.BodyBytes.together == 40_000)
         with sent(booth, 60_000, b"x" * 20_000) as second:
             assert status(second) == b"HTTP/1.1 503"
-        until(lambda: parameters.Reading.together == 40_000)
+        until(lambda: parameters.BodyBytes.together == 40_000)
         first.sendall(b"x" * 10_001)
         assert status(first) == b"HTTP/1.1 503"
-    until(lambda: parameters.Reading.together == 0)
+    until(lambda: parameters.BodyBytes.together == 0)

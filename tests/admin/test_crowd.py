@@ -15,10 +15,9 @@ import uvicorn
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from clew.admin import listening, parameters
-from clew.admin.access import Caller
-from clew.admin.crowd import MOST, Crowd
-from clew.admin.problem import Problem
+from clew.admin import parameters, serving
+from clew.admin.access import MOST_REQUESTS, Caller, RequestLimit
+from clew.admin.problem import AdminProblem
 from clew.engine.aside import LARGE
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
@@ -36,42 +35,42 @@ def keyed(root: Path, principal: str) -> str:
 
 
 def test_each_principal_has_room_of_its_own() -> None:
-    crowd = Crowd(2)
+    crowd = RequestLimit(2)
     scopes: list[dict[str, Any]] = [{}, {}, {}]
     for scope in scopes[:2]:
         crowd.admit(scope, ANN)
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(AdminProblem) as refused:
         crowd.admit(scopes[2], ANN)
     assert (refused.value.status, refused.value.headers) == (429, {"retry-after": "1"})
     crowd.admit(scopes[2], BOB)
 
 
 def test_whoever_goes_makes_room_also_where_it_failed() -> None:
-    crowd = Crowd(1)
+    crowd = RequestLimit(1)
     for _ in range(3):
         scope: dict[str, Any] = {}
         with suppress(ValueError), crowd.visit(scope):
             crowd.admit(scope, ANN)
             raise ValueError("broken")
-    assert not crowd._inside
+    assert not crowd._running
 
 
 def test_whoever_was_refused_takes_no_room_from_the_others() -> None:
-    crowd = Crowd(1)
+    crowd = RequestLimit(1)
     first: dict[str, Any] = {}
     second: dict[str, Any] = {}
     with crowd.visit(first):
         crowd.admit(first, ANN)
-        with pytest.raises(Problem), crowd.visit(second):
+        with pytest.raises(AdminProblem), crowd.visit(second):
             crowd.admit(second, ANN)
-        with pytest.raises(Problem):
+        with pytest.raises(AdminProblem):
             crowd.admit({}, ANN)
     crowd.admit({}, ANN)
 
 
 @pytest.mark.parametrize("owner", OWNERS, ids=str)
 def test_the_owner_is_not_counted(owner: Caller | None) -> None:
-    crowd = Crowd(0)
+    crowd = RequestLimit(0)
     crowd.admit({}, owner)
 
 
@@ -100,7 +99,7 @@ def test_a_key_that_takes_all_its_requests_leaves_the_owner_and_others_theirs(tm
         root = configured(tmp_path / "h", {"claude": claude})
         ann, bob = keyed(root, "ann"), keyed(root, "bob")
         with ChatServer(root) as server:
-            crowd = server.admin._desk.crowd = Crowd(2)
+            crowd = server.admin._services.limit = RequestLimit(2)
             claude.fault("stall 30 content=2")
             with server.posted("One.", chat="one", key=ann) as reply:
                 read_until(reply, "start-step")
@@ -110,9 +109,9 @@ def test_a_key_that_takes_all_its_requests_leaves_the_owner_and_others_theirs(tm
                     assert (refused.status, refused.headers["retry-after"]) == (429, "1")
                     assert server.call_api("/api/chat", key=bob).status == 200
                     assert server.ask("/api/status").status == 200
-            until(lambda: not crowd._inside)
+            until(lambda: not crowd._running)
             assert server.call_api("/api/chat", key=ann).status == 200
-    assert MOST < 200
+    assert MOST_REQUESTS < 200
 
 
 @pytest.mark.parametrize("size", [10, LARGE + 10])
@@ -149,7 +148,7 @@ def silent(booth: Booth, count: int) -> Iterator[None]:
 
 
 def test_whoever_fills_the_port_leaves_the_owner_the_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(serving, "MOST_CONNECTIONS", 3)
     with Booth(tmp_path / "h") as booth, silent(booth, 3):
         until(lambda: booth.ask("/healthz", port=True).status == 503)
         assert booth.ask("/healthz").status == 200
@@ -157,8 +156,8 @@ def test_whoever_fills_the_port_leaves_the_owner_the_socket(tmp_path: Path, monk
 
 def test_a_connection_that_says_nothing_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also one by one they cannot keep others out for good."""
-    monkeypatch.setattr(listening, "MOST_CONNECTIONS", 3)
-    monkeypatch.setattr(listening, "SILENT_SECONDS", 0.2)
+    monkeypatch.setattr(serving, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(serving, "SILENT_SECONDS", 0.2)
     with Booth(tmp_path / "h") as booth, silent(booth, 3):
         until(lambda: booth.ask("/healthz", port=True).status == 200)
 
@@ -181,20 +180,20 @@ def trickling(booth: Booth, said: bytes) -> bytes:
 
 
 def test_a_connection_whose_head_does_not_get_whole_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "SILENT_SECONDS", 0.2)
+    monkeypatch.setattr(serving, "SILENT_SECONDS", 0.2)
     with Booth(tmp_path / "h") as booth:
         assert trickling(booth, b"GET / HTTP/1.1\r\nx: ") == b""
 
 
 def test_a_connection_whose_body_goes_on_after_its_answer_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = listening._config
+    usual = serving._config
 
     def hasty(app: ASGIApp) -> uvicorn.Config:
         made = usual(app)
         made.timeout_keep_alive = 1
         return made
 
-    monkeypatch.setattr(listening, "_config", hasty)
+    monkeypatch.setattr(serving, "_config", hasty)
     with Booth(tmp_path / "h") as booth:
         head = f"POST /api/use HTTP/1.1\r\nhost: 127.0.0.1:{booth.port}\r\ncontent-length: 9000\r\n\r\n"
         assert trickling(booth, head.encode()).startswith(b"HTTP/1.1 401 ")

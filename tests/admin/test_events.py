@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 from starlette.requests import Request
 
-from clew.admin import events
+from clew.admin import exchanges
 from clew.admin.access import Caller
 from clew.store.sqlite.store import SqliteStore
 from tests.admin.booth import Booth
@@ -91,12 +91,12 @@ def test_what_happens_while_it_looks_back_is_told_once(booth: Booth) -> None:
     assert booth.store is not None
     for each in turns:
         booth.store.record(each).result()
-    desk = booth.admin._desk
+    desk = booth.admin._services
     state = {"caller": Caller("socket")}
     scope = {"type": "http", "headers": [(b"last-event-id", b"x-r0")], "query_string": b"", "state": state}
 
     async def scene() -> list[bytes]:
-        stream = events._stream(desk, Request(scope))
+        stream = exchanges._stream(desk, Request(scope))
         said = [await anext(stream)]
         desk.feed.hub.publish("exchange", turns[1].exchange)
         desk.feed.hub.publish("note", {})
@@ -120,14 +120,14 @@ def test_a_switch_is_told(booth: Booth) -> None:
 
 
 def test_a_quiet_stream_says_that_it_is_still_there(booth: Booth, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "PING_SECONDS", 0.02)
+    monkeypatch.setattr(exchanges, "PING_SECONDS", 0.02)
     with booth.opened("/api/events") as stream:
         listening(stream)
         assert [stream.readline() for _ in range(2)] == [b": still here\n", b"\n"]
 
 
 def test_a_listener_that_left_is_forgotten(booth: Booth) -> None:
-    hub = booth.admin._desk.feed.hub
+    hub = booth.admin._services.feed.hub
     with booth.opened("/api/events") as stream:
         listening(stream)
         assert hub.listeners == 1

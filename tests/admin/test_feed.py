@@ -25,7 +25,7 @@ def test_more_than_a_page_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Mo
         told.append(exchange.id)
 
     async def run(store: SqliteStore) -> None:
-        feed = Feed(Hub(), store, lambda: ["local"], present(Home(tmp_path), store), heard=heard)
+        feed = Feed(Hub(), store, lambda: ["local"], present(Home(tmp_path), store), finished=heard)
         record(store, 0)
         await feed.begin()
         for number in range(1, 18):

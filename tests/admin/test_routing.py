@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from clew.admin.routing import Route, Routes
-from clew.admin.table import ROUTES as API
+from clew.admin.routes import ROUTES as API
+from clew.admin.routing import AdminRoute, Routes
 from clew.store.values import Bodies, Try
 from clew.web.table import PAGES
 from tests.admin.booth import CANARY, KEY, Booth
@@ -52,7 +52,7 @@ def headers_of(door: str, booth: Booth) -> dict[str, str]:
 @proves("fault:X3")
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_a_route_lets_in_whom_its_scope_names(kept_booth: Booth, route: Route, door: str) -> None:
+def test_a_route_lets_in_whom_its_scope_names(kept_booth: Booth, route: AdminRoute, door: str) -> None:
     """X3, reliability 4.3: the matrix is made from the table."""
     path = route.path.replace("{id}", "nothing") + (
         f"?token={kept_booth.admin.token}" if door == "token in the query" else ""
@@ -79,7 +79,7 @@ def test_a_route_without_a_scope_keeps_the_admin_from_starting() -> None:
 
     undeclared: Any = ""
     with pytest.raises(ValueError, match="GET /new does not declare its scope"):
-        Routes([*ROUTES, Route("GET", "/new", undeclared, endpoint, "")], undeclared)
+        Routes([*ROUTES, AdminRoute("GET", "/new", undeclared, endpoint, "")], undeclared)
 
 
 @pytest.mark.slow

@@ -13,14 +13,14 @@ from clew.engine.current import Current
 from clew.engine.hub import Hub
 from clew.settings.home import Home
 from clew.settings.load import load
-from clew.thinking.secret import ring_of
+from clew.thinking.secret import keyring_of
 from clew.web import routes
 
 assert not {"starlette", "uvicorn", "prometheus_client"} & set(sys.modules)
 
 async def scene():
     environ = {"CLEW_HOME": sys.argv[1]}
-    current = Current(load(None, environ), ring_of(b"x" * 32).sealer(), environ=environ)
+    current = Current(load(None, environ), keyring_of(b"x" * 32).sealer(), environ=environ)
     home = Home(Path(sys.argv[1]))
     starting = asyncio.create_task(serve_admin(current=current, store=None, hub=Hub(), home=home, port=0, pages=routes))
     longest, start = 0.0, time.process_time()

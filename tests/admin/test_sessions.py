@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
+from clew.admin.access import MOST_SESSIONS, SESSION_SECONDS, BrowserSessions
 from clew.admin.routing import cookie_name
-from clew.admin.sessions import MOST, SESSION_SECONDS, Sessions
 from tests.manifest import proves
 
 PLACE = "http://127.0.0.1:7007"
@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_session_ends_by_itself_or_when_it_is_left(path: Path, kept: bool) -> None:
     clock = Clock()
-    sessions = Sessions(path if kept else None, PLACE, clock)
+    sessions = BrowserSessions(path if kept else None, PLACE, clock)
     left, stays = sessions.begin(), sessions.begin()
     sessions.end(left)
     assert (sessions.find(left), sessions.find(stays) is not None) == (None, True)
@@ -42,17 +42,17 @@ def test_a_session_ends_by_itself_or_when_it_is_left(path: Path, kept: bool) -> 
 @pytest.mark.parametrize("kept", [False, True])
 def test_sessions_are_bounded_and_the_oldest_goes(path: Path, kept: bool) -> None:
     """reliability 3.7."""
-    sessions = Sessions(path if kept else None, PLACE)
-    secrets = [sessions.begin() for _ in range(MOST + 1)]
-    assert [sessions.find(secret) is not None for secret in secrets] == [False, *([True] * MOST)]
+    sessions = BrowserSessions(path if kept else None, PLACE)
+    secrets = [sessions.begin() for _ in range(MOST_SESSIONS + 1)]
+    assert [sessions.find(secret) is not None for secret in secrets] == [False, *([True] * MOST_SESSIONS)]
 
 
 @proves("fault:X19")
 def test_a_session_is_known_after_a_new_start_and_one_that_was_ended_is_not(path: Path) -> None:
-    first = Sessions(path, PLACE)
+    first = BrowserSessions(path, PLACE)
     left, stays = first.begin(), first.begin()
     first.end(left)
-    again = Sessions(path, PLACE)
+    again = BrowserSessions(path, PLACE)
     assert (again.find(left), again.find(stays)) == (None, first.find(stays))
 
 
@@ -66,16 +66,16 @@ def test_the_cookie_has_a_name_for_each_port_so_that_two_admins_do_not_take_each
 @proves("fault:X19")
 def test_a_session_of_one_admin_opens_no_other_of_the_same_home(path: Path) -> None:
     """It could not be ended from there; and neither forgets the other's."""
-    one, other = Sessions(path, PLACE), Sessions(path, "http://127.0.0.1:7008")
+    one, other = BrowserSessions(path, PLACE), BrowserSessions(path, "http://127.0.0.1:7008")
     mine, theirs = one.begin(), other.begin()
     assert (other.find(mine), one.find(theirs)) == (None, None)
-    assert Sessions(path, "http://127.0.0.1:7008").find(mine) is None
-    assert Sessions(path, PLACE).find(mine) is not None
+    assert BrowserSessions(path, "http://127.0.0.1:7008").find(mine) is None
+    assert BrowserSessions(path, PLACE).find(mine) is not None
 
 
 @proves("fault:X19")
 def test_the_file_is_private_and_holds_neither_the_secret_nor_the_value_for_changes(path: Path) -> None:
-    sessions = Sessions(path, PLACE)
+    sessions = BrowserSessions(path, PLACE)
     secret = sessions.begin()
     found = sessions.find(secret)
     assert found is not None
@@ -86,19 +86,19 @@ def test_the_file_is_private_and_holds_neither_the_secret_nor_the_value_for_chan
 @pytest.mark.parametrize("spoil", ["{", '{"until": 3}', None])
 def test_a_file_that_cannot_be_used_lets_nobody_in_and_keeps_nobody_out(path: Path, spoil: str | None) -> None:
     """Broken, or readable by others: what was in it is not believed."""
-    before = Sessions(path, PLACE).begin()
+    before = BrowserSessions(path, PLACE).begin()
     if spoil is None:
         path.chmod(0o644)
     else:
         path.write_text(spoil)
-    sessions = Sessions(path, PLACE)
+    sessions = BrowserSessions(path, PLACE)
     assert sessions.find(before) is None
     after = sessions.begin()
-    assert Sessions(path, PLACE).find(after) is not None
+    assert BrowserSessions(path, PLACE).find(after) is not None
 
 
 def test_a_home_that_cannot_be_written_keeps_nobody_out(path: Path) -> None:
     path.parent.chmod(0o777)
-    sessions = Sessions(path, PLACE)
+    sessions = BrowserSessions(path, PLACE)
     assert sessions.find(sessions.begin()) is not None
     assert not path.exists()

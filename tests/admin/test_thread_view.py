@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from clew import AsyncConversation
-from clew.admin.thread_view import Projected, projected
+from clew.admin.threads import Projected, projected
 from clew.chat.request import CUT
 from clew.engine.snapshot import snapshot_of
 from clew.errors import BackendBroken

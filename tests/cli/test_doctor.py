@@ -19,7 +19,7 @@ import apsw
 import pytest
 from click.testing import CliRunner
 
-from clew.admin.checkup import CHECKS, Finding, circumstances_of, examined
+from clew.admin.checkup import CHECKS, CheckFinding, read_circumstances, run_check
 from clew.cli import main
 from clew.engine.redact import Redactor
 from clew.settings.processes import RegisteredGateway, register
@@ -44,12 +44,12 @@ class Patient:
         self.environ = {"CLEW_HOME": str(self.home), "HOME": str(root), "PATH": "", "GLM": CANARY}
         (self.home / "clew.toml").write_text(CONFIG)
 
-    def findings(self, name: str, *, online: bool = False, now: float | None = None) -> list[Finding]:
-        at = circumstances_of(self.environ, self.project, time.time() if now is None else now, online=online)
+    def findings(self, name: str, *, online: bool = False, now: float | None = None) -> list[CheckFinding]:
+        at = read_circumstances(self.environ, self.project, time.time() if now is None else now, online=online)
         [check] = [check for check in CHECKS if check.name == name]
-        return list(examined(check, at, Redactor()).findings)
+        return list(run_check(check, at, Redactor()).findings)
 
-    def wrong(self, name: str, **more: Any) -> list[Finding]:
+    def wrong(self, name: str, **more: Any) -> list[CheckFinding]:
         return [each for each in self.findings(name, **more) if each.state != "ok"]
 
 
@@ -345,7 +345,7 @@ def test_a_port_is_free_or_somebodys(patient: Patient, listener: socket.socket) 
 
 
 def _home(patient: Patient) -> Any:
-    return circumstances_of(patient.environ, patient.project, 0.0).home
+    return read_circumstances(patient.environ, patient.project, 0.0).home
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from clew.admin.table import ROUTES
+from clew.admin.routes import ROUTES
 from clew.testing import Simulator
 from clew.web.table import PAGES
 from tests.engine.gate import Answer, claude, post

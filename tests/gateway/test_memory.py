@@ -26,12 +26,12 @@ def test_a_second_megabyte_is_no_news_to_the_system() -> None:
 
 BURST = """
 from pathlib import Path
-from clew.gateway.memory import keep_memory
+from clew.gateway.resources import keep_freed_memory
 
 def megabytes():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 >> 20
 
-keep_memory()
+keep_freed_memory()
 before, outlives, bodies = megabytes(), [], []
 for number in range(8):
     bodies.append(b"x" * 30_000_000)

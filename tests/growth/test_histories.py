@@ -14,12 +14,13 @@ from click.testing import CliRunner
 from msgspec import Struct
 from starlette.requests import Request
 
-from clew.admin import views
-from clew.admin.access import Access
-from clew.admin.desk import Desk
+from clew.admin import exchanges as exchange_routes
+from clew.admin import threads as thread_routes
+from clew.admin.access import AdminAccess
 from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
 from clew.admin.routing import Endpoint
+from clew.admin.services import AdminServices
 from clew.chat.formats import FORMATS, Format, ImportContext, NumberedLine
 from clew.chat.request import history_of
 from clew.chat.turns import StoredTurn, Tree
@@ -171,7 +172,7 @@ def _printed(kept: Kept, *arguments: str) -> None:
     assert done.exit_code in (0, 1), done.output
 
 
-class _Desk(Desk):
+class _Desk(AdminServices):
     """Reads where it is asked, so that the work is counted."""
 
     async def read(self, work: Callable[[], T]) -> T:
@@ -183,9 +184,9 @@ def _shown(kept: Kept, endpoint: Endpoint, query: str = "", id: str = "t") -> No
     with ExitStack() as stack:
         store = stack.enter_context(SqliteStore(kept.root / "clew.db"))
         current = present(home, store)
-        feed = Feed(Hub(), store, lambda: ("local",), current, heard=lambda exchange: None)
+        feed = Feed(Hub(), store, lambda: ("local",), current, finished=lambda exchange: None)
         desk = _Desk(
-            current=current, store=store, home=home, access=Access(), feed=feed, metrics=Metrics(), planes=lambda: ()
+            current=current, store=store, home=home, access=AdminAccess(), feed=feed, metrics=Metrics(), planes=lambda: ()
         )
         scope: dict[str, Any] = {
             "type": "http",
@@ -198,7 +199,7 @@ def _shown(kept: Kept, endpoint: Endpoint, query: str = "", id: str = "t") -> No
         asyncio.run(_ended(endpoint, desk, Request(scope)))
 
 
-async def _ended(endpoint: Endpoint, desk: Desk, request: Request) -> None:
+async def _ended(endpoint: Endpoint, desk: AdminServices, request: Request) -> None:
     await endpoint(desk, request)
 
 
@@ -223,10 +224,10 @@ READERS: dict[str, Callable[[Kept], object]] = {
     "usage page": partial(_shown, endpoint=usage.page_usage),
     "backends page": partial(_shown, endpoint=backends.page_backends),
     "clew log": lambda kept: _printed(kept, "log", "-n", "1000"),
-    "list of exchanges": partial(_shown, endpoint=views.exchanges, query="limit=1000"),
-    "list of threads": partial(_shown, endpoint=views.threads, query="limit=1000"),
-    "thread": partial(_shown, endpoint=views.thread),
-    "exchange": partial(_shown, endpoint=views.exchange, id="r0"),
+    "list of exchanges": partial(_shown, endpoint=exchange_routes.exchanges, query="limit=1000"),
+    "list of threads": partial(_shown, endpoint=thread_routes.threads, query="limit=1000"),
+    "thread": partial(_shown, endpoint=thread_routes.thread),
+    "exchange": partial(_shown, endpoint=exchange_routes.exchange, id="r0"),
     "agent that is asked": _asked_agent,
     "agent that resumes": _resumed_agent,
     "clew show --json": lambda kept: _printed(kept, "show", "t", "--json"),

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import pytest
 from starlette.requests import Request
 
-from clew.admin.access import Access, Caller
+from clew.admin.access import AdminAccess, Caller
 from clew.admin.chat.runs import ChatRun, ChatRuns
-from clew.admin.desk import Desk
-from clew.admin.events import events
+from clew.admin.exchanges import events
 from clew.admin.feed import EXCHANGE, Feed
 from clew.admin.metrics import Metrics
+from clew.admin.services import AdminServices
 from clew.engine.hub import Hub
 from clew.settings.home import Home
 from clew.store.sqlite.store import SqliteStore
@@ -117,14 +117,16 @@ def _exchanges(n: int) -> list[Exchange]:
     return [turn(recorded(f"r{i}"), at=NOON + i, exchange=f"r{i}").exchange for i in range(n)]
 
 
-def _admin(root: Path, store: SqliteStore | None, hub: Hub, principals: int = 1) -> Desk:
+def _admin(root: Path, store: SqliteStore | None, hub: Hub, principals: int = 1) -> AdminServices:
     home = Home(root)
     current = present(home, store)
     feed = Feed(hub, store, lambda: ["local", *(f"p{i}" for i in range(1, principals))], current)
-    return Desk(current=current, store=store, home=home, access=Access(), feed=feed, metrics=Metrics(), planes=lambda: ())
+    return AdminServices(
+        current=current, store=store, home=home, access=AdminAccess(), feed=feed, metrics=Metrics(), planes=lambda: ()
+    )
 
 
-async def _listened(desk: Desk, publish: Callable[[], None], last: str = "") -> int:
+async def _listened(desk: AdminServices, publish: Callable[[], None], last: str = "") -> int:
     """How many events somebody gets until the one that is published last."""
     request = Request({"type": "http", "query_string": b"", "headers": [(b"last-event-id", last.encode())]})
     request.state.caller = Caller("socket")

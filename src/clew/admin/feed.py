@@ -1,9 +1,10 @@
 """The feed: what happens in this process and in every other that shares the store, as one stream of events.
 
-The hub tells at once what this process does. Worker processes have hubs of their own, which nobody here can hear; what they
-finish is in the store, so it is asked for the exchanges after the last one known whenever a glance found that somebody wrote
-to it. An exchange that both tell of is told once; one that takes its time is told twice, as `open` while it lasts and again
-when it is over. Where an open one stands in the store changes with its end, so nothing is counted from there.
+The engine's hub reports at once what this process does. Worker processes have hubs of their own, which cannot be heard
+here; but the exchanges that they finish are in the store. So whenever a poll found that the store was written to, the feed
+asks it for the exchanges after the last one known. An exchange that comes from both sources is published once; one that
+takes its time is published twice, as `open` while it lasts and again when it is over. The place of an open exchange in the
+store changes with its end, so the feed never continues from an open one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from clew.store import Store
 from clew.store.values import Exchange
 
 if TYPE_CHECKING:
-    from clew.admin.desk import Present
+    from clew.admin.services import CurrentSettings
 
 __all__ = ["EXCHANGE", "SWITCH", "Feed"]
 
@@ -40,16 +41,16 @@ _log = logging.getLogger("clew.admin")
 
 
 class Feed:
-    """Begin, then run it as a task; listen to its `hub`; `heard` is called with each exchange, once."""
+    """Begin, then run it as a task; listen to its `hub`; `finished` is called with each exchange that is over, once."""
 
     def __init__(
         self,
         source: Hub,
         store: Store | None,
         principals: Callable[[], Iterable[str]],
-        current: Present,
+        current: CurrentSettings,
         *,
-        heard: Callable[[Exchange], None] = lambda exchange: None,
+        finished: Callable[[Exchange], None] = lambda exchange: None,
     ) -> None:
         self.hub = Hub()
         self._source = source
@@ -57,19 +58,21 @@ class Feed:
         self._principals = principals
         self._current = current
         self._changed = asyncio.Event()
-        self._heard = heard
-        self._seen = -1
+        self._finished = finished
+        self._generation = -1
+        """Of the store, when it was read last."""
         self._last: dict[str, str | None] = {}
+        """The newest exchange that is over, by principal."""
         self._known: OrderedDict[str, Literal["open", "over"]] = OrderedDict()
 
     async def begin(self) -> None:
-        """What is in the store by now is not news; all that comes after is."""
+        """What is in the store by now is not published; everything that comes after is."""
         if self._store is not None:
-            await asyncio.to_thread(self._look, self._store)
+            await asyncio.to_thread(self._skip_old, self._store)
 
-    def _look(self, store: Store) -> None:
+    def _skip_old(self, store: Store) -> None:
         try:
-            self._seen = store.data_version()
+            self._generation = store.data_version()
             for principal in self._principals():
                 newest = store.exchanges(principal, limit=PAGE)
                 self._last[principal] = next((each.id for each in newest if each.outcome != "open"), None)
@@ -77,28 +80,24 @@ class Feed:
             _log.warning("the store cannot be followed: %s", error)
 
     async def run(self) -> None:
-        """Pass on what happens, until cancelled."""
+        """Publish what happens, until cancelled."""
         active = self._current.snapshot.active
-        with self._source.attend(self._tell), self._current.attend(self._changed.set):
-            self._changed.set()  # whatever was written since `begin`
+        with self._source.attend(self._publish), self._current.attend(self._changed.set):
+            self._changed.set()  # for changes since `begin`
             while await self._changed.wait():
                 self._changed.clear()
-                active = self._tell_switch(active)
+                before, active = active, self._current.snapshot.active
+                if active != before:
+                    self.hub.publish(SWITCH, {"old_backend": before, "new_backend": active})
                 if self._store is not None:
                     await self._follow(self._store)
 
-    def _tell_switch(self, before: str) -> str:
-        now = self._current.snapshot.active
-        if now != before:
-            self.hub.publish(SWITCH, {"old_backend": before, "new_backend": now})
-        return now
-
     async def _follow(self, store: Store) -> None:
         try:
-            changed = await asyncio.to_thread(store.data_version)
-            if changed != self._seen:
+            generation = await asyncio.to_thread(store.data_version)
+            if generation != self._generation:
                 await self._catch_up(store)
-                self._seen = changed
+                self._generation = generation
         except StoreError as error:
             _log.warning("the store cannot be followed: %s", error)
             await asyncio.sleep(AGAIN_SECONDS)
@@ -106,41 +105,41 @@ class Feed:
 
     async def _catch_up(self, store: Store) -> None:
         for principal in self._principals():
-            while await self._tell_news(store, principal):
+            while await self._publish_page(store, principal):
                 pass
 
-    async def _tell_news(self, store: Store, principal: str) -> bool:
-        """Whether there may be more than a page of them: what is behind it may wait for no other change."""
+    async def _publish_page(self, store: Store, principal: str) -> bool:
+        """Whether there may be another page: its exchanges must not wait for the next change of the store."""
         before = self._last.get(principal)
-        news = await asyncio.to_thread(self._news, store, principal)
-        for exchange in news:
-            self._tell(EXCHANGE, exchange)
-        return len(news) == PAGE and self._last.get(principal) != before
+        page = await asyncio.to_thread(self._read_page, store, principal)
+        for exchange in page:
+            self._publish(EXCHANGE, exchange)
+        return len(page) == PAGE and self._last.get(principal) != before
 
-    def _news(self, store: Store, principal: str) -> list[Exchange]:
-        """Oldest first. The one that was last may be gone by now: then the newest are looked through."""
+    def _read_page(self, store: Store, principal: str) -> list[Exchange]:
+        """Oldest first. If the last known exchange was deleted meanwhile, the newest page."""
         last = self._last.get(principal)
-        news = store.exchanges(principal, after=last, limit=PAGE) if last else []
-        if not news and (last is None or store.exchange(principal, last) is None):
-            news = store.exchanges(principal, limit=PAGE)[::-1]
-        if over := [each for each in news if each.outcome != "open"]:
+        page = store.exchanges(principal, after=last, limit=PAGE) if last else []
+        if not page and (last is None or store.exchange(principal, last) is None):
+            page = store.exchanges(principal, limit=PAGE)[::-1]
+        if over := [each for each in page if each.outcome != "open"]:
             self._last[principal] = over[-1].id
-        return news
+        return page
 
-    def _tell(self, kind: str, value: Value) -> None:
+    def _publish(self, kind: str, value: Value) -> None:
         if isinstance(value, Exchange):
-            if self._store is not None and self._is_known(value):
+            if self._store is not None and not self._remember(value):
                 return
             if value.outcome != "open":
-                self._heard(value)
+                self._finished(value)
         self.hub.publish(kind, value)
 
-    def _is_known(self, exchange: Exchange) -> bool:
-        """Was it told of before? From now on it was. One that is over is not open any more, whatever is heard later."""
-        id = exchange.id
-        if self._known.get(id) in ("over", "open" if exchange.outcome == "open" else "over"):
-            return True
-        self._known[id] = "open" if exchange.outcome == "open" else "over"
+    def _remember(self, exchange: Exchange) -> bool:
+        """Whether this is new. An exchange that is over is never open again, whatever arrives later."""
+        state: Literal["open", "over"] = "open" if exchange.outcome == "open" else "over"
+        if self._known.get(exchange.id) in ("over", state):
+            return False
+        self._known[exchange.id] = state
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
-        return False
+        return True

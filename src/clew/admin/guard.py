@@ -1,23 +1,24 @@
-"""The guard in front of every route: where a request may come from, and what every answer carries.
+"""The guard in front of every route: where a request may come from, and which headers every answer carries.
 
-Nothing of a request is believed before its `Host` is known to be ours: a page of another site can make a browser call this
-machine under any name (DNS rebinding). Then come the origin, and the browser's own word about who called. A request over the
-unix socket has none of these worries: only the owner can open it. Some routes are shared with pages of other origins
-(`clew.admin.sharing`); who calls from there is marked, and known by its key alone.
+Nothing in a request is trusted before its `Host` is known to be this listener's: a page of another site can make a browser
+call this machine under any name (DNS rebinding). Then come the origin, and the browser's own headers about who called. A
+request over the unix socket needs none of this: only the owner can open the socket.
 
-Written as plain ASGI, outside of the routes, so that a path which does not exist is guarded like all others.
+Some routes are shared with pages of other origins: the paths of the chat, with the origins in `[chat] origins`, each
+compared as it is. A page from there can use only the key that it shows; no answer ever allows such a page to send cookies.
+
+Written as plain ASGI, outside of the routes, so that a path that does not exist is guarded like all others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Collection, Iterable
+from typing import Final, TypeAlias
 
 import msgspec
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from clew.admin.problem import Problem
-from clew.admin.sharing import Sharing, is_preflight, send_preflight, shared_with, with_headers
+from clew.admin.problem import AdminProblem
 
 __all__ = ["HEADERS", "Guard", "header", "is_foreign", "is_socket", "send_problem"]
 
@@ -39,61 +40,66 @@ HEADERS: Final[tuple[tuple[bytes, bytes], ...]] = (
 
 SAFE: Final = frozenset({"GET", "HEAD"})
 
+_SHARED_PREFIX: Final = "/api/chat"
+_PREFLIGHT: Final = (
+    (b"access-control-allow-methods", b"DELETE, GET, PATCH, POST"),
+    (b"access-control-allow-headers", b"authorization, content-type, x-api-key, x-clew-key"),
+    (b"access-control-max-age", b"600"),
+)
+_EXPOSED: Final = b"retry-after, x-vercel-ai-ui-message-stream"
 _GUEST: Final = "clew.guest"
+_USE_ADDRESS: Final = "use the address that `clew serve` or `clew ui` prints"
+
+Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 
 class Guard:
-    """Wraps the routes. `hosts` are the values of `Host` that are this listener's own; `sharing`: what others may call."""
+    """Wraps the routes. `hosts` are the values of `Host` that are this listener's own.
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str], sharing: Sharing | None = None) -> None:
+    `origins` gives the present origins of other pages that may call the chat: settings change while the admin runs.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], origins: Callable[[], Collection[str]] = tuple) -> None:
         self._app = app
         self._hosts = frozenset(host.lower() for host in hosts)
-        self._sharing = sharing or Sharing()
+        self._origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        dressed = with_headers(send, HEADERS)
+        send = _with_headers(send, HEADERS)
         problem = None if is_socket(scope) else self._refusal(scope)
         if problem is not None:
-            await send_problem(problem, dressed)
-        elif is_foreign(scope):
-            await self._host(scope, receive, dressed)
-        else:
-            await self._app(scope, receive, dressed)
+            await send_problem(problem, send)
+            return
+        if is_foreign(scope):
+            send = _with_headers(send, _shared_with(scope[_GUEST]))
+            if scope["method"] == "OPTIONS" and _all(scope, b"access-control-request-method"):
+                await _send_preflight(scope, send)
+                return
+        await self._app(scope, receive, send)
 
-    async def _host(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """For a page of another origin."""
-        dressed = with_headers(send, shared_with(scope[_GUEST]))
-        if is_preflight(scope):
-            await send_preflight(scope, dressed)
-        else:
-            await self._app(scope, receive, dressed)
-
-    def _refusal(self, scope: Scope) -> Problem | None:
+    def _refusal(self, scope: Scope) -> AdminProblem | None:
         hosts = _all(scope, b"host")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return Problem(421, "this is not the server that was asked for", "the Host header names another", _BY_NAME)
+            what = "this is not the server that was asked for"
+            return AdminProblem(421, what, "the Host header names another", _USE_ADDRESS)
         origins = _all(scope, b"origin")
-        if len(origins) == 1 and origins[0] != f"http://{hosts[0]}" and self._sharing.allows(scope, origins[0]):
+        if len(origins) == 1 and origins[0] != f"http://{hosts[0]}" and self._is_shared(scope["path"], origins[0]):
             scope[_GUEST] = origins[0]
             return None
         if origins and origins != [f"http://{hosts[0]}"]:
-            return Problem(403, "refused", "the request comes from a page of another origin", _BY_NAME)
-        return _refused_by_fetch(scope)
+            return AdminProblem(403, "refused", "the request comes from a page of another origin", _USE_ADDRESS)
+        # Following a link here is fine, any other call from another site is not.
+        is_link = scope["method"] == "GET" and header(scope, b"sec-fetch-mode") == "navigate"
+        if header(scope, b"sec-fetch-site") in ("", "same-origin", "none") or (
+            is_link and not header(scope, b"sec-purpose")
+        ):
+            return None
+        return AdminProblem(403, "refused", "the request comes from a page of another site", _USE_ADDRESS)
 
-
-_BY_NAME: Final = "use the address that `clew serve` or `clew ui` prints"
-
-
-def _refused_by_fetch(scope: Scope) -> Problem | None:
-    """What the browser says about who called. Following a link here is fine, anything else from another site is not."""
-    site = header(scope, b"sec-fetch-site")
-    if site in ("", "same-origin", "none"):
-        return None
-    if scope["method"] == "GET" and header(scope, b"sec-fetch-mode") == "navigate" and not header(scope, b"sec-purpose"):
-        return None
-    return Problem(403, "refused", "the request comes from a page of another site", _BY_NAME)
+    def _is_shared(self, path: str, origin: str) -> bool:
+        return (path == _SHARED_PREFIX or path.startswith(f"{_SHARED_PREFIX}/")) and origin in self._origins()
 
 
 def is_socket(scope: Scope) -> bool:
@@ -103,12 +109,12 @@ def is_socket(scope: Scope) -> bool:
 
 
 def is_foreign(scope: Scope) -> bool:
-    """Whether a page of another origin asks, one that may."""
+    """Whether the request comes from a page of another origin that may call the chat."""
     return _GUEST in scope
 
 
 def header(scope: Scope, name: bytes) -> str:
-    """The first of that name; "" if there is none."""
+    """The first header of that name; "" if there is none."""
     return next(iter(_all(scope, name)), "")
 
 
@@ -116,8 +122,40 @@ def _all(scope: Scope, name: bytes) -> list[str]:
     return [value.decode("latin-1") for given, value in scope["headers"] if given == name]
 
 
-async def send_problem(problem: Problem, send: Send) -> None:
+async def send_problem(problem: AdminProblem, send: Send) -> None:
     body = msgspec.json.encode({"error": problem.said})
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+async def _send_preflight(scope: Scope, send: Send) -> None:
+    """What a page of another origin may send. Some browsers also ask whether they may call a private network."""
+    headers = list(_PREFLIGHT)
+    if _all(scope, b"access-control-request-private-network"):
+        headers.append((b"access-control-allow-private-network", b"true"))
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _shared_with(origin: str) -> Headers:
+    """On every answer to a page of this origin."""
+    return (
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", _EXPOSED),
+        (b"cross-origin-resource-policy", b"cross-origin"),
+        (b"vary", b"origin"),
+    )
+
+
+def _with_headers(send: Send, headers: Headers) -> Send:
+    """Adds these headers to every answer that does not have its own of the same name."""
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = {name for name, _ in message.get("headers", ())}
+            more = [pair for pair in headers if pair[0] not in own]
+            message = {**message, "headers": [*message.get("headers", ()), *more]}
+        await send(message)
+
+    return send_with_headers

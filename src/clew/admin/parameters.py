@@ -1,4 +1,4 @@
-"""What a request asks for, read with care: bounded, typed, and refused with a reason."""
+"""The parameters and the body of a request to the admin: bounded, typed, and refused with a reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, Self, TypeVar
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
-from clew.admin.problem import Problem
+from clew.admin.problem import AdminProblem
 from clew.engine.aside import aside
 from clew.settings.gateway_key import LOCAL
 
@@ -21,23 +21,45 @@ MOST_TOGETHER: Final = 256 * 1024 * 1024
 SILENT_SECONDS: Final = 30.0
 """Between two pieces of a body."""
 MOST_ROWS: Final = 1000
-_LATER: Final = "try again in a moment"
 _MOST_DIGITS: Final = 9
 
 T = TypeVar("T")
 
 
+class BodyBytes:
+    """The bytes that one body holds while it is read, counted against what all bodies may hold together."""
+
+    together = 0
+
+    def __init__(self) -> None:
+        self._own = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        BodyBytes.together -= self._own
+
+    def take(self, size: int) -> None:
+        """So many bytes more. Raises AdminProblem if all bodies together have too many."""
+        self._own += size
+        BodyBytes.together += size
+        if BodyBytes.together > MOST_TOGETHER:
+            why = "other requests with long bodies are not whole yet"
+            raise AdminProblem(503, "too much is being read at once", why, "try again in a moment")
+
+
 async def read_body(request: Request, type: type[T], most: int = MOST_BYTES) -> T:
     """The JSON body as a value of this type. A large one is read in a thread: answers to others go on meanwhile."""
-    with Reading() as reading:
-        raw = await _received(request, most, reading)
+    with BodyBytes() as held:
+        raw = await _receive(request, most, held)
         try:
             return await aside(len(raw), lambda: msgspec.json.decode(raw, type=type))
         except (ValueError, RecursionError) as error:
-            raise Problem(400, "the body cannot be used", str(error)) from None
+            raise AdminProblem(400, "the body cannot be used", str(error)) from None
 
 
-async def _received(request: Request, most: int, reading: Reading) -> bytearray:
+async def _receive(request: Request, most: int, held: BodyBytes) -> bytearray:
     raw = bytearray()
     chunks = request.stream()
     try:
@@ -46,40 +68,18 @@ async def _received(request: Request, most: int, reading: Reading) -> bytearray:
                 chunk = await anext(chunks)
             raw += chunk
             if len(raw) > most:
-                raise Problem(413, "the body is too large", f"it may have {most} bytes")
-            reading.take(len(chunk))
+                raise AdminProblem(413, "the body is too large", f"it may have {most} bytes")
+            held.take(len(chunk))
     except StopAsyncIteration:
         return raw
     except TimeoutError:
-        raise Problem(408, "the body did not come", f"nothing came for {SILENT_SECONDS:g} s") from None
+        raise AdminProblem(408, "the body did not come", f"nothing came for {SILENT_SECONDS:g} s") from None
     except ClientDisconnect:
-        raise Problem(400, "the body ended early") from None
-
-
-class Reading:
-    """What one body holds while it is read, of what all of them may hold together."""
-
-    together = 0
-
-    def __init__(self) -> None:
-        self._bytes = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        Reading.together -= self._bytes
-
-    def take(self, size: int) -> None:
-        """So many bytes more. Raises Problem where all together have too many."""
-        self._bytes += size
-        Reading.together += size
-        if Reading.together > MOST_TOGETHER:
-            raise Problem(503, "too much is being read at once", "other requests with long bodies are not whole yet", _LATER)
+        raise AdminProblem(400, "the body ended early") from None
 
 
 def principal(request: Request) -> str:
-    """Whose recordings: the operator's own, unless another is named."""
+    """Whose recordings are meant: the operator's own, unless another principal is named."""
     return request.query_params.get("principal", LOCAL)
 
 
@@ -88,7 +88,7 @@ def count(request: Request, default: int = 100) -> int:
     text = request.query_params.get("limit", str(default))
     limit = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else 0
     if not 1 <= limit <= MOST_ROWS:
-        raise Problem(400, "limit cannot be used", f"it is a number from 1 to {MOST_ROWS}")
+        raise AdminProblem(400, "limit cannot be used", f"it is a number from 1 to {MOST_ROWS}")
     return limit
 
 
@@ -99,4 +99,4 @@ def number(request: Request, name: str) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise Problem(400, f"{name} cannot be used", "it is a number") from None
+        raise AdminProblem(400, f"{name} cannot be used", "it is a number") from None

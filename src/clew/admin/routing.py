@@ -1,7 +1,11 @@
-"""Routes: what the admin answers, under which path, and who may ask.
+"""Routing: which endpoint answers a request to the admin, and who may ask.
 
-Each route declares its scope, and one that does not keeps the admin from starting. Whether a request may pass is decided by
-the route that it matched, never by its text.
+Each route declares its scope, and one that does not keeps the admin from starting. The route that a request matched decides
+whether it may pass, never the text of its path.
+
+A slash that is percent-encoded is part of a name, and does not end it. The server hands a path over decoded, where the two
+kinds of slashes look the same; so while a route is looked for, an encoded slash is replaced by a character that the path
+does not have, and the names that were found get it back.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ import hmac
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias, get_args
+from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct
@@ -20,32 +25,30 @@ from starlette.routing import Route as Path
 from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
 
-from clew.admin.access import Access, Caller
-from clew.admin.desk import Desk
+from clew.admin.access import AdminAccess, Caller
 from clew.admin.guard import SAFE, is_foreign, is_socket
-from clew.admin.problem import Problem, problem_of
-from clew.admin.segments import Segmented
+from clew.admin.problem import AdminProblem, problem_of
+from clew.admin.services import AdminServices
 from clew.errors import ClewError
 
-__all__ = ["CSRF", "Endpoint", "Route", "Routes", "Scope", "Tell", "as_json", "cookie_name"]
+__all__ = ["CSRF", "AdminRoute", "Endpoint", "Routes", "Scope", "ShowProblem", "as_json", "caller_of", "cookie_name"]
 
 Scope: TypeAlias = Literal["open", "inference", "read", "admin", "owner"]
-"""Nobody in particular; whoever may chat, holders of gateway keys too; whoever may look; whoever may change; whoever is at
-the machine itself (no browser session)."""
+"""Anybody; callers who may chat, holders of gateway keys too; callers who may look; callers who may change; callers at the
+machine itself (no browser session)."""
 
 CSRF: Final = "x-clew-csrf"
 
-Endpoint: TypeAlias = Callable[[Desk, Request], Awaitable[Response]]
-Tell: TypeAlias = Callable[[Desk, Request, Problem], Response]
+Endpoint: TypeAlias = Callable[[AdminServices, Request], Awaitable[Response]]
+ShowProblem: TypeAlias = Callable[[AdminServices, Request, AdminProblem], Response]
+
+_PRIVATE_CHARACTERS: Final = range(0xE000, 0xF8FF)
 
 _log = logging.getLogger("clew.admin")
 
-_KEYS: Final = "`clew keys list` says where it is, `clew keys add` makes one for somebody else"
-_LOG_IN: Final = "open the link that `clew serve` printed, or a new one from `clew ui`"
 
-
-class Route(Struct, frozen=True):
-    """One row of the table."""
+class AdminRoute(Struct, frozen=True):
+    """One row of the table of routes."""
 
     method: str
     path: str
@@ -54,70 +57,76 @@ class Route(Struct, frozen=True):
     does: str
     takes: str = ""
     """Parameters, for the reference."""
-    tell: Tell | None = None
-    """How a problem is told; as JSON if left out."""
+    tell: ShowProblem | None = None
+    """How a problem is shown; as JSON if left out."""
 
 
 class Routes:
     """The table as an ASGI application."""
 
-    def __init__(self, rows: Sequence[Route], desk: Desk) -> None:
+    def __init__(self, rows: Sequence[AdminRoute], services: AdminServices) -> None:
         for row in rows:
             if row.scope not in get_args(Scope):
                 raise ValueError(f"the route {row.method} {row.path} does not declare its scope")
-        self._desk = desk
-        self._page = next((row.tell for row in rows if row.tell), _told)
-        self._paths = [Path(row.path, _answering(row, desk), methods=[row.method]) for row in rows]
+        self._services = services
+        self._problem_page = next((row.tell for row in rows if row.tell), _show_as_json)
+        self._paths = [Path(row.path, _answering(row, services), methods=[row.method]) for row in rows]
 
     async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
-        segmented = Segmented(scope)
-        found = [(path, *path.matches(segmented.scope)) for path in self._paths]
+        lookup, slash = _with_encoded_slashes(scope)
+        found = [(path, *path.matches(lookup)) for path in self._paths]
         for path, match, child in found:
             if match is Match.FULL:
-                scope.update(segmented.mended(child))
-                with self._desk.crowd.visit(scope):
+                names = {name: value.replace(slash, "/") for name, value in child.get("path_params", {}).items()}
+                scope.update({**child, "path_params": names})
+                with self._services.limit.visit(scope):
                     await path.handle(scope, receive, send)
                 return
-        problem = _nowhere([path for path, match, _ in found if match is Match.PARTIAL])
-        await self._told(Request(scope), problem)(scope, receive, send)
+        methods = sorted({name for path, match, _ in found if match is Match.PARTIAL for name in path.methods or ()})
+        if methods:
+            problem = AdminProblem(405, "this path does not take that method", f"it takes {', '.join(methods)}")
+        else:
+            problem = AdminProblem(404, "there is no such path", "", "the reference of the admin API lists what there is")
+        await self._response(Request(scope), problem)(scope, receive, send)
 
-    def _told(self, request: Request, problem: Problem) -> Response:
-        """Whoever looks for a page gets one, where there are pages."""
-        request.state.caller = _caller(request, self._desk.access)
-        looks = request.method == "GET" and "text/html" in request.headers.get("accept", "")
-        return (self._page if looks else _told)(self._desk, request, problem)
-
-
-def _nowhere(partial: Sequence[Path]) -> Problem:
-    if partial:
-        methods = sorted({method for path in partial for method in path.methods or ()})
-        return Problem(405, "this path does not take that method", f"it takes {', '.join(methods)}")
-    return Problem(404, "there is no such path", "", "the reference of the admin API lists what there is")
+    def _response(self, request: Request, problem: AdminProblem) -> Response:
+        """A browser that looks for a page gets one, where there are pages."""
+        request.state.caller = _authenticate(request, self._services.access)
+        wants_page = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+        return (self._problem_page if wants_page else _show_as_json)(self._services, request, problem)
 
 
-def _answering(route: Route, desk: Desk) -> Callable[[Request], Awaitable[Response]]:
-    tell = route.tell or _told
+def _with_encoded_slashes(scope: Connection) -> tuple[Connection, str]:
+    """The request for looking up its route, and the character that stands for an encoded slash in its path."""
+    raw: bytes = scope.get("raw_path") or b""
+    if b"%2f" not in raw.lower():
+        return scope, "/"
+    slash = next(char for char in map(chr, _PRIVATE_CHARACTERS) if char not in scope["path"])
+    path = "/".join(unquote(segment).replace("/", slash) for segment in raw.decode("ascii").split("/"))
+    return {**scope, "path": path}, slash
+
+
+def _answering(route: AdminRoute, services: AdminServices) -> Callable[[Request], Awaitable[Response]]:
+    show = route.tell or _show_as_json
 
     async def answer(request: Request) -> Response:
         try:
-            request.state.caller = caller = _admitted(route, request, desk.access)
-            desk.crowd.admit(request.scope, caller)
-            return await route.endpoint(desk, request)
-        except Problem as problem:
-            return tell(desk, request, problem)
+            request.state.caller = caller = _admit(route, request, services.access)
+            services.limit.admit(request.scope, caller)
+            return await route.endpoint(services, request)
+        except AdminProblem as problem:
+            return show(services, request, problem)
         except ClewError as error:
-            return tell(desk, request, problem_of(error))
+            return show(services, request, problem_of(error))
         except Exception:
             _log.exception("the admin failed at %s %s", route.method, route.path)
-            return tell(desk, request, Problem(500, "the admin failed", _FAULT, "report it"))
+            why = "this is a fault in clew; its log has the details"
+            return show(services, request, AdminProblem(500, "the admin failed", why, "report it"))
 
     return answer
 
 
-_FAULT: Final = "this is a fault in clew; its log has the details"
-
-
-def _told(desk: Desk, request: Request, problem: Problem) -> Response:
+def _show_as_json(services: AdminServices, request: Request, problem: AdminProblem) -> Response:
     return as_json({"error": problem.said}, problem.status, problem.headers)
 
 
@@ -125,37 +134,42 @@ def as_json(value: object, status: int = 200, headers: Mapping[str, str] | None 
     return Response(msgspec.json.encode(value), status, headers, media_type="application/json")
 
 
-def _admitted(route: Route, request: Request, access: Access) -> Caller | None:
-    """Who calls, if they may. Raises Problem if not."""
+def caller_of(request: Request) -> Caller:
+    """Who calls a route that is not open."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+def _admit(route: AdminRoute, request: Request, access: AdminAccess) -> Caller | None:
+    """Who calls, if they may. Raises AdminProblem if not."""
     if request.method == "HEAD" and route.scope == "open":
-        raise Problem(405, "this path does not take that method", f"it takes {route.method}")
-    caller = _caller(request, access)
+        raise AdminProblem(405, "this path does not take that method", f"it takes {route.method}")
+    caller = _authenticate(request, access)
     if route.scope == "open":
         return caller
     if route.scope == "inference":
         caller = caller or access.key_holder(request.headers)
+    if caller is None and route.scope == "inference":
+        why = "this needs a gateway key, as `Authorization: Bearer` or x-api-key"
+        keys = "`clew keys list` says where it is, `clew keys add` makes one for somebody else"
+        raise AdminProblem(401, "no valid key", why, keys)
     if caller is None:
-        raise _stranger(route.scope)
+        log_in = "open the link that `clew serve` printed, or a new one from `clew ui`"
+        raise AdminProblem(401, "not logged in", "the admin needs its socket, its token or a session", log_in)
     if route.scope == "owner" and caller.door == "browser":
-        raise Problem(403, "refused", "a browser's session may not do this", "use the `clew` command")
+        raise AdminProblem(403, "refused", "a browser's session may not do this", "use the `clew` command")
     if route.method not in SAFE:
         _check_change(request, caller)
     return caller
 
 
-def _stranger(scope: Scope) -> Problem:
-    if scope == "inference":
-        return Problem(401, "no valid key", "this needs a gateway key, as `Authorization: Bearer` or x-api-key", _KEYS)
-    return Problem(401, "not logged in", "the admin needs its socket, its token or a session", _LOG_IN)
-
-
-def _caller(request: Request, access: Access) -> Caller | None:
+def _authenticate(request: Request, access: AdminAccess) -> Caller | None:
     if is_socket(request.scope):
         return Caller("socket")
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and access.holds_token(token.strip()):
         return Caller("token")
-    if is_foreign(request.scope):  # what the browser keeps for this admin is not another page's to use
+    if is_foreign(request.scope):  # the browser's cookie for this admin is not for pages of other origins
         return None
     session = access.session(request.cookies.get(cookie_name(request), ""))
     return Caller("browser", session) if session else None
@@ -167,13 +181,11 @@ def cookie_name(request: Request) -> str:
 
 
 def _check_change(request: Request, caller: Caller) -> None:
-    """A form of another page can send neither of these."""
-    if caller.session is not None and not _same(request.headers.get(CSRF, ""), caller.session.csrf):
-        raise Problem(403, "refused", f"the header {CSRF} is missing or wrong", "reload the page")
+    """A form of another page can send neither the CSRF header nor JSON."""
+    if caller.session is not None:
+        given = request.headers.get(CSRF, "").encode("utf-8", "surrogateescape")
+        if not hmac.compare_digest(given, caller.session.csrf.encode()):
+            raise AdminProblem(403, "refused", f"the header {CSRF} is missing or wrong", "reload the page")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.method != "DELETE" and kind != "application/json":
-        raise Problem(415, "this is not JSON", "the content type must be application/json")
-
-
-def _same(given: str, right: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), right.encode())
+        raise AdminProblem(415, "this is not JSON", "the content type must be application/json")

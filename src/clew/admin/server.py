@@ -1,4 +1,4 @@
-"""The way to the admin: loads it without holding anybody up, and starts it.
+"""Loads and starts the admin, without delaying anything else.
 
 The admin brings a web framework and a server of its own, which take a fifth of a second to import. Clients are served by
 then, so that is done in a thread; this module itself costs nothing.
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from clew.settings.gateway_key import KeyTable
 
 if TYPE_CHECKING:
-    from clew.admin.desk import Present
-    from clew.admin.routing import Route
+    from clew.admin.routing import AdminRoute
+    from clew.admin.services import CurrentSettings
     from clew.admin.serving import Admin
     from clew.engine.hub import Hub
     from clew.engine.works import Works
@@ -28,7 +28,7 @@ __all__ = ["serve_admin"]
 
 async def serve_admin(
     *,
-    current: Present,
+    current: CurrentSettings,
     store: Store | None,
     hub: Hub,
     home: Home,
@@ -37,14 +37,14 @@ async def serve_admin(
     token: str = "",
     planes: Callable[[], Sequence[WorkerReport]] = tuple,
     works: Works | None = None,
-    pages: Callable[[], Sequence[Route]] = lambda: (),
+    pages: Callable[[], Sequence[AdminRoute]] = lambda: (),
     key: str = "",
     keys: KeyTable | None = None,
 ) -> Admin:
     """Serve from now on. `port` 0 is a free one; `name` is the gateway's, for its socket; `token` is made if none is given;
-    `planes` gives what the data planes tell of themselves; without `works` nobody can be asked anything; `pages` gives what
-    is served beside the API, and may take its time; `key` is the gateway's own, which opens the chat as named keys do;
-    `keys` is the table of both, where the caller has one.
+    `planes` gives the reports of the data planes; without `works` there is no chat; `pages` gives the routes beside the
+    API, and may take its time; `key` is the gateway's own, which opens the chat as named keys do; `keys` is the table of
+    both, where the caller has one.
 
     Raises OSError for a port that is taken.
     """

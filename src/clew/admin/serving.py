@@ -1,6 +1,10 @@
 """Serves the admin on its two listeners: a unix socket that only its owner can open, and a port of this machine.
 
-The sockets are made here, so that their rights are set before anybody can connect; `clew.admin.listening` serves each.
+The sockets are made here, so that their rights are set before anybody can connect. Each has a uvicorn server of its own,
+with its own limit of connections: clients that fill the port leave the owner's socket alone. The servers take no signals,
+since ending is the gateway's business, and believe no headers about the client. A connection is closed after a while if it
+is silent, or if its request does not get complete, and at once if a head is too long. While no client is there, nothing
+wakes.
 """
 
 from __future__ import annotations
@@ -9,22 +13,23 @@ import asyncio
 import os
 import socket
 import stat
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from clew.admin.access import Access
-from clew.admin.desk import Desk, Present, principals_of
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from clew.admin.access import AdminAccess, BrowserSessions
 from clew.admin.feed import Feed
 from clew.admin.guard import Guard
-from clew.admin.listening import Listening
 from clew.admin.login import login_url
 from clew.admin.metrics import Metrics
-from clew.admin.routing import Route, Routes
-from clew.admin.sessions import Sessions
-from clew.admin.sharing import Sharing
-from clew.admin.table import ROUTES
+from clew.admin.routes import ROUTES
+from clew.admin.routing import AdminRoute, Routes
+from clew.admin.services import AdminServices, CurrentSettings, principals_of
 from clew.engine.hub import Hub
 from clew.engine.works import Works
 from clew.gateway.workers import WorkerReport
@@ -36,13 +41,119 @@ from clew.store.values import Exchange
 __all__ = ["Admin", "serve"]
 
 LOOPBACK: Final = "127.0.0.1"
+MOST_CONNECTIONS: Final = 200
+CLOSE_SECONDS: Final = 2
+SILENT_SECONDS: Final = 10.0
+MOST_HEAD: Final = 64 * 1024
+"""Bytes of a head that is not complete yet: as many as clients of the gateway may send."""
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to the gateway, and sleeps until `end`."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ending = asyncio.Event()
+
+    def end(self) -> None:
+        self.should_exit = True
+        self._ending.set()
+
+    async def main_loop(self) -> None:
+        """Replaces a check ten times a second: none of the limits that it would check is set."""
+        await self._ending.wait()
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+class _BoundedProtocol(HttpToolsProtocol):
+    """Waits for a complete head as long as for the next request, and holds only so much of one. An answer has all the
+    time."""
+
+    _head = 0
+    """Bytes since the last that belonged to a complete head or to a body."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self.timeout_keep_alive_task = self.loop.call_later(SILENT_SECONDS, self.timeout_keep_alive_handler)
+
+    def data_received(self, data: bytes) -> None:
+        """Some bytes are no request yet: they do not end the wait."""
+        waiting, self.timeout_keep_alive_task = self.timeout_keep_alive_task, None
+        self._head += len(data)
+        super().data_received(data)
+        is_answering = bool(self.cycle and not self.cycle.response_complete)
+        if not is_answering:
+            self.timeout_keep_alive_task = waiting
+        elif waiting is not None:
+            waiting.cancel()
+        if self._head > MOST_HEAD:
+            if not is_answering and not self.transport.is_closing():
+                self.send_400_response("The head of the request is too large.")
+            self.transport.close()
+
+    def on_headers_complete(self) -> None:
+        self._head = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._head = 0
+        super().on_message_complete()
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=_BoundedProtocol,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=CLOSE_SECONDS,
+    )
+
+
+class AdminListener:
+    """Serves one socket, from now on. Wait until it has `begun`; `end` it and wait until it is `closed`."""
+
+    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
+        self._server = _Server(_config(app))
+        self._task = asyncio.create_task(self._server.serve(sockets=[listener]), name="clew admin")
+
+    async def begun(self) -> None:
+        """Raises OSError if it cannot."""
+        while not self._server.started:
+            await asyncio.wait((self._task,), timeout=0.01)
+            if self._task.done():
+                self._task.result()
+                raise OSError("the admin could not start")
+
+    def end(self) -> None:
+        """Take no new connections, and let requests that are under way end."""
+        self._server.end()
+
+    async def closed(self) -> None:
+        await self._task
 
 
 class Admin:
     """A running admin. Close it before the loop ends."""
 
-    def __init__(self, desk: Desk, listeners: Sequence[Listening], path: Path, following: asyncio.Task[None]) -> None:
-        self._desk = desk
+    def __init__(
+        self, services: AdminServices, listeners: Sequence[AdminListener], path: Path, following: asyncio.Task[None]
+    ) -> None:
+        self._services = services
         self._listeners = listeners
         self._following = following
         self.socket = path
@@ -50,31 +161,31 @@ class Admin:
 
     @property
     def url(self) -> str:
-        return self._desk.url
+        return self._services.url
 
     @property
     def login_url(self) -> str:
         """A new link each time. It works once, for ten minutes."""
-        return login_url(self._desk)
+        return login_url(self._services)
 
     @property
     def token(self) -> str:
         """For `Authorization: Bearer`; valid as long as this admin runs."""
-        return self._desk.access.token
+        return self._services.access.token
 
     @property
     def open_streams(self) -> int:
-        """Answers that are not over: of every data plane, and of the chat here."""
-        return self._desk.open_streams()
+        """Answers under way: of every data plane, and of the chat here."""
+        return self._services.open_streams()
 
     async def drain(self, seconds: float) -> None:
         """Take no new questions, let answers go on for so long, then stop those of the chat; `close` stops the others."""
-        await asyncio.gather(self._desk.runs.drain(seconds), self._desk.tellings.drain(seconds))
+        await asyncio.gather(self._services.runs.drain(seconds), self._services.answers.drain(seconds))
 
     async def close(self) -> None:
-        """End answers and streams, then listeners. The socket's file goes with it."""
-        await self._desk.runs.close()
-        self._desk.closing.set()
+        """End answers and streams, then listeners, and remove the socket's file."""
+        await self._services.runs.close()
+        self._services.closing.set()
         for listener in self._listeners:
             listener.end()
         self._following.cancel()
@@ -86,7 +197,7 @@ class Admin:
 
 async def serve(
     *,
-    current: Present,
+    current: CurrentSettings,
     store: Store | None,
     hub: Hub,
     home: Home,
@@ -95,78 +206,57 @@ async def serve(
     token: str,
     planes: Callable[[], Sequence[WorkerReport]],
     works: Works | None = None,
-    pages: Sequence[Route] = (),
+    pages: Sequence[AdminRoute] = (),
     keys: KeyTable,
 ) -> Admin:
     """As `clew.admin.server.serve_admin` says."""
     path = home.make().socket(f"admin-{name or os.getpid()}")
-    tcp, unix = _listeners(port, path)
+    sockets = _bind(port, path)
+    port = sockets[0].getsockname()[1]
+    url = f"http://{LOOPBACK}:{port}"
     metrics = Metrics()
-    url = f"http://{LOOPBACK}:{tcp.getsockname()[1]}"
-    desk = Desk(
+
+    def count(exchange: Exchange) -> None:
+        metrics.know(current.snapshot.settings.backends)
+        metrics.count(exchange)
+
+    services = AdminServices(
         current=current,
         store=store,
         home=home,
-        access=Access(token, keys=keys, sessions=Sessions(home.sessions, url)),
-        feed=_feed(current, store, hub, home, metrics),
+        access=AdminAccess(token, keys=keys, sessions=BrowserSessions(home.sessions, url)),
+        feed=Feed(hub, store, lambda: principals_of(home), current, finished=count),
         metrics=metrics,
         planes=planes,
         works=works,
         url=url,
     )
-    await desk.feed.begin()
-    app = _app(desk, (*pages, *ROUTES))
-    listeners = [Listening(app, each) for each in (unix, tcp)]
-    following = asyncio.create_task(desk.feed.run(), name="clew admin feed")
+    await services.feed.begin()
+    app = Guard(
+        Routes((*pages, *ROUTES), services),
+        [f"{host}:{port}" for host in (LOOPBACK, "localhost")],
+        origins=lambda: current.snapshot.settings.chat.origins,
+    )
+    listeners = [AdminListener(app, each) for each in reversed(sockets)]
+    following = asyncio.create_task(services.feed.run(), name="clew admin feed")
     await asyncio.gather(*(listener.begun() for listener in listeners))
-    return Admin(desk, listeners, path, following)
+    return Admin(services, listeners, path, following)
 
 
-def _app(desk: Desk, rows: Sequence[Route]) -> Guard:
-    port = desk.url.rpartition(":")[2]
-    sharing = Sharing(lambda: desk.current.snapshot.settings.chat.origins)
-    return Guard(Routes(rows, desk), [f"{host}:{port}" for host in (LOOPBACK, "localhost")], sharing)
-
-
-def _feed(current: Present, store: Store | None, hub: Hub, home: Home, metrics: Metrics) -> Feed:
-    def heard(exchange: Exchange) -> None:
-        metrics.know(current.snapshot.settings.backends)
-        metrics.count(exchange)
-
-    return Feed(hub, store, lambda: principals_of(home), current, heard=heard)
-
-
-def _listeners(port: int, path: Path) -> tuple[socket.socket, socket.socket]:
-    """Both or neither."""
-    tcp = _tcp(port)
+def _bind(port: int, path: Path) -> tuple[socket.socket, socket.socket]:
+    """The port and the unix socket: both or neither."""
+    tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    unix = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        return tcp, _unix(path)
+        tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        tcp.bind((LOOPBACK, port))
+        with suppress(FileNotFoundError):
+            if stat.S_ISSOCK(path.stat().st_mode):
+                path.unlink()  # of a process that died
+        unix.bind(str(path))
+        path.chmod(0o600)  # before it listens, so nobody can connect with other rights
     except OSError:
         tcp.close()
+        unix.close()
         raise
-
-
-def _tcp(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((LOOPBACK, port))
-    except OSError:
-        listener.close()
-        raise
-    return listener
-
-
-def _unix(path: Path) -> socket.socket:
-    """The rights are those of the file from its first moment: nobody listens yet while they are set."""
-    with suppress(FileNotFoundError):
-        if stat.S_ISSOCK(path.stat().st_mode):
-            path.unlink()  # of a process that died
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        listener.bind(str(path))
-        path.chmod(0o600)
-    except OSError:
-        listener.close()
-        raise
-    return listener
+    return tcp, unix

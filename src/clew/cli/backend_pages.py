@@ -144,7 +144,7 @@ async def find_local_servers(backends: Mapping[str, Backend], rows: Iterable[Pre
 
 async def list_models(backends: Mapping[str, Backend]) -> dict[str, tuple[str, ...]]:
     """The models that each of these backends lists, without a key; none for one that does not answer in time."""
-    from clew.admin.trial.beside import listed_models
+    from clew.admin.trial.capabilities import listed_models
 
     with closing(_hasty_pool()) as pool:
         found = await asyncio.gather(*(listed_models(pool, backend, ()) for backend in backends.values()))
@@ -159,11 +159,11 @@ def _hasty_pool() -> Pool:
 
 
 async def _find_server(pool: Pool, row: Preset, taken: Mapping[tuple[str, int | None], str]) -> LocalServer | None:
-    from clew.admin.trial.beside import models_heard
+    from clew.admin.trial.capabilities import ask_models
 
     backend = Backend(name=row.name, url=row.url, realm=row.realm, dialect=row.dialect, auth="none")
     try:
-        heard = await models_heard(pool, backend, ())
+        heard = await ask_models(pool, backend, ())
     except BackendError:
         return None
     wants_key = heard.status in _NO_KEY

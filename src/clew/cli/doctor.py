@@ -15,7 +15,7 @@ import click
 from clew.cli.output import TextLine, print_json, print_page, printable
 
 if TYPE_CHECKING:
-    from clew.admin.checkup import Check, Circumstances, Examined
+    from clew.admin.checkup import Check, CheckResult, Circumstances
 
 __all__ = ["doctor"]
 
@@ -43,10 +43,10 @@ def doctor(ctx: click.Context, online: bool, json_: bool) -> None:
 
     Exit status: 0 if nothing is broken (warnings do not count), 1 if something is.
     """
-    from clew.admin.checkup import circumstances_of
+    from clew.admin.checkup import read_circumstances
 
-    examined: list[Examined] = []
-    for each in _examine(circumstances_of(os.environ, Path.cwd(), time.time(), online=online)):
+    examined: list[CheckResult] = []
+    for each in _examine(read_circumstances(os.environ, Path.cwd(), time.time(), online=online)):
         examined.append(each)
         if not json_:
             print_page(_lines(each))  # at once: the last checks may take a while
@@ -60,19 +60,19 @@ def doctor(ctx: click.Context, online: bool, json_: bool) -> None:
     ctx.exit(BROKEN if broken else 0)
 
 
-def _examine(at: Circumstances) -> Iterable[Examined]:
-    from clew.admin.checkup import CHECKS, examined
+def _examine(at: Circumstances) -> Iterable[CheckResult]:
+    from clew.admin.checkup import CHECKS, run_check
     from clew.engine.redact import Redactor
 
     keys = [key.reveal() for backend in at.loaded.settings.backends.values() for key in backend.keys] if at.loaded else []
     redact = Redactor(keys)
     for check in CHECKS:
         with _progress(check):
-            found = examined(check, at, redact)
+            found = run_check(check, at, redact)
         yield found
 
 
-def _lines(examined: Examined) -> list[TextLine]:
+def _lines(examined: CheckResult) -> list[TextLine]:
     lines: list[TextLine] = []
     for finding in examined.findings:
         text = f"{examined.name:<9} {finding.state:<8} {printable(finding.says)}"

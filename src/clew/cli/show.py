@@ -31,7 +31,7 @@ from clew.store.text import ending_word, failure_of, format_time, unfinished_wor
 from clew.store.values import Branch, Passage, Thread
 
 if TYPE_CHECKING:
-    from clew.admin.thread_view import Projected, Spoken
+    from clew.admin.threads import Projected, ThreadTurn
 
 __all__ = ["projected_for", "show_thread"]
 
@@ -42,7 +42,7 @@ class ThreadJson(Struct, frozen=True, kw_only=True):
     """A thread as `--json` prints it."""
 
     thread: Thread
-    turns: Sequence[Spoken]
+    turns: Sequence[ThreadTurn]
     tree: Sequence[Branch]
 
 
@@ -109,7 +109,7 @@ def _show(installation: Installation, store: Store, thread: Thread, as_: str | N
         projected = projected_for(installation, store, passages, as_, thread.principal)
         print_result(projected, [*head, *_projection_page(projected, shows)], as_json=json_)
     elif json_:
-        from clew.admin.thread_view import spoken
+        from clew.admin.threads import spoken
 
         print_json(ThreadJson(thread=thread, turns=spoken(passages), tree=store.tree(thread.principal, thread.id)))
     else:
@@ -154,8 +154,8 @@ def projected_for(
     installation: Installation, store: Store, passages: Sequence[Passage], name: str, principal: str
 ) -> Projected:
     """The thread as this backend would get it. Ends the command for an unknown backend, and where nothing is recorded."""
-    from clew.admin.problem import Problem  # late: the engine takes longer to load than a list takes to print
-    from clew.admin.thread_view import projected
+    from clew.admin.problem import AdminProblem  # late: the engine takes longer to load than a list takes to print
+    from clew.admin.threads import projected
     from clew.engine.snapshot import snapshot_of
 
     loaded = installation.usable
@@ -173,7 +173,7 @@ def projected_for(
     sealer = load_keyring(installation.home.secret, os.environ).sealer()
     try:
         return projected(passages, name, snapshot_of(settings, sealer), store, principal)
-    except Problem as problem:
+    except AdminProblem as problem:
         raise Failed(f"{problem.said.what}: {problem.said.why}") from problem
 
 

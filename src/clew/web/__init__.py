@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clew.admin.routing import Route
+    from clew.admin.routing import AdminRoute
 
 __all__ = ["routes"]
 
 
-def routes() -> Sequence[Route]:
+def routes() -> Sequence[AdminRoute]:
     """All pages. Importing them takes a moment: call it where no request waits."""
     from clew.web.table import PAGES
 

@@ -15,8 +15,8 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.desk import Desk
 from clew.admin.parameters import principal
+from clew.admin.services import AdminServices
 from clew.backends.about import deviations_of, hidden_of, models_of, supports_of
 from clew.backends.manner import Quirks
 from clew.backends.row import Auth, Backend
@@ -86,7 +86,7 @@ class BackendView(Struct, frozen=True, kw_only=True):
     mishaps: tuple[FailedCall, ...]
 
 
-async def page_backends(services: Desk, request: Request) -> Response:
+async def page_backends(services: AdminServices, request: Request) -> Response:
     owner = principal(request)
     shown = await services.read(lambda: _views(services, owner))
     snapshot = services.current.snapshot
@@ -95,7 +95,7 @@ async def page_backends(services: Desk, request: Request) -> Response:
     return page(services, request, "backends.html", values)
 
 
-def _views(services: Desk, owner: str) -> list[BackendView]:
+def _views(services: AdminServices, owner: str) -> list[BackendView]:
     """Reads the store, so it belongs into a thread."""
     lately = services.store.exchanges(owner, limit=LAST_EXCHANGES) if services.store else []
     rows, redact = services.current.snapshot.settings.backends.values(), services.redactor()
@@ -134,7 +134,7 @@ def deviations(row: Backend) -> Iterator[Chip]:
 # Health
 
 
-def health_of_all(services: Desk, exchanges: Sequence[Exchange]) -> tuple[BackendHealth, ...]:
+def health_of_all(services: AdminServices, exchanges: Sequence[Exchange]) -> tuple[BackendHealth, ...]:
     """In the order of the settings. `exchanges` are the last ones, newest first."""
     # Cool-downs of other processes of this home (workers, other gateways), and then those of this one.
     cooling = dict(cool_downs_in(services.store, time.time())) if services.store else {}

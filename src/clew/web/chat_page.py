@@ -14,8 +14,8 @@ from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from clew.admin.desk import Desk
 from clew.admin.parameters import read_body
+from clew.admin.services import AdminServices
 from clew.gateway.models import list_models
 from clew.settings.gateway_key import LOCAL
 from clew.thinking.profiles import EFFORTS
@@ -42,12 +42,12 @@ class ChatChoices(Struct, frozen=True, kw_only=True):
     thinking: bool
 
 
-async def page_new_chat(services: Desk, request: Request) -> Response:
+async def page_new_chat(services: AdminServices, request: Request) -> Response:
     values: dict[str, object] = {"view": None, "asked": None, "choices": _choices(services, None)}
     return page(services, request, "chat.html", values)
 
 
-async def page_chat(services: Desk, request: Request) -> Response:
+async def page_chat(services: AdminServices, request: Request) -> Response:
     query = structs.replace(query_of(request, "chat"), owner=LOCAL)  # the chat server asks as the operator
 
     def answer() -> Response:
@@ -60,7 +60,7 @@ async def page_chat(services: Desk, request: Request) -> Response:
     return await services.read(answer)
 
 
-def _choices(services: Desk, view: ThreadView | None) -> ChatChoices:
+def _choices(services: AdminServices, view: ThreadView | None) -> ChatChoices:
     snapshot = services.current.snapshot
     settings = snapshot.settings
     data = list_models(settings, "limit=1000")["data"]
@@ -90,7 +90,7 @@ class MarkdownText(Struct, kw_only=True, forbid_unknown_fields=True):
     open: bool = False
 
 
-async def post_markdown(services: Desk, request: Request) -> Response:
+async def post_markdown(services: AdminServices, request: Request) -> Response:
     """One element around the HTML, which says how many lines of the text are in it."""
     given = await read_body(request, MarkdownText)
     done = await asyncio.to_thread(_render, given)

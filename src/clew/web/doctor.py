@@ -9,18 +9,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from clew.admin.checkup import CHECKS
-from clew.admin.desk import Desk
+from clew.admin.services import AdminServices
 from clew.admin.views import checkup
 from clew.web.frame import fragment, page
 
 __all__ = ["page_doctor", "part_checks"]
 
 
-async def page_doctor(services: Desk, request: Request) -> Response:
+async def page_doctor(services: AdminServices, request: Request) -> Response:
     return page(services, request, "doctor.html", {"checks": CHECKS})
 
 
-async def part_checks(services: Desk, request: Request) -> Response:
+async def part_checks(services: AdminServices, request: Request) -> Response:
     online = request.query_params.get("online", "") == "1"
     made = await services.read(lambda: checkup(services, online))
     states = [each.state for each in made]

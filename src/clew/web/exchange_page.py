@@ -18,10 +18,10 @@ from msgspec import Raw, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.desk import Desk
+from clew.admin.exchanges import heads_of, texts_of
 from clew.admin.parameters import principal
-from clew.admin.problem import Problem
-from clew.admin.views import heads_of, texts_of
+from clew.admin.problem import AdminProblem
+from clew.admin.services import AdminServices
 from clew.store.values import Bodies, Exchange
 from clew.web.difference import Difference, difference, spread
 from clew.web.exchange_row import cost_in, row_of
@@ -49,15 +49,15 @@ class ExchangeBodies(Struct, frozen=True, kw_only=True):
     status: int
 
 
-async def page_exchange(services: Desk, request: Request) -> Response:
+async def page_exchange(services: AdminServices, request: Request) -> Response:
     owner, id = principal(request), request.path_params["id"]
     return page(services, request, "exchange.html", await services.read(lambda: _values(services, owner, id)))
 
 
-def _values(services: Desk, owner: str, id: str) -> dict[str, object]:
+def _values(services: AdminServices, owner: str, id: str) -> dict[str, object]:
     exchange, bodies = services.kept.exchange(owner, id), services.kept.bodies(owner, id)
     if exchange is None:
-        raise Problem(
+        raise AdminProblem(
             404, "there is no such exchange", "it may have been forgotten", "look at the last ones on the page Now"
         )
     redact, settings = services.redactor(), services.current.snapshot.settings
@@ -74,7 +74,7 @@ def _values(services: Desk, owner: str, id: str) -> dict[str, object]:
     }
 
 
-def _readable_bodies(services: Desk, bodies: Bodies) -> ExchangeBodies:
+def _readable_bodies(services: AdminServices, bodies: Bodies) -> ExchangeBodies:
     texts, heads = texts_of(bodies, services), heads_of(bodies, services)
 
     def shown(body: str) -> str:

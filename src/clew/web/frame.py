@@ -18,8 +18,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from clew.admin.access import Caller
-from clew.admin.desk import Desk
-from clew.admin.problem import Problem
+from clew.admin.problem import AdminProblem
+from clew.admin.services import AdminServices
 from clew.settings.gateway_key import LOCAL
 from clew.web.filters import FILTERS
 from clew.web.static_files import static_prefix
@@ -61,7 +61,9 @@ def _environment() -> Environment:
     return made
 
 
-def page(services: Desk, request: Request, template: str, values: Mapping[str, object], *, status: int = 200) -> Response:
+def page(
+    services: AdminServices, request: Request, template: str, values: Mapping[str, object], *, status: int = 200
+) -> Response:
     """A whole page: the template extends `frame.html`, and gets these values and the frame's own."""
     snapshot = services.current.snapshot
     caller: Caller | None = getattr(request.state, "caller", None)
@@ -89,7 +91,7 @@ def fragment(template: str, values: Mapping[str, object]) -> Response:
     return HTMLResponse(_environment().get_template(template).render(values))
 
 
-def problem_page(services: Desk, request: Request, problem: Problem) -> Response:
+def problem_page(services: AdminServices, request: Request, problem: AdminProblem) -> Response:
     """What went wrong, why, and what to do: as a page, in the same frame."""
     values = {"problem": problem.said, "code": problem.status}
     return page(services, request, "problem.html", values, status=problem.status)

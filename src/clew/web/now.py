@@ -14,9 +14,9 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.desk import Desk, principals_of
 from clew.admin.parameters import principal
-from clew.admin.status import Status, status_of
+from clew.admin.services import AdminServices, principals_of
+from clew.admin.views import Status, status_of
 from clew.backends.names import FAMILIES
 from clew.gateway.client import line_to_copy
 from clew.settings.gateway_key import KEY_VARIABLE
@@ -53,23 +53,23 @@ class OtherProcess(Struct, frozen=True, kw_only=True):
     in_use: str
 
 
-async def page_now(services: Desk, request: Request) -> Response:
+async def page_now(services: AdminServices, request: Request) -> Response:
     owner = principal(request)
     values = await services.read(lambda: {**_top(services, owner), **_rows(services, owner)})
     return page(services, request, "now.html", {**values, "principals": principals_of(services.home)})
 
 
-async def part_top(services: Desk, request: Request) -> Response:
+async def part_top(services: AdminServices, request: Request) -> Response:
     owner = principal(request)
     return fragment("now_top.html", await services.read(lambda: _top(services, owner)))
 
 
-async def part_rows(services: Desk, request: Request) -> Response:
+async def part_rows(services: AdminServices, request: Request) -> Response:
     owner = principal(request)
     return fragment("now_rows.html", await services.read(lambda: _rows(services, owner)))
 
 
-def _top(services: Desk, owner: str) -> dict[str, object]:
+def _top(services: AdminServices, owner: str) -> dict[str, object]:
     """Reads the store, so it belongs into a thread."""
     status, store = status_of(services), services.store
     switches: list[SwitchRow] = []
@@ -95,7 +95,7 @@ def _top(services: Desk, owner: str) -> dict[str, object]:
     }
 
 
-def _rows(services: Desk, owner: str) -> dict[str, object]:
+def _rows(services: AdminServices, owner: str) -> dict[str, object]:
     store = services.store
     found: Sequence[Exchange] = store.exchanges(owner, limit=ROWS) if store else ()
     titles = {thread.id: thread.title for thread in store.threads(owner, limit=ROWS)} if store else {}
@@ -120,7 +120,7 @@ def _part_switches(status: Status) -> list[SwitchRow]:
     ]
 
 
-def connection_lines(services: Desk, gateways: Iterable[RegisteredGateway]) -> str:
+def connection_lines(services: AdminServices, gateways: Iterable[RegisteredGateway]) -> str:
     """The lines that connect Claude Code, one for each running gateway. A key is named by where it is, never shown."""
     key = services.home.key
     reference = f"$(cat {shlex.quote(str(key))})" if key.is_file() else f"${KEY_VARIABLE}"

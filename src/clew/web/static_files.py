@@ -16,8 +16,8 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.desk import Desk
-from clew.admin.problem import Problem
+from clew.admin.problem import AdminProblem
+from clew.admin.services import AdminServices
 
 __all__ = ["static_file", "static_prefix"]
 
@@ -55,11 +55,11 @@ def static_prefix() -> str:
     return f"/static/{sha256(''.join(f'{name}{asset.tag}' for name, asset in assets().items()).encode()).hexdigest()[:12]}"
 
 
-async def static_file(services: Desk, request: Request) -> Response:
+async def static_file(services: AdminServices, request: Request) -> Response:
     """One file. A page of an older version may still ask for its files: it gets the present ones, uncached."""
     asset = assets().get(request.path_params["name"])
     if asset is None:
-        raise Problem(404, "there is no such file", "", "reload the page")
+        raise AdminProblem(404, "there is no such file", "", "reload the page")
     present = request.url.path.startswith(f"{static_prefix()}/")
     headers = {"etag": asset.tag, "vary": "accept-encoding", "cache-control": _FOR_GOOD if present else _NOT_KEPT}
     if request.headers.get("if-none-match") == asset.tag:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from clew.admin.login import log_in
-from clew.admin.routing import Endpoint, Route
+from clew.admin.routing import AdminRoute, Endpoint
 from clew.web import backends, chat_page, doctor, exchange_page, now, thread_page, threads, usage
 from clew.web.frame import problem_page
 from clew.web.static_files import static_file
@@ -13,18 +13,20 @@ from clew.web.static_files import static_file
 __all__ = ["PAGES"]
 
 
-def _page(path: str, endpoint: Endpoint, does: str, takes: str = "") -> Route:
-    return Route("GET", path, "read", endpoint, does, takes, tell=problem_page)
+def _page(path: str, endpoint: Endpoint, does: str, takes: str = "") -> AdminRoute:
+    return AdminRoute("GET", path, "read", endpoint, does, takes, tell=problem_page)
 
 
-def _part(path: str, endpoint: Endpoint, does: str, takes: str = "") -> Route:
+def _part(path: str, endpoint: Endpoint, does: str, takes: str = "") -> AdminRoute:
     """A part of a page, which its script fetches: a problem is answered as JSON, not as a page."""
-    return Route("GET", path, "read", endpoint, does, takes)
+    return AdminRoute("GET", path, "read", endpoint, does, takes)
 
 
-PAGES: Final[tuple[Route, ...]] = (
-    Route("GET", "/login", "open", log_in, "As in the API; to a browser a page says what is wrong.", "code", problem_page),
-    Route("GET", "/static/{version}/{name}", "open", static_file, "Styles and scripts, kept by browsers for good."),
+PAGES: Final[tuple[AdminRoute, ...]] = (
+    AdminRoute(
+        "GET", "/login", "open", log_in, "As in the API; to a browser a page says what is wrong.", "code", problem_page
+    ),
+    AdminRoute("GET", "/static/{version}/{name}", "open", static_file, "Styles and scripts, kept by browsers for good."),
     _page("/", now.page_now, "Now: what is active, and what happens.", "principal"),
     _part("/now/top", now.part_top, "A part of Now: the switches, and the backends.", "principal"),
     _part("/now/rows", now.part_rows, "A part of Now: the last requests.", "principal"),
@@ -45,5 +47,5 @@ PAGES: Final[tuple[Route, ...]] = (
     ),
     _page("/chat", chat_page.page_new_chat, "A new chat."),
     _page("/chat/{id}", chat_page.page_chat, "A conversation to take part in.", "at, part"),
-    Route("POST", "/api/markdown", "read", chat_page.post_markdown, "Markdown as clean HTML.", "body: text, open"),
+    AdminRoute("POST", "/api/markdown", "read", chat_page.post_markdown, "Markdown as clean HTML.", "body: text, open"),
 )

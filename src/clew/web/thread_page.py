@@ -16,10 +16,10 @@ from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.desk import Desk
 from clew.admin.parameters import principal
-from clew.admin.problem import Problem
-from clew.admin.thread_view import projected
+from clew.admin.problem import AdminProblem
+from clew.admin.services import AdminServices
+from clew.admin.threads import projected
 from clew.chat.formats import FORMATS
 from clew.chat.request import line_of
 from clew.chat.turns import StoredTurn
@@ -112,7 +112,7 @@ class ThreadView(Struct, frozen=True, kw_only=True):
         return max(0, self.line - PAGE)
 
 
-async def page_thread(services: Desk, request: Request) -> Response:
+async def page_thread(services: AdminServices, request: Request) -> Response:
     query = query_of(request, "threads")
 
     def answer() -> Response:
@@ -141,13 +141,13 @@ def query_of(request: Request, place: str) -> ThreadQuery:
     )
 
 
-def view_of(services: Desk, query: ThreadQuery, *, newest: bool = False) -> ThreadView:
+def view_of(services: AdminServices, query: ThreadQuery, *, newest: bool = False) -> ThreadView:
     """The view that is asked for. `newest`: the end of the line, unless a part is asked for. Raises Problem if there is no
     such thread."""
     store, passages = services.kept, services.kept.passages(query.owner, query.id)
     thread = store.thread(query.owner, query.id)
     if thread is None or not passages:
-        raise Problem(404, "there is no such thread", "it may have been forgotten", "look for it in Threads")
+        raise AdminProblem(404, "there is no such thread", "it may have been forgotten", "look for it in Threads")
     line = line_through(passages, query.at)
     first, last = _window(line, query, newest)
     tree = [] if query.part else store.tree(query.owner, query.id)
@@ -176,14 +176,14 @@ def _window(line: Sequence[Passage], query: ThreadQuery, newest: bool) -> tuple[
     return first, min(len(line), first + PAGE)
 
 
-def _comparison(services: Desk, query: ThreadQuery, line: Sequence[Passage], view: ThreadView) -> Comparison:
+def _comparison(services: AdminServices, query: ThreadQuery, line: Sequence[Passage], view: ThreadView) -> Comparison:
     """A projection is of the whole line; the page shows a part. A turn is a question and an answer: two pairs."""
     answered = line_of(line)
     try:
         found = projected(answered, query.backend, services.current.snapshot, services.kept, query.owner)
     except (msgspec.MsgspecError, RecursionError):
         why, read = "something in it is no text that JSON can say", "read it as it was said"
-        raise Problem(409, "this thread cannot be sent", why, read) from None
+        raise AdminProblem(409, "this thread cannot be sent", why, read) from None
     return compare(found, answered, 2 * view.first, 2 * view.last)
 
 

@@ -11,9 +11,9 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.desk import Desk
 from clew.admin.parameters import number, principal
-from clew.admin.status import status_of
+from clew.admin.services import AdminServices
+from clew.admin.views import status_of
 from clew.store.values import Hit
 from clew.web.frame import address, page
 from clew.web.now import connection_lines
@@ -40,13 +40,13 @@ class SearchHit(Struct, frozen=True):
     parts: Sequence[SnippetPart]
 
 
-async def page_threads(services: Desk, request: Request) -> Response:
+async def page_threads(services: AdminServices, request: Request) -> Response:
     owner, words = principal(request), request.query_params.get("q", "").strip()
     before = number(request, "before")
     return page(services, request, "threads.html", await services.read(lambda: _values(services, owner, words, before)))
 
 
-def _values(services: Desk, owner: str, words: str, before: float | None) -> dict[str, object]:
+def _values(services: AdminServices, owner: str, words: str, before: float | None) -> dict[str, object]:
     """One thread or hit more than a page shows is read, to know whether there are more."""
     store = services.kept
     threads = [] if words else store.threads(owner, limit=PAGE + 1, before=before)

@@ -18,9 +18,9 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.desk import Desk, principals_of
 from clew.admin.parameters import principal
-from clew.admin.problem import Problem
+from clew.admin.problem import AdminProblem
+from clew.admin.services import AdminServices, principals_of
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of, total_cost
 from clew.store.reports import DayAnswers, Days, DayUsage
@@ -96,14 +96,14 @@ class UsageRow(Struct, frozen=True, kw_only=True):
 # The page
 
 
-async def page_usage(services: Desk, request: Request) -> Response:
+async def page_usage(services: AdminServices, request: Request) -> Response:
     period, owner = _period(request), principal(request)
     values = await services.read(lambda: _values(services, owner, period))
     frame = {"period": period, "periods": PERIODS, "owner": owner, "principals": principals_of(services.home)}
     return page(services, request, "usage.html", {**values, **frame})
 
 
-async def usage_csv(services: Desk, request: Request) -> Response:
+async def usage_csv(services: AdminServices, request: Request) -> Response:
     """A line for each day, backend and model."""
     period, owner = _period(request), principal(request)
     backends = services.current.snapshot.settings.backends
@@ -116,17 +116,17 @@ def _period(request: Request) -> int:
     text = request.query_params.get("days", "30")
     period = next((each for each in PERIODS if str(each) == text), None)
     if period is None:
-        raise Problem(400, "days cannot be used", f"it is one of {', '.join(map(str, PERIODS))}")
+        raise AdminProblem(400, "days cannot be used", f"it is one of {', '.join(map(str, PERIODS))}")
     return period
 
 
-def _read_days(services: Desk, owner: str, period: int) -> Days:
+def _read_days(services: AdminServices, owner: str, period: int) -> Days:
     """What was used in the last `period` days, from the beginning of the first of them."""
     midnight = time.mktime(time.strptime(dates(period, date.today())[0], "%Y-%m-%d"))
     return services.kept.days(owner, since=midnight)
 
 
-def _values(services: Desk, owner: str, period: int) -> dict[str, object]:
+def _values(services: AdminServices, owner: str, period: int) -> dict[str, object]:
     backends, days = services.current.snapshot.settings.backends, _read_days(services, owner, period)
     rows = by_backend_and_model(days, backends)
     by_day = {(each.backend, each.day): each for each in _totals(days, backends, lambda it: (it.backend, "", it.day))}

@@ -81,12 +81,12 @@ class ChatServer(Booth):
 
     def listeners(self, chat: str) -> int:
         """How many hear the answer that comes now."""
-        run = self.admin._desk.runs.find(("local", chat))
+        run = self.admin._services.runs.find(("local", chat))
         return run.listeners if run else 0
 
     def told(self, chat: str) -> bytes:
         """What was told of the answer that comes now."""
-        run = self.admin._desk.runs.find(("local", chat))
+        run = self.admin._services.runs.find(("local", chat))
         return b"".join(run._frames) if run else b""
 
     def messages(self, chat: str = "one", key: str = KEY) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clew.admin.table import ROUTES
+from clew.admin.routes import ROUTES
 from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
 from clew.testing import Simulator

@@ -10,7 +10,7 @@ import pytest
 
 from clew.admin.chat import runs as table
 from clew.admin.chat.runs import KEPT_SECONDS, ChatRun, ChatRuns
-from clew.admin.problem import Problem
+from clew.admin.problem import AdminProblem
 
 START = {"type": "start"}
 HERE = ("ann", "one")
@@ -112,7 +112,7 @@ def test_there_is_a_bound_to_answers_at_once(monkeypatch: pytest.MonkeyPatch) ->
         runs = ChatRuns()
         for number in range(2):
             (await runs.begin(("ann", str(number)))).begin([START], nothing)
-        with pytest.raises(Problem) as refused:
+        with pytest.raises(AdminProblem) as refused:
             await runs.begin(("ann", "2"))
         return refused.value.status
 
@@ -127,7 +127,7 @@ def test_draining_lets_answers_end_and_then_ends_them() -> None:
             run.begin([START], stopper(run))
         asyncio.get_running_loop().call_later(0.01, quick.end)
         await runs.drain(0.05)
-        with pytest.raises(Problem) as refused:
+        with pytest.raises(AdminProblem) as refused:
             await runs.begin(("ann", "new"))
         return [run.over.is_set() for run in (quick, slow)], refused.value.status
 
@@ -157,7 +157,7 @@ def test_a_principal_has_its_own_bound_beside_that_of_all() -> None:
         for place in (("ann", "2"), ("bob", "1"), ("cid", "0")):
             try:
                 (await held.begin(place, 2)).end()
-            except Problem as problem:
+            except AdminProblem as problem:
                 refused.append((problem.status, problem.headers))
         return refused
 

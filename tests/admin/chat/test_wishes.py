@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from clew.admin.chat.asked import Posted
+from clew.admin.chat.asking import ChatBody
 from clew.chat.request import Wishes
 from clew.chat.ui.steps import message_of_parts
 from clew.errors import RequestInvalid
@@ -24,8 +24,8 @@ USUAL = ChatSettings(model="usual", system="Be kind.", effort="low", max_tokens=
 
 def test_the_request_says_it_and_the_settings_fill_the_rest() -> None:
     plain = Wishes(model="usual", max_tokens=5000, system="Be kind.", thinking=SHOWN, effort="low", tools=[])
-    assert Posted().wishes(USUAL, new=True) == plain
-    asked = Posted(model="mine", system="Be brief.", effort="high", max_tokens=10, thinking=False)
+    assert ChatBody().wishes(USUAL, new=True) == plain
+    asked = ChatBody(model="mine", system="Be brief.", effort="high", max_tokens=10, thinking=False)
     off: Any = {"type": "disabled"}
     assert asked.wishes(USUAL, new=True) == Wishes(
         model="mine", max_tokens=10, system="Be brief.", thinking=off, effort="high", tools=[]
@@ -33,7 +33,7 @@ def test_the_request_says_it_and_the_settings_fill_the_rest() -> None:
 
 
 def test_an_old_chat_keeps_the_model_that_it_has() -> None:
-    assert Posted().wishes(USUAL, new=False).model == ""
+    assert ChatBody().wishes(USUAL, new=False).model == ""
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_an_old_chat_keeps_the_model_that_it_has() -> None:
     [(True, SHOWN), (False, {"type": "disabled"}), ({"type": "enabled", "budget_tokens": 2000},) * 2],
 )
 def test_thinking_is_asked_for_in_one_word_or_in_full(said: Any, thinking: Any) -> None:
-    assert Posted(thinking=said).wishes(USUAL, new=True).thinking == thinking
-    assert Posted().wishes(ChatSettings(thinking=False), new=True).thinking == {"type": "disabled"}
+    assert ChatBody(thinking=said).wishes(USUAL, new=True).thinking == thinking
+    assert ChatBody().wishes(ChatSettings(thinking=False), new=True).thinking == {"type": "disabled"}
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_a_chat_that_is_pinned_stays_so_whatever_is_chosen_for_one_answer(both: 
 def test_a_chat_whose_id_no_path_can_name_is_refused_at_once(id: str) -> None:
     """Its stream could not be come back to; the SDK refuses these ids there, too."""
     with pytest.raises(RequestInvalid, match="the id of a chat is part of a path"):
-        _ = Posted(id=id).checked_id
+        _ = ChatBody(id=id).checked_id
 
 
 @pytest.mark.slow

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from clew.admin.trial.lessons import Learned, Spent, learned, model_in, reasoning_in, reasoning_sent
-from clew.admin.trial.rehearsal import Heard
+from clew.admin.trial.gateway import TrialAnswer
+from clew.admin.trial.lessons import BackendLessons, TrialUsage, learn, model_in, reasoning_in, reasoning_sent
 from clew.pipeline.stream.answer import Answer
 
 
@@ -58,10 +58,10 @@ def test_bytes_that_say_nothing_teach_nothing(raw: bytes) -> None:
     assert (list(reasoning_in(raw)), list(reasoning_sent(raw)), model_in(raw)) == ([], [], "")
 
 
-def heard(came: bytes, **more: Any) -> Heard:
+def heard(came: bytes, **more: Any) -> TrialAnswer:
     usage = {"input_tokens": 5, "output_tokens": 3, "output_tokens_details": {"thinking_tokens": 2}}
     answer = Answer(blocks=({"type": "tool_use", "id": "x"},), message={"usage": usage})
-    return Heard(**{"status": 200, "answer": answer, "came": came} | more)
+    return TrialAnswer(**{"status": 200, "answer": answer, "came": came} | more)
 
 
 CALL = {"tool_calls": [{"index": 0, "id": "call_0", "function": {"name": "look_up"}}]}
@@ -70,13 +70,13 @@ CALL = {"tool_calls": [{"index": 0, "id": "call_0", "function": {"name": "look_u
 def test_a_round_trip_is_summed_up() -> None:
     first = heard(stream({"reasoning_content": "a"}, CALL, {"tool_calls": [{"index": 0, "id": ""}]}))
     sent = json.dumps({"messages": [{"role": "assistant", "reasoning_content": "a"}]}).encode()
-    assert learned(first, heard(stream(CALL), sent=sent)) == Learned(
+    assert learn(first, heard(stream(CALL), sent=sent)) == BackendLessons(
         reasoning=("reasoning_content",),
         called=True,
         passed_back="accepted",
         back_in=("reasoning_content",),
         tool_ids="repeated",
-        usage=Spent(input=10, output=6, reasoning=4),
+        usage=TrialUsage(input=10, output=6, reasoning=4),
     )
 
 
@@ -90,8 +90,8 @@ def test_a_round_trip_is_summed_up() -> None:
     ],
 )
 def test_what_became_of_the_reasoning_is_said_in_a_word(second: dict[str, Any], verdict: str) -> None:
-    assert learned(heard(stream({"reasoning": "a"})), heard(b"", **second)).passed_back == verdict
-    assert learned(heard(stream({"content": "a"})), heard(b"", **second)).passed_back == "nothing to pass back"
+    assert learn(heard(stream({"reasoning": "a"})), heard(b"", **second)).passed_back == verdict
+    assert learn(heard(stream({"content": "a"})), heard(b"", **second)).passed_back == "nothing to pass back"
 
 
 def test_a_call_without_an_id_is_told_from_no_call() -> None:
@@ -99,4 +99,4 @@ def test_a_call_without_an_id_is_told_from_no_call() -> None:
     start = {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "", "name": "look_up"}}
     raw = b"event: content_block_start\ndata: " + json.dumps(start).encode() + b"\n\n"
     without = heard(b"", answer=Answer(blocks=({"type": "text", "text": "No."},), message={}))
-    assert (learned(heard(raw), heard(b"")).tool_ids, learned(without, without).tool_ids) == ("empty", "not seen")
+    assert (learn(heard(raw), heard(b"")).tool_ids, learn(without, without).tool_ids) == ("empty", "not seen")

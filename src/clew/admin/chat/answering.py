@@ -1,6 +1,6 @@
-"""Answering: one question asked, and its answer told to a run, part by part, until what became of it is kept.
+"""ChatAnswer: one question asked, and its answer sent to a run, part by part, until it is recorded.
 
-It is a task of its own, so that it goes on whoever leaves.
+It runs in a task of its own, so that it goes on when clients leave.
 """
 
 from __future__ import annotations
@@ -25,78 +25,78 @@ from clew.errors import ClewError
 from clew.model.events import Event
 from clew.model.json import JsonObject
 
-__all__ = ["Answering", "Table"]
+__all__ = ["ChatAnswer", "ChatContext"]
 
 _log = logging.getLogger("clew.admin")
 
 STOPPED = "stopped"
 
 
-class Table(Struct, frozen=True, kw_only=True, eq=False):
-    """What an answer needs beside the question: where it is asked, how it is accounted for, and what may not be shown."""
+class ChatContext(Struct, frozen=True, kw_only=True, eq=False):
+    """What an answer needs beside the question: where it is asked, how its metadata is made, and what may not be shown."""
 
     desk: LocalThreadService
     account: MetadataOf
     hide: Callable[[str], str]
 
 
-class Answering:
-    """`begin` raises what keeps a question from being asked; from then on, everything is told to the run."""
+class ChatAnswer:
+    """`begin` raises what keeps a question from being asked; from then on, everything is sent to the run."""
 
-    def __init__(self, run: ChatRun, table: Table, question: Question, message: str, done: Callable[[], None]) -> None:
+    def __init__(
+        self, run: ChatRun, context: ChatContext, question: Question, message: str, done: Callable[[], None]
+    ) -> None:
         """`message` is the one that the answer goes on with, "" for a new one; `done` is called at the end."""
         self._run = run
-        self._table = table
+        self._context = context
         self._question = question
         self._message = message
         self._done = done
         self._is_stopped = False
         self._turn = ""
-        """The one whose answer is told."""
+        """The turn whose answer is sent."""
         self._step = StepParts("")
         self._is_summarising = False
 
     async def begin(self) -> Part:
-        """Save, ask, and go on in a task. The part that the stream begins with."""
-        before = await asyncio.to_thread(self._before)
-        hearing = await self._asked()
-        self._listen_to(hearing.id)
-        self._table.desk.overheard, self._table.desk.answers = self._overhear, self._name
+        """Save the question, ask it, and go on in a task. Returns the part that the stream begins with."""
+        desk, question = self._context.desk, self._question
+        before = await asyncio.to_thread(self._parts_before)
+        reader: AnswerReader = await desk.ask(question, _ignore)
+        if desk.works.current.settings.chat.on_overflow == "compact":
+            reader = CompactingReader(desk, question, reader, _ignore)
+        self._turn, self._step = reader.id, StepParts(reader.id)
+        desk.overheard, desk.answers = self._send_event, self._send_backend
         self._run.send({"type": "start-step"})
-        task = asyncio.get_running_loop().create_task(self._tell(hearing), name="clew chat")
-        start = self._start(hearing.id)
-        self._run.begin((start, *before), lambda: self._stop(hearing, task))
+        task = asyncio.get_running_loop().create_task(self._send_answer(reader), name="clew chat")
+
+        async def stop() -> None:
+            self._is_stopped = True
+            reader.leave()
+            await asyncio.wait((task,))
+
+        # The backend is not in it: rules and failures may make it another than was asked.
+        metadata: JsonObject = {"thread": desk.thread.id, "turn": reader.id}
+        start: Part = {"type": "start", "messageId": self._message or reader.id, "messageMetadata": metadata}
+        self._run.begin((start, *before), stop)
         return start
 
-    async def _asked(self) -> AnswerReader:
-        desk, question = self._table.desk, self._question
-        hearing = await desk.ask(question, _nowhere)
-        compacts = desk.works.current.settings.chat.on_overflow == "compact"
-        return CompactingReader(desk, question, hearing, _nowhere) if compacts else hearing
-
-    def _listen_to(self, turn: str) -> None:
-        self._turn, self._step = turn, StepParts(turn)
-
-    def _start(self, turn: str) -> Part:
-        """Who answers is not known yet: rules and failures of backends may make it another than was asked."""
-        metadata: JsonObject = {"thread": self._table.desk.thread.id, "turn": turn}
-        return {"type": "start", "messageId": self._message or turn, "messageMetadata": metadata}
-
-    def _before(self) -> Sequence[Part]:
-        """The message that the answer goes on with, for whoever has not seen it: its steps, and what the tools gave."""
+    def _parts_before(self) -> Sequence[Part]:
+        """The message that the answer goes on with, for a client that has not seen it: its steps, and the tools'
+        results."""
         if not self._message:
             return ()
-        desk, asked = self._table.desk, self._question
+        desk, asked = self._context.desk, self._question
         group = groups_of(desk.tree.line(asked.follows))[-1]
-        _, *told = parts_of_group(group, desk.works.current.snapshot.sealer)
-        return (*told, *result_parts(msgspec.json.decode(raw, type=JsonObject) for raw in asked.asked))
+        _, *parts = parts_of_group(group, desk.works.current.snapshot.sealer)
+        return (*parts, *result_parts(msgspec.json.decode(raw, type=JsonObject) for raw in asked.asked))
 
-    def _name(self, turn: str, backend: str, model: str) -> None:
+    def _send_backend(self, turn: str, backend: str, model: str) -> None:
         if turn == self._turn:
-            self._run.send({"type": "message-metadata", "messageMetadata": {"backend": backend, "model": model}})
+            self._send_metadata({"backend": backend, "model": model})
 
-    def _overhear(self, turn: str, event: Event) -> None:
-        """What is heard of another turn is the summary that this one waits for: that it is written is told, not what."""
+    def _send_event(self, turn: str, event: Event) -> None:
+        """An event of another turn is of the summary that this one waits for: only that it is written is sent."""
         if turn == self._turn:
             for part in self._step.feed(event):
                 self._run.send(part)
@@ -104,65 +104,57 @@ class Answering:
             self._is_summarising = True
             self._run.send(compaction_part(self._turn, "summarising"))
 
-    def _go_on(self, compacted: Compacted, turn: str) -> None:
-        """On the new line: the message is the same, its turn another."""
-        self._is_summarising = False
-        self._run.send(compacted_part(compacted))
-        self._run.send({"type": "message-metadata", "messageMetadata": {"turn": turn}})
-        self._listen_to(turn)
-
-    async def _stop(self, hearing: AnswerReader, task: asyncio.Task[None]) -> None:
-        self._is_stopped = True
-        hearing.leave()
-        await asyncio.wait((task,))
-
-    async def _tell(self, hearing: AnswerReader) -> None:
+    async def _send_answer(self, reader: AnswerReader) -> None:
         try:
-            while said := await hearing.next_events():
+            while said := await reader.next_events():
                 for compacted in (each for each in said if isinstance(each, Compacted)):
-                    self._go_on(compacted, hearing.id)
-            await hearing.wait_stored()
-            await self._finish(hearing)
+                    self._continue_after(compacted, reader.id)
+            await reader.wait_stored()
+            await self._send_end(reader)
         except Exception as error:
             _log.exception("an answer could not be told")
-            await _left(hearing)
+            reader.leave()
+            with suppress(ClewError):  # the store's health reports it
+                await reader.wait_stored()  # before another question is asked in this thread
             self._run.send({"type": "error", "errorText": error_text(error)})
         finally:
             self._run.end()
             self._done()
 
-    async def _finish(self, hearing: AnswerReader) -> None:
-        """What became of it, last of all: by now it is kept."""
-        spot = self._table.desk.tree[hearing.id]
-        metadata = await asyncio.to_thread(self._metadata, hearing.id)
+    def _continue_after(self, compacted: Compacted, turn: str) -> None:
+        """The message stays the same, but goes on in the turn after the summary."""
+        self._is_summarising = False
+        self._run.send(compacted_part(compacted))
+        self._send_metadata({"turn": turn})
+        self._turn, self._step = turn, StepParts(turn)
+
+    async def _send_end(self, reader: AnswerReader) -> None:
+        """How the answer ended, last of all: by now it is recorded."""
+        spot = self._context.desk.tree[reader.id]
+        metadata = await asyncio.to_thread(self._metadata, reader.id)
         if self._is_summarising:
             self._run.send(compaction_part(self._turn, "failed"))
         if spot.outcome == "whole":
             self._run.send({"type": "finish-step"})
-            self._run.send(_finished(finish_reason(self._step.stop_reason), metadata))
+            self._send_finish(finish_reason(self._step.stop_reason), metadata)
         elif self._is_stopped:
             self._run.send({"type": "abort", "reason": STOPPED})
-            self._run.send(_finished("interrupted", metadata))
+            self._send_finish("interrupted", metadata)
         else:
-            self._run.send({"type": "message-metadata", "messageMetadata": metadata})
-            said = error_text(hearing.failure) if hearing.failure else "The answer broke off. What came of it is kept."
-            self._run.send({"type": "error", "errorText": self._table.hide(said)})
+            self._send_metadata(metadata)
+            text = error_text(reader.failure) if reader.failure else "The answer broke off. What came of it is kept."
+            self._run.send({"type": "error", "errorText": self._context.hide(text)})
 
     def _metadata(self, turn: str) -> JsonObject:
-        group = groups_of(self._table.desk.tree.line(turn))[-1]
-        return self._table.account(group.turns)
+        group = groups_of(self._context.desk.tree.line(turn))[-1]
+        return self._context.account(group.turns)
+
+    def _send_metadata(self, metadata: JsonObject) -> None:
+        self._run.send({"type": "message-metadata", "messageMetadata": metadata})
+
+    def _send_finish(self, reason: str, metadata: JsonObject) -> None:
+        self._run.send({"type": "finish", "finishReason": reason, "messageMetadata": metadata})
 
 
-def _nowhere(turn: str) -> None:
-    """Nobody has a place in the tree here: each request says where it stands."""
-
-
-async def _left(hearing: AnswerReader) -> None:
-    """Nobody can be told any more: it ends too, before another question is asked there."""
-    hearing.leave()
-    with suppress(ClewError):  # it is in the store's health
-        await hearing.wait_stored()
-
-
-def _finished(reason: str, metadata: JsonObject) -> Part:
-    return {"type": "finish", "finishReason": reason, "messageMetadata": metadata}
+def _ignore(turn: str) -> None:
+    """A chat has no place in the tree to move: each request says where it stands."""

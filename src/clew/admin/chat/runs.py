@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from time import monotonic
 from typing import Final, NamedTuple, TypeAlias
 
-from clew.admin.problem import Problem
+from clew.admin.problem import AdminProblem
 from clew.chat.ui.parts import DONE, PING, Part, frame_of
 
 __all__ = ["ChatRun", "ChatRuns", "ThreadKey"]
@@ -172,7 +172,8 @@ class ChatRuns:
         return self._runs.get(thread) or (kept.run if kept else None)
 
     async def begin(self, thread: ThreadKey, most: int = MOST) -> ChatRun:
-        """A new run in this thread, for a principal that may have `most`. Raises Problem while a client follows another."""
+        """A new run in this thread, for a principal that may have `most`. Raises AdminProblem while a client follows
+        another."""
         before = self._runs.get(thread)
         if before is not None and not before.over.is_set():
             if not await before.wait_until_left(LEAVING_SECONDS):
@@ -193,7 +194,7 @@ class ChatRuns:
         if present is not None and not present.over.is_set():
             raise _under_way_in_thread()
         if self.draining:
-            raise Problem(503, "the gateway is ending", "it takes no new questions", "ask again when it is back")
+            raise AdminProblem(503, "the gateway is ending", "it takes no new questions", "ask again when it is back")
         if sum(1 for _ in self._under_way(thread[0])) >= most:
             raise _too_many(429, f"{most} of yours are under way, as many as `[chat] max_answers` allows")
         if self.running >= MOST:
@@ -248,12 +249,12 @@ class ChatRuns:
         await asyncio.gather(*(run.stop() for run in self._under_way()), return_exceptions=True)
 
 
-def _too_many(status: int, why: str) -> Problem:
-    return Problem(status, "too many answers at once", why, "try again when one has ended", retry_after=_WAIT_SECONDS)
+def _too_many(status: int, why: str) -> AdminProblem:
+    return AdminProblem(status, "too many answers at once", why, "try again when one has ended", retry_after=_WAIT_SECONDS)
 
 
-def _under_way_in_thread() -> Problem:
-    return Problem(
+def _under_way_in_thread() -> AdminProblem:
+    return AdminProblem(
         409,
         "an answer is under way in this chat",
         "somebody listens to it, and a chat has one answer at a time",

@@ -1,10 +1,56 @@
-"""The check-up: what may be wrong with this clew and around it, and how to mend each.
+"""The checks of `clew doctor`: problems with this clew and around it, and how to repair each.
 
-Every check is a row of `CHECKS`: a name, what it looks at, and a function from the circumstances to findings. They read and
-change nothing, so they can run beside a gateway, and the command and the page show the same.
+Every check is a row of `CHECKS`: a name, what it looks at, and a function from the circumstances to findings. Checks read
+and change nothing, so they can run beside a gateway, and the command and the page show the same.
 """
 
-from clew.admin.checkup.finding import Check, Circumstances, Finding, circumstances_of
-from clew.admin.checkup.table import CHECKS, Examined, examined
+from __future__ import annotations
 
-__all__ = ["CHECKS", "Check", "Circumstances", "Examined", "Finding", "circumstances_of", "examined"]
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from clew.admin.checkup import client, config, processes, storage
+from clew.admin.checkup.findings import Check, CheckFinding, Circumstances, State, broken, read_circumstances
+
+__all__ = ["CHECKS", "Check", "CheckFinding", "CheckResult", "Circumstances", "read_circumstances", "run_check"]
+
+CHECKS: Final[tuple[Check, ...]] = (
+    Check("config", "The config can be read and is valid; no key stands in it.", config.config),
+    Check("backends", "Each backend has its key; with --online, it can be reached.", config.backends),
+    Check("files", "What clew keeps is its owner's alone: 0700 and 0600, -wal and -shm too.", storage.files),
+    Check("disk", "What clew keeps can be written, and there is room for it.", storage.disk),
+    Check("secret", "The secret behind the seals is there.", storage.secret),
+    Check("key", "The gateway's key is there.", storage.key),
+    *storage.PROGRAMS,
+    Check("store", "The store is sound and has a schema that this clew knows.", storage.store),
+    Check("gateways", "Each gateway that is registered answers.", processes.gateways),
+    Check("ports", "The ports are free, or a gateway's own.", processes.ports),
+    Check("bypass", "Nothing leads Claude Code past the gateway.", client.bypass),
+    Check("proxy", "No proxy stands between clients and the gateway.", client.proxies),
+    Check("claude", "Claude Code is there, and which version.", client.claude),
+    Check("clock", "The clock is about right.", processes.clock),
+)
+"""In the order in which they are shown."""
+
+
+class CheckResult(Struct, frozen=True):
+    """The findings of one check, and the worst state among them."""
+
+    name: str
+    state: State
+    findings: tuple[CheckFinding, ...]
+
+
+def run_check(check: Check, at: Circumstances, redact: Callable[[str], str]) -> CheckResult:
+    """No finding holds a secret. A check that fails itself gives a finding too: the others still run."""
+    found: list[CheckFinding] = []
+    try:
+        for each in check.run(at):
+            found.append(each)
+    except OSError as error:
+        found.append(broken(f"cannot be looked at: {error.strerror or error}", "mend its rights, or report this"))
+    findings = tuple(CheckFinding(each.state, redact(each.says), redact(each.mend)) for each in found)
+    states = {each.state for each in findings}
+    return CheckResult(check.name, "broken" if "broken" in states else "warning" if "warning" in states else "ok", findings)

@@ -1,4 +1,4 @@
-"""The client's side: what would lead it past the gateway, and whether Claude Code is there."""
+"""The client: what would lead it past the gateway, and whether Claude Code is there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from clew.admin.checkup.finding import Circumstances, Finding, fine, warning
+from clew.admin.checkup.findings import CheckFinding, Circumstances, fine, warning
 from clew.backends.address import is_local
 
 __all__ = ["bypass", "claude", "proxies"]
@@ -28,6 +28,7 @@ _MANAGED: Final = {
     "linux": Path("/etc/claude-code/managed-settings.json"),
     "darwin": Path("/Library/Application Support/ClaudeCode/managed-settings.json"),
 }
+_UNSET: Final = ("", "0", "false")
 _LOOPBACK: Final = re.compile(r"(^|,)\s*(\*|127\.0\.0\.1|localhost)\s*(,|$)")
 
 
@@ -35,7 +36,7 @@ class _ClientSettings(Struct):
     env: dict[str, str | int | bool] = {}
 
 
-def bypass(at: Circumstances) -> Iterator[Finding]:
+def bypass(at: Circumstances) -> Iterator[CheckFinding]:
     """A base URL in Claude Code's own settings outranks the one that the gateway gives it."""
     found = [*_in_environment(at.environ), *(each for path in _settings_files(at) for each in _in_file(path))]
     yield from found
@@ -43,9 +44,9 @@ def bypass(at: Circumstances) -> Iterator[Finding]:
         yield fine("nothing leads Claude Code past the gateway")
 
 
-def _in_environment(environ: Mapping[str, str]) -> Iterator[Finding]:
+def _in_environment(environ: Mapping[str, str]) -> Iterator[CheckFinding]:
     for name in ELSEWHERE:
-        if environ.get(name, "").lower() not in ("", "0", "false"):
+        if environ.get(name, "").lower() not in _UNSET:
             yield warning(f"{name} is set, so Claude Code does not use the gateway", f"unset {name}")
     url = environ.get(BASE_URL, "")
     if url and not is_local(url):
@@ -66,25 +67,21 @@ def _settings_files(at: Circumstances) -> Iterator[Path]:
         yield _MANAGED[sys.platform]
 
 
-def _in_file(path: Path) -> Iterator[Finding]:
-    for name in (BASE_URL, *ELSEWHERE):
-        value = str(_env(path).get(name, ""))
-        if value.lower() in ("", "0", "false") or (name == BASE_URL and is_local(value)):
-            continue
-        yield warning(
-            f"{path} sets {name}, which outranks what `clew run` gives Claude Code", f"remove {name} from `env` there"
-        )
-
-
-def _env(path: Path) -> dict[str, str | int | bool]:
+def _in_file(path: Path) -> Iterator[CheckFinding]:
     try:
         with path.open("rb") as file:
-            return msgspec.json.decode(file.read(MOST_BYTES), type=_ClientSettings).env
+            env = msgspec.json.decode(file.read(MOST_BYTES), type=_ClientSettings).env
     except (OSError, ValueError, RecursionError):
-        return {}
+        return
+    for name in (BASE_URL, *ELSEWHERE):
+        value = str(env.get(name, ""))
+        if value.lower() not in _UNSET and not (name == BASE_URL and is_local(value)):
+            yield warning(
+                f"{path} sets {name}, which outranks what `clew run` gives Claude Code", f"remove {name} from `env` there"
+            )
 
 
-def proxies(at: Circumstances) -> Iterator[Finding]:
+def proxies(at: Circumstances) -> Iterator[CheckFinding]:
     """A proxy that does not know this machine's own addresses keeps clients from the gateway."""
     names = [name for name in ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY") if _either(at.environ, name)]
     if names and not _LOOPBACK.search(_either(at.environ, "NO_PROXY")):
@@ -102,14 +99,14 @@ def _either(environ: Mapping[str, str], name: str) -> str:
     return environ.get(name, "") or environ.get(name.lower(), "")
 
 
-def claude(at: Circumstances) -> Iterator[Finding]:
+def claude(at: Circumstances) -> Iterator[CheckFinding]:
     """Claude Code on the PATH, and its version."""
     path = shutil.which("claude", path=at.environ.get("PATH", ""))
     if path is None:
         yield fine("Claude Code is not on the PATH; only `clew run -- claude` needs it")
         return
     try:
-        told = subprocess.run(  # noqa: S603  (the user's own command, found on the user's own PATH)
+        done = subprocess.run(  # noqa: S603  (the user's own command, found on the user's own PATH)
             [path, "--version"],
             capture_output=True,
             text=True,
@@ -120,8 +117,8 @@ def claude(at: Circumstances) -> Iterator[Finding]:
     except (OSError, subprocess.TimeoutExpired) as error:
         yield warning(f"{path} does not say its version: {type(error).__name__}", "run `claude --version` yourself")
         return
-    version = told.stdout.strip().partition("\n")[0][:100]
-    if told.returncode or not version:
-        yield warning(f"{path} does not say its version (exit {told.returncode})", "run `claude --version` yourself")
+    version = done.stdout.strip().partition("\n")[0][:100]
+    if done.returncode or not version:
+        yield warning(f"{path} does not say its version (exit {done.returncode})", "run `claude --version` yourself")
     else:
         yield fine(f"{path}: {version}")

@@ -1,15 +1,19 @@
-"""The config, and the backends that it names."""
+"""The config, and the backends that it names: whether each has what it needs, refused its key, and can be reached."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Iterator
+from typing import Final
 
-from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
-from clew.admin.checkup.refusals import RefusedKey, refused_keys
+from msgspec import Struct
+
+from clew.admin.checkup.findings import CheckFinding, Circumstances, broken, fine, warning
 from clew.backends.row import Backend
 from clew.errors import ClewError
+from clew.pipeline.attempts import class_of_status
+from clew.settings.gateway_key import LOCAL, named_keys
 from clew.settings.values import Settings, timeouts_for
 from clew.upstream.dial import dial
 from clew.upstream.endpoint import endpoint_of
@@ -19,8 +23,11 @@ from clew.upstream.tls import Tls
 
 __all__ = ["backends", "config"]
 
+_LOOKED_AT: Final = 300
+"""Exchanges in which a refused key is looked for."""
 
-def config(at: Circumstances) -> Iterator[Finding]:
+
+def config(at: Circumstances) -> Iterator[CheckFinding]:
     """Readable, valid, and without keys that others could read."""
     if at.loaded is None:
         head, *mistakes = at.problem.splitlines()
@@ -30,12 +37,12 @@ def config(at: Circumstances) -> Iterator[Finding]:
     settings = at.loaded.settings
     where = f"{at.loaded.file}" if at.loaded.file else "no config file; what the environment gives is used"
     active = f"{settings.active} is active unless `clew use` chose another"
-    yield fine(f"{where}: {_some(len(settings.backends), 'backend')}, {active}")
+    yield fine(f"{where}: {_count(len(settings.backends), 'backend')}, {active}")
     elsewhere = {each.says for each in settings.disabled.values()}  # by the check of the backends
     yield from (warning(each, "") for each in at.loaded.warnings if each not in elsewhere)  # they say what to do
 
 
-def backends(at: Circumstances) -> Iterator[Finding]:
+def backends(at: Circumstances) -> Iterator[CheckFinding]:
     """Each has what it needs to be called; with `--online`, each is reached."""
     if at.loaded is None:
         return
@@ -43,57 +50,77 @@ def backends(at: Circumstances) -> Iterator[Finding]:
     for disabled in settings.disabled.values():
         found = broken if disabled.name == settings.active else warning
         yield found(disabled.says, f"set it, and start the gateway again; or `clew backends remove {disabled.name}`")
-    names = list(settings.backends.values())
-    problems = asyncio.run(_reached(names, settings, at)) if at.online else [""] * len(names)
-    refused = refused_keys(at)
-    for backend, problem in zip(names, problems, strict=True):
+    rows = list(settings.backends.values())
+    problems = asyncio.run(_reach_all(rows, settings, at)) if at.online else [""] * len(rows)
+    refused = _refused_keys(at)
+    for backend, problem in zip(rows, problems, strict=True):
         if backend.auth != "passthrough" and backend.name in refused:
-            yield _refused(backend, refused[backend.name])
+            yield _key_refused(backend, refused[backend.name])
         if problem:
             yield broken(f"{backend.name} cannot be reached: {problem}", "check its url, your network, and `proxy`")
-        else:
-            yield fine(f"{backend.name}: {backend.url}, {_shown(backend)}{', reached' if at.online else ''}")
+            continue
+        credential = "the client's own credential" if backend.auth == "passthrough" else "no credential"
+        if backend.auth in ("key", "bearer", "api-key"):
+            credential = _count(len(backend.keys), "key")
+        yield fine(f"{backend.name}: {backend.url}, {credential}{', reached' if at.online else ''}")
 
 
-def _refused(backend: Backend, call: RefusedKey) -> Finding:
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+async def _reach_all(backends: list[Backend], settings: Settings, at: Circumstances) -> list[str]:
+    """What is wrong with each; "" for one that answers. There is only a handshake, so no key is shown."""
+
+    async def reach(backend: Backend) -> str:
+        try:
+            endpoint = endpoint_of(backend.url)
+            with mapped(endpoint):
+                connection = await dial(
+                    endpoint,
+                    tls=Tls(settings.ca_file or None),
+                    proxy=proxy_for(endpoint, at.environ) if settings.proxy else None,
+                    timeouts=timeouts_for(settings, backend),
+                    began=asyncio.get_running_loop().time(),
+                )
+                connection.abort()
+        except ClewError as error:
+            return str(error)
+        return ""
+
+    return list(await asyncio.gather(*map(reach, backends)))
+
+
+class LastCall(Struct, frozen=True):
+    """The newest call to a backend: when it ended, and with which status."""
+
+    at: float
+    status: int
+
+
+def _refused_keys(at: Circumstances) -> dict[str, LastCall]:
+    """Backends that refused their key in their newest call, by name. A store that cannot be read has a check of its own."""
+    if at.store is None or not at.store.is_readable():
+        return {}
+    newest: dict[str, LastCall] = {}
+    try:
+        principals = {LOCAL, *(row.principal for row in named_keys(at.home))}
+        for exchange in at.store.last_exchanges(sorted(principals), _LOOKED_AT):
+            for tried in exchange.tries:
+                if tried.backend not in newest or newest[tried.backend].at <= exchange.ended:
+                    newest[tried.backend] = LastCall(exchange.ended, tried.status)
+    except ClewError:
+        return {}
+    return {name: call for name, call in newest.items() if class_of_status(call.status) == "key"}
+
+
+def _key_refused(backend: Backend, call: LastCall) -> CheckFinding:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(call.at))
     if not backend.keys:
-        said = f"{backend.name} refused a request without a key when it was asked last ({call.status}, {when})"
-        return broken(said, f"put a key into its settings; `clew backends test {backend.name}` tries it")
+        says = f"{backend.name} refused a request without a key when it was asked last ({call.status}, {when})"
+        return broken(says, f"put a key into its settings; `clew backends test {backend.name}` tries it")
     found_in = " and from ".join(dict.fromkeys(filter(None, backend.keys_from)))
     return broken(
         f"{backend.name} refused its key when it was asked last ({call.status}, {when}); the key comes from {found_in}",
         f"put the right key there; `clew backends test {backend.name}` tries it",
     )
-
-
-def _shown(backend: Backend) -> str:
-    if backend.auth in ("key", "bearer", "api-key"):
-        return _some(len(backend.keys), "key")
-    return "the client's own credential" if backend.auth == "passthrough" else "no credential"
-
-
-def _some(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-async def _reached(backends: list[Backend], settings: Settings, at: Circumstances) -> list[str]:
-    """What is wrong with each; "" for one that answers. Nothing is asked of it but a handshake, so no key is shown."""
-    return list(await asyncio.gather(*(_problem(backend, settings, at) for backend in backends)))
-
-
-async def _problem(backend: Backend, settings: Settings, at: Circumstances) -> str:
-    try:
-        endpoint = endpoint_of(backend.url)
-        with mapped(endpoint):
-            connection = await dial(
-                endpoint,
-                tls=Tls(settings.ca_file or None),
-                proxy=proxy_for(endpoint, at.environ) if settings.proxy else None,
-                timeouts=timeouts_for(settings, backend),
-                began=asyncio.get_running_loop().time(),
-            )
-            connection.abort()
-    except ClewError as error:
-        return str(error)
-    return ""

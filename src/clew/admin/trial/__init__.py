@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.admin.trial.lessons import Learned
+from clew.admin.trial.lessons import BackendLessons
 from clew.admin.trial.rounds import Trial, trials
 
-__all__ = ["Learned", "Trial", "trials"]
+__all__ = ["BackendLessons", "Trial", "trials"]

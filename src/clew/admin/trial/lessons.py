@@ -1,23 +1,23 @@
 """What two answers of a backend teach about it: where its reasoning is, whether it takes that back, what it counts.
 
-Read from the bytes that went over the wire, not from what became of them: a field that we overlooked would be seen here.
+Read from the bytes that went over the wire, not from what clew made of them: a field that clew overlooks is seen here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from clew.admin.trial.rehearsal import Heard
+from clew.admin.trial.gateway import TrialAnswer
 from clew.dialects.openai_chat.stream_tags import PAIRS
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.stream.answer import Answer
 from clew.wire.sse import SseReader
 
-__all__ = ["Learned", "Spent", "learned", "model_in", "reasoning_in", "reasoning_sent"]
+__all__ = ["BackendLessons", "TrialUsage", "learn", "model_in", "reasoning_in", "reasoning_sent"]
 
 PassedBack: TypeAlias = Literal["accepted", "repaired", "refused", "not passed back", "nothing to pass back"]
 Ids: TypeAlias = Literal["unique so far", "repeated", "empty", "not seen"]
@@ -26,7 +26,7 @@ _FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_details", "thinki
 _BLOCKS: Final = ("thinking", "redacted_thinking")
 
 
-class Spent(Struct, frozen=True, kw_only=True):
+class TrialUsage(Struct, frozen=True, kw_only=True):
     """Tokens of the whole round trip, as Anthropic counts."""
 
     input: int = 0
@@ -36,7 +36,7 @@ class Spent(Struct, frozen=True, kw_only=True):
     cached: int = 0
 
 
-class Learned(Struct, frozen=True, kw_only=True):
+class BackendLessons(Struct, frozen=True, kw_only=True):
     """What is known of a backend after one round trip with thinking and a tool."""
 
     reasoning: tuple[str, ...] = ()
@@ -48,20 +48,25 @@ class Learned(Struct, frozen=True, kw_only=True):
     back_in: tuple[str, ...] = ()
     """The fields in which its reasoning went back."""
     tool_ids: Ids = "not seen"
-    usage: Spent = Spent()
+    usage: TrialUsage = TrialUsage()
 
 
-def learned(first: Heard, second: Heard) -> Learned:
+def learn(first: TrialAnswer, second: TrialAnswer) -> BackendLessons:
     """From a question with a tool, and the request that goes on from its answer."""
     reasoning = tuple(dict.fromkeys(reasoning_in(first.came)))
     back = tuple(dict.fromkeys(reasoning_sent(second.sent)))
-    return Learned(
+    called = any(block.get("type") == "tool_use" for block in first.answer.blocks)
+    ids = [*_tool_ids(first.came), *_tool_ids(second.came)]
+    tool_ids: Ids = "empty" if called else "not seen"  # some vendors call tools and leave the id empty
+    if ids:
+        tool_ids = "unique so far" if len(ids) == len(set(ids)) else "repeated"
+    return BackendLessons(
         reasoning=reasoning,
-        called=_called(first.answer),
+        called=called,
         passed_back=_passed_back(second, bool(back)) if reasoning else "nothing to pass back",
         back_in=back,
-        tool_ids=_ids([*_tool_ids(first), *_tool_ids(second)], called=_called(first.answer)),
-        usage=_spent(first.answer, second.answer),
+        tool_ids=tool_ids,
+        usage=_usage(first.answer, second.answer),
     )
 
 
@@ -108,7 +113,7 @@ def _in_blocks(blocks: Iterable[JsonValue]) -> Iterator[str]:
             yield f"{_text(block.get('type'))} blocks"
 
 
-def _passed_back(second: Heard, back: bool) -> PassedBack:
+def _passed_back(second: TrialAnswer, back: bool) -> PassedBack:
     if not (back or second.repairs):
         return "not passed back"
     if second.status != 200:
@@ -116,14 +121,10 @@ def _passed_back(second: Heard, back: bool) -> PassedBack:
     return "repaired" if second.repairs else "accepted"
 
 
-def _called(answer: Answer) -> bool:
-    return any(block.get("type") == "tool_use" for block in answer.blocks)
-
-
-def _tool_ids(heard: Heard) -> Iterator[str]:
-    """The backend's own, as they came."""
+def _tool_ids(reply: bytes) -> Iterator[str]:
+    """The backend's own ids of its tool calls."""
     found: dict[str, None] = {}
-    for event in _objects(heard.came):
+    for event in _objects(reply):
         blocks = [_object(event.get("content_block")), *map(_object, _list(event.get("content")))]
         found |= {_text(block.get("id")): None for block in blocks if block.get("type") == "tool_use"}
         for choice in map(_object, _list(event.get("choices"))):
@@ -132,18 +133,11 @@ def _tool_ids(heard: Heard) -> Iterator[str]:
     yield from filter(None, found)
 
 
-def _ids(ids: Sequence[str], *, called: bool) -> Ids:
-    """Some vendors call tools and leave the id empty."""
-    if not ids:
-        return "empty" if called else "not seen"
-    return "unique so far" if len(ids) == len(set(ids)) else "repeated"
-
-
-def _spent(*answers: Answer) -> Spent:
+def _usage(*answers: Answer) -> TrialUsage:
     counts = [answer.usage for answer in answers]
     details = [_object(count.get("output_tokens_details")).get("thinking_tokens") for count in counts]
     reasoning = [count for count in details if isinstance(count, int)]
-    return Spent(
+    return TrialUsage(
         input=sum(_number(count.get("input_tokens")) for count in counts),
         output=sum(_number(count.get("output_tokens")) for count in counts),
         cached=sum(_number(count.get("cache_read_input_tokens")) for count in counts),

@@ -1,8 +1,7 @@
-"""A rehearsal: a gateway of its own, asked as a client would, that keeps everything which goes over the wire.
+"""The gateway of a trial: it is asked as by a client, and records everything that goes over the wire.
 
-So what is learnt about a backend holds for every gateway: same projection, same translation, same repairs. It listens on a
-free port of this machine with a key that nobody sees, and its home is a directory that goes with it: nothing is recorded
-elsewhere.
+So a trial shows what holds for every gateway: same projection, same translation, same repairs. It listens on a free port of
+this machine with a key of its own, and its home is a directory that is deleted with it: nothing is recorded elsewhere.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from clew.settings.values import Retry, Settings, StoreSettings
 from clew.store.values import Bodies, Exchange
 from clew.upstream.endpoint import endpoint_of
 
-__all__ = ["Heard", "Rehearsal", "rehearsal"]
+__all__ = ["TrialAnswer", "TrialGateway", "open_trial_gateway"]
 
 _PRINCIPAL: Final = "local"
 _SECONDS: Final = 120.0
@@ -44,7 +43,7 @@ _STEP: Final = 0.02
 _STEPS: Final = 100
 
 
-class Heard(Struct, frozen=True, kw_only=True):
+class TrialAnswer(Struct, frozen=True, kw_only=True):
     """What a client got, and what went over the wire for it."""
 
     status: int
@@ -60,7 +59,7 @@ class Heard(Struct, frozen=True, kw_only=True):
     reached: bool = True
 
 
-class Rehearsal:
+class TrialGateway:
     """Asks backends through the gateway, each by its own name and the model's."""
 
     def __init__(self, gateway: Gateway, works: Works, credential: Credential) -> None:
@@ -68,25 +67,32 @@ class Rehearsal:
         self._works = works
         self._credential = credential
 
-    async def ask(self, backend: str, model: str, body: JsonObject) -> Heard:
+    async def ask(self, backend: str, model: str, body: JsonObject) -> TrialAnswer:
         """`model` is the backend's own name for it."""
         named = {"model": alias_of(backend, model), **body, "stream": True}
         endpoint = endpoint_of(self._gateway.url)
         request = ClientRequest(
             method=b"POST",
             target=b"/v1/messages",
-            headers=(*_headers(self._gateway, self._credential), (b"host", endpoint.authority.encode())),
+            headers=(
+                (b"content-type", b"application/json"),
+                (b"accept-encoding", b"identity"),
+                (b"anthropic-version", b"2023-06-01"),
+                (b"x-clew-key", self._gateway.plan.run_key.encode()),
+                *((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in self._credential),
+                (b"host", endpoint.authority.encode()),
+            ),
             body=msgspec.json.encode(named),
         )
         async with self._works.pool.ask(endpoint, request, timeouts=Timeouts(total=_SECONDS)) as reply:
             raw = await reply.read()
             id_ = next((value for name, value in reply.headers if name.lower() == b"x-clew-exchange"), b"").decode()
-            return _heard(reply.status, raw, *await self._kept(id_))
+            return _trial_answer(reply.status, raw, *await self._read_recorded(id_))
 
-    async def _kept(self, id_: str) -> tuple[Exchange | None, Bodies]:
-        """What the gateway kept of it; the bodies come a moment after the answer."""
+    async def _read_recorded(self, id_: str) -> tuple[Exchange | None, Bodies]:
+        """What the gateway recorded of the exchange; the bodies come a moment after the answer."""
         store = self._works.store
-        assert store is not None, "a rehearsal has one"
+        assert store is not None, "the gateway of a trial has a store"
         for _ in range(_STEPS):
             exchange, bodies = store.exchange(_PRINCIPAL, id_), store.bodies(_PRINCIPAL, id_)
             if exchange is not None and bodies is not None:
@@ -96,25 +102,11 @@ class Rehearsal:
 
 
 @asynccontextmanager
-async def rehearsal(
+async def open_trial_gateway(
     settings: Settings, backends: Mapping[str, Backend], environ: Mapping[str, str], credential: Credential
-) -> AsyncGenerator[Rehearsal]:
+) -> AsyncGenerator[TrialGateway]:
     """With these backends alone, and without second tries."""
-    with tempfile.TemporaryDirectory(prefix="clew-test-", ignore_cleanup_errors=True) as directory:
-        own = {**environ, HOME_VARIABLE: directory, CONFIG_VARIABLE: ""}
-        plan = Plan(name=f"test-{os.getpid()}", port=0, run_key=f"clew_test_{secrets.token_urlsafe(32)}")
-        loaded = Loaded(settings=_alone(settings, backends))
-        gateway = await open_gateway(plan, loaded, Home(Path(directory)).make(), environ=own)
-        try:
-            async with gateway.load(io.StringIO()) as works:
-                yield Rehearsal(gateway, works, credential)
-                await gateway.server.close(grace=0)
-        finally:
-            await gateway.server.close(grace=0)
-
-
-def _alone(settings: Settings, backends: Mapping[str, Backend]) -> Settings:
-    return structs.replace(
+    own_settings = structs.replace(
         settings,
         active=next(iter(backends)),
         backends=backends,
@@ -123,41 +115,36 @@ def _alone(settings: Settings, backends: Mapping[str, Backend]) -> Settings:
         retry=Retry(retries=0),
         store=StoreSettings(bodies="all"),
     )
-
-
-def _headers(gateway: Gateway, credential: Credential) -> tuple[tuple[bytes, bytes], ...]:
-    return (
-        (b"content-type", b"application/json"),
-        (b"accept-encoding", b"identity"),
-        (b"anthropic-version", b"2023-06-01"),
-        (b"x-clew-key", gateway.plan.run_key.encode()),
-        *((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in credential),
-    )
-
-
-def _heard(status: int, raw: bytes, exchange: Exchange | None, bodies: Bodies) -> Heard:
-    tries = exchange.tries if exchange else ()
-    own = tries[-1].status if tries else 0
-    came, repairs = bodies.answered, exchange.heals if exchange else 0
-    if status != 200:
-        return Heard(
-            status=own or status, error=_message(raw), sent=bodies.sent, came=came, repairs=repairs, reached=bool(own)
-        )
-    answer = answer_of_stream(raw, PASSTHROUGH)
-    error = str(answer.illegal or "")
-    return Heard(status=status, answer=answer, error=error, sent=bodies.sent, came=came, repairs=repairs)
+    with tempfile.TemporaryDirectory(prefix="clew-test-", ignore_cleanup_errors=True) as directory:
+        own_environ = {**environ, HOME_VARIABLE: directory, CONFIG_VARIABLE: ""}
+        plan = Plan(name=f"test-{os.getpid()}", port=0, run_key=f"clew_test_{secrets.token_urlsafe(32)}")
+        home = Home(Path(directory)).make()
+        gateway = await open_gateway(plan, Loaded(settings=own_settings), home, environ=own_environ)
+        try:
+            async with gateway.load(io.StringIO()) as works:
+                yield TrialGateway(gateway, works, credential)
+                await gateway.server.close(grace=0)
+        finally:
+            await gateway.server.close(grace=0)
 
 
 class _Error(Struct, frozen=True):
     message: str = ""
 
 
-class _Failure(Struct, frozen=True):
+class _ErrorBody(Struct, frozen=True):
     error: _Error = _Error()
 
 
-def _message(body: bytes) -> str:
+def _trial_answer(status: int, raw: bytes, exchange: Exchange | None, bodies: Bodies) -> TrialAnswer:
+    tries = exchange.tries if exchange else ()
+    wire = TrialAnswer(status=status, sent=bodies.sent, came=bodies.answered, repairs=exchange.heals if exchange else 0)
+    if status == 200:
+        answer = answer_of_stream(raw, PASSTHROUGH)
+        return structs.replace(wire, answer=answer, error=str(answer.illegal or ""))
     try:
-        return msgspec.json.decode(body, type=_Failure).error.message
+        error = msgspec.json.decode(raw, type=_ErrorBody).error.message
     except (ValueError, RecursionError):
-        return ""
+        error = ""
+    own = tries[-1].status if tries else 0
+    return structs.replace(wire, status=own or status, error=error, reached=bool(own))

@@ -1,4 +1,4 @@
-"""The desk: what the routes of one admin work with."""
+"""AdminServices: the objects that the routes of one admin work with."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
-from clew.admin.access import Access
+from clew.admin.access import AdminAccess, RequestLimit
 from clew.admin.chat.runs import ChatRuns
-from clew.admin.conversations.telling import Tellings
-from clew.admin.crowd import Crowd
+from clew.admin.conversations.answers import RemoteAnswers
 from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
-from clew.admin.problem import Problem
+from clew.admin.problem import AdminProblem
 from clew.engine.redact import Redactor
 from clew.engine.snapshot import Snapshot
 from clew.engine.works import Works
@@ -30,15 +29,15 @@ from clew.settings.home import Home
 from clew.store import Store
 from clew.store.reports import Health
 
-__all__ = ["Desk", "Present", "principals_of", "secrets_of"]
+__all__ = ["AdminServices", "CurrentSettings", "principals_of", "secrets_of"]
 
 T = TypeVar("T")
 
 WRITE_SECONDS: Final = 5.0
 
 
-class Present(Protocol):
-    """What holds now: the snapshot, and why a newer one could not be taken ("" if nothing is wrong)."""
+class CurrentSettings(Protocol):
+    """The present snapshot, and why a newer one could not be taken ("" if nothing is wrong)."""
 
     @property
     def snapshot(self) -> Snapshot: ...
@@ -59,29 +58,29 @@ class Present(Protocol):
 
 
 @dataclass(kw_only=True)
-class Desk:
+class AdminServices:
     """Handed to every route."""
 
-    current: Present
+    current: CurrentSettings
     store: Store | None
     home: Home
-    access: Access
+    access: AdminAccess
     feed: Feed
     metrics: Metrics
     planes: Callable[[], Sequence[WorkerReport]]
-    """What each data plane tells of itself: that of this process, or those of its workers."""
+    """The report of each data plane: that of this process, or those of its workers."""
     works: Works | None = None
-    """What answers, for whoever is asked something here."""
+    """The engine and its store, for chats and conversations."""
     runs: ChatRuns = field(default_factory=ChatRuns)
     """The answers of the chat that come now."""
-    crowd: Crowd = field(default_factory=Crowd)
-    """How much of the room each key holder takes."""
+    limit: RequestLimit = field(default_factory=RequestLimit)
+    """How many requests each key holder may have under way."""
     url: str = ""
     """Of this admin, without a slash at its end."""
     pid: int = field(default_factory=os.getpid)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
-    tellings: Tellings = field(default_factory=Tellings)
-    """Answers that somebody elsewhere listens to."""
+    answers: RemoteAnswers = field(default_factory=RemoteAnswers)
+    """The answers of conversations whose library runs elsewhere."""
 
     @property
     def version(self) -> str:
@@ -90,9 +89,9 @@ class Desk:
 
     @property
     def kept(self) -> Store:
-        """The store, or the reason why there is nothing to show."""
+        """The store. Raises AdminProblem if it is switched off."""
         if self.store is None:
-            raise Problem(
+            raise AdminProblem(
                 409,
                 "there is no store",
                 'the settings say `[store] url = "off"`, so nothing is kept',
@@ -102,40 +101,42 @@ class Desk:
 
     @property
     def working(self) -> Works:
-        """What answers, or the reason why nobody does."""
+        """The engine and its store. Raises AdminProblem if this admin has none."""
         if self.works is None:
-            raise Problem(409, "there is nobody to ask", "this admin stands alone", "start the gateway with `clew serve`")
+            how = "start the gateway with `clew serve`"
+            raise AdminProblem(409, "there is nobody to ask", "this admin stands alone", how)
         return self.works
 
     def open_streams(self) -> int:
-        """Exchanges that are not over: of every data plane, and of the chat here."""
-        return sum(report.running for report in self.planes()) + self.runs.running + len(self.tellings)
+        """Exchanges under way, of every data plane and of the chat and the conversations here."""
+        return sum(report.running for report in self.planes()) + self.runs.running + len(self.answers)
 
     def health(self) -> Health | None:
-        """Of the store, as this process and its workers find it; None if it is switched off. Belongs into a thread."""
+        """Of the store, as this process and its workers find it; None if it is switched off. Call it in a thread."""
         if self.store is None:
             return None
         return merge_health((self.store.health(), *(report.store for report in self.planes() if report.store)))
 
     async def read(self, work: Callable[[], T]) -> T:
-        """What the store is asked takes some time, so it is asked in a thread."""
+        """Call `work` in a thread, because the store takes some time."""
         return await asyncio.to_thread(work)
 
     async def written(self, future: Future[T]) -> T:
-        """The end of a write, within reason."""
+        """The result of a write. Raises AdminProblem if it takes too long."""
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), WRITE_SECONDS)
         except TimeoutError:
-            raise Problem(503, "the store did not answer in time", "another process may hold it", "try again") from None
+            why = "another process may hold it"
+            raise AdminProblem(503, "the store did not answer in time", why, "try again") from None
 
     async def forget(self, principal: str, thread: str) -> bool:
-        """Delete a thread. Answers that come in it are stopped first: nothing of them will be kept, nor in memory."""
+        """Delete a thread. Answers that come in it are stopped first, so that nothing of them is kept."""
         await self.runs.stop((principal, thread))
-        await self.tellings.stop_in(principal, thread)
+        await self.answers.stop_in(principal, thread)
         try:
             return await self.written(self.kept.forget(principal, thread, at=time.time()))
         finally:
-            await asyncio.to_thread(self.current.glance)  # which lets go of it, as it does in every other process
+            await asyncio.to_thread(self.current.glance)  # drops the thread from memory, as in every other process
 
     def redactor(self) -> Redactor:
         """Knows every secret that is loaded now."""
@@ -144,7 +145,7 @@ class Desk:
 
 @cache
 def _version() -> str:
-    from importlib.metadata import version  # late: it reads mail and archives, which nothing else here does
+    from importlib.metadata import version  # late: it imports parsers of mail and archives
 
     return version("clew")
 
@@ -154,7 +155,7 @@ def secrets_of(snapshot: Snapshot) -> Iterable[str]:
 
 
 def principals_of(home: Home) -> tuple[str, ...]:
-    """The operator's own, and those that keys were made for. An unreadable table of keys hides the others."""
+    """The operator's own, and those that keys were made for. If the table of keys cannot be read, only the operator's."""
     try:
         named = [key.principal for key in named_keys(home)]
     except SettingsInvalid:

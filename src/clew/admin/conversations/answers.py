@@ -1,8 +1,7 @@
-"""An answer that somebody elsewhere listens to: asked in a task of its own, told as events.
+"""RemoteAnswer: an answer for a library that runs elsewhere. It is asked in a task of its own, and sent as events.
 
-The listener's connection is not the answer's: a web server ends what runs in a request in its own rough way, and what was
-finished of an answer must be kept before anything else. A listener that leaves stops the answer, as one in this process
-does.
+The client's connection is not the answer's: a web server ends the tasks of a request abruptly, and the finished blocks of
+an answer must be recorded before anything else. A client that leaves stops the answer, as one in this process does.
 """
 
 from __future__ import annotations
@@ -25,27 +24,28 @@ from clew.chat.service import Question
 from clew.engine.failures import DRAINING
 from clew.errors import BackendOverloaded, StoreError
 
-__all__ = ["Telling", "Tellings"]
+__all__ = ["RemoteAnswer", "RemoteAnswers"]
 
 PING_SECONDS: Final = 15.0
 PING: Final = b": still here\n\n"
 _MOST_WAITING: Final = 64
-"""Events that may wait to be told before the backend has to."""
+"""Events that may wait to be sent. Then the backend has to wait."""
 
-_NAMES: Final[dict[type[AnswerEvent], str]] = {
+_EVENT_NAMES: Final[dict[type[AnswerEvent], str]] = {
     ThinkingDelta: protocol.THINKING,
     TextDelta: protocol.TEXT,
     ToolCall: protocol.CALL,
 }
-"""The end is told in its own way."""
+"""The end has an event of its own."""
 
 
-class Telling:
+class RemoteAnswer:
     """One answer, from its question to its end."""
 
     def __init__(self, desk: LocalThreadService, question: Question) -> None:
         self.id = ""
         """Of the turn, as soon as there is one."""
+        self.thread = desk.thread.id
         self._desk = desk
         self._question = question
         self._waiting: asyncio.Queue[bytes | None] = asyncio.Queue(_MOST_WAITING)
@@ -55,117 +55,110 @@ class Telling:
         self._task = asyncio.create_task(self._run(), name="clew conversation")
         self._leaving: asyncio.Task[None] | None = None
 
-    async def begun(self) -> str:
-        """The turn's id, once what was said is kept, or could not be. Raises what prevented that there is a turn at all."""
+    async def begun(self) -> None:
+        """Until the question is saved, or could not be. Raises the reason if there is no turn at all."""
         await self._ready.wait()
         if self._failure is not None and not self.id:
             raise self._failure
-        return self.id
 
     async def stop(self) -> RemoteTurn:
-        """End it: the turn as it is kept then."""
+        """End the answer. Returns the turn as it is recorded then."""
         await self._answer.stop()
         return remote_turn_of(self._desk.tree[self.id])
 
     async def over(self) -> None:
-        """Until all of it is told, or nobody listens any more."""
+        """Until all of it is sent, or the client has left."""
         await asyncio.wait((self._task,))
 
-    @property
-    def thread(self) -> str:
-        return self._desk.thread.id
-
     async def events(self, closing: asyncio.Event) -> AsyncGenerator[bytes]:
-        """What is told, to the end. An admin that closes stops the answer."""
-        ending = asyncio.create_task(self._end_with(closing))
+        """The events, to the end. An admin that closes stops the answer."""
+
+        async def stop_when_closing() -> None:
+            await closing.wait()
+            self._failure = self._failure or BackendOverloaded(DRAINING)
+            await self.stop()
+
+        stopping = asyncio.create_task(stop_when_closing())
         try:
-            while (data := await self._next()) is not None:
-                yield data
+            while True:
+                try:
+                    event = await asyncio.wait_for(self._waiting.get(), PING_SECONDS)
+                except TimeoutError:
+                    event = PING
+                if event is None:
+                    return
+                yield event
         finally:
-            ending.cancel()
+            stopping.cancel()
 
     def leave(self) -> None:
-        """Nobody listens any more: the answer is stopped, and nothing that is told holds it up."""
+        """The client has left: the answer is stopped, and no event holds it up."""
         if self._task.done() or self._leaving is not None:
             return
         while not self._waiting.empty():
             self._waiting.get_nowait()
-        self._leaving = asyncio.create_task(self._abandon())
 
-    async def _end_with(self, closing: asyncio.Event) -> None:
-        await closing.wait()
-        self._failure = self._failure or BackendOverloaded(DRAINING)
-        await self.stop()
+        async def stop() -> None:
+            with suppress(StoreError):  # the store's health reports it
+                await self._answer.stop()
 
-    async def _abandon(self) -> None:
-        with suppress(StoreError):  # it is in the store's health
-            await self._answer.stop()
-
-    async def _next(self) -> bytes | None:
-        try:
-            return await asyncio.wait_for(self._waiting.get(), PING_SECONDS)
-        except TimeoutError:
-            return PING
+        self._leaving = asyncio.create_task(stop())
 
     # In the answer's own task.
 
     async def _begin(self) -> LocalAnswerReader:
-        hearing = await self._desk.ask(self._question, self._noted)
-        await self._announce()
-        return hearing
+        def note_turn(id: str) -> None:
+            self.id = id
 
-    def _noted(self, id: str) -> None:
-        self.id = id
+        reader = await self._desk.ask(self._question, note_turn)
+        await self._announce()
+        return reader
 
     async def _announce(self) -> None:
         """The first event, once: there is a turn."""
         if not self._ready.is_set():
-            await self._tell(protocol.TURN, protocol.TurnBegun(self._desk.thread, self._turn()))
+            await self._send(protocol.TURN, protocol.TurnBegun(self._desk.thread, remote_turn_of(self._desk.tree[self.id])))
             self._ready.set()
 
     async def _run(self) -> None:
         try:
-            await self._listen()
+            await self._relay()
             if self.id:
                 await self._announce()
-                await self._tell(
-                    protocol.END, protocol.TurnEnded(self._turn(), remote_error_of(self._failure) if self._failure else None)
-                )
+                trouble = remote_error_of(self._failure) if self._failure else None
+                await self._send(protocol.END, protocol.TurnEnded(remote_turn_of(self._desk.tree[self.id]), trouble))
         finally:
             self._ready.set()
             if self._leaving is None:
                 await self._waiting.put(None)
 
-    async def _listen(self) -> None:
-        """To the end, and until it is kept: where somebody else stops it, that may be later."""
+    async def _relay(self) -> None:
+        """To the end, and until the answer is recorded: if another caller stops it, that may be later."""
         try:
             async for said in self._answer:
-                if name := _NAMES.get(type(said)):
-                    await self._tell(name, said)
+                if name := _EVENT_NAMES.get(type(said)):
+                    await self._send(name, said)
             await self._answer.stop()
-        except Exception as error:  # told to whoever listens, who is no part of this task
+        except Exception as error:  # sent to the client, which is no part of this task
             self._failure = error
 
-    async def _tell(self, name: str, value: object) -> None:
+    async def _send(self, name: str, value: object) -> None:
         """JSON has no raw line ends, so one line of data holds it."""
         if self._leaving is None:
             await self._waiting.put(b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(value)))
 
-    def _turn(self) -> RemoteTurn:
-        return remote_turn_of(self._desk.tree[self.id])
 
-
-class Tellings:
+class RemoteAnswers:
     """The answers that come now, each for its principal to stop."""
 
     def __init__(self) -> None:
         self._is_draining = False
-        self._running: dict[tuple[str, str], Telling] = {}
+        self._running: dict[tuple[str, str], RemoteAnswer] = {}
 
     def __len__(self) -> int:
         return len(self._running)
 
-    def get(self, principal: str, id: str) -> Telling | None:
+    def get(self, principal: str, id: str) -> RemoteAnswer | None:
         return self._running.get((principal, id))
 
     def check_open(self) -> None:
@@ -174,22 +167,22 @@ class Tellings:
             raise BackendOverloaded(DRAINING)
 
     async def drain(self, seconds: float) -> None:
-        """Begin no new ones, and let those that come go on for so long. An admin that closes then stops them."""
+        """Begin no new answers, and let those that come go on for so long. An admin that closes then stops them."""
         self._is_draining = True
         if waiting := [asyncio.ensure_future(each.over()) for each in self._running.values()]:
             await asyncio.wait(waiting, timeout=seconds)
 
     async def stop_in(self, principal: str, thread: str) -> None:
-        """End those in this thread: what was finished is kept when this returns."""
-        telling = [each for (owner, _), each in self._running.items() if owner == principal and each.thread == thread]
-        await asyncio.gather(*(each.stop() for each in telling))
+        """End the answers in this thread: their finished blocks are recorded when this returns."""
+        found = [each for (owner, _), each in self._running.items() if owner == principal and each.thread == thread]
+        await asyncio.gather(*(each.stop() for each in found))
 
     @contextmanager
-    def listening(self, principal: str, telling: Telling) -> Generator[None]:
-        """While somebody does, it can be stopped; then it is."""
-        self._running[principal, telling.id] = telling
+    def listening(self, principal: str, answer: RemoteAnswer) -> Generator[None]:
+        """In this block the principal can stop the answer; at its end the client has left."""
+        self._running[principal, answer.id] = answer
         try:
             yield
         finally:
-            self._running.pop((principal, telling.id), None)
-            telling.leave()
+            self._running.pop((principal, answer.id), None)
+            answer.leave()

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from clew.admin.checkup.finding import Circumstances, Finding, broken, fine, warning
+from clew.admin.checkup.findings import CheckFinding, Circumstances, broken, fine, warning
 from clew.errors import SettingsInvalid, StoreError
 from clew.gateway.plan import gateway_on, owner_of
 from clew.settings.processes import RunningGateway, running_gateways
@@ -28,7 +28,7 @@ OLDEST: Final = 1_780_000_000.0
 """Spring 2026: a clock before this is older than this program."""
 
 
-def gateways(at: Circumstances) -> Iterator[Finding]:
+def gateways(at: Circumstances) -> Iterator[CheckFinding]:
     """Each that is registered answers, knows the backend that was chosen, and has taken the newest settings."""
     try:
         found = running_gateways(at.home)
@@ -38,31 +38,29 @@ def gateways(at: Circumstances) -> Iterator[Finding]:
     if not found:
         yield fine("none runs")
     for each in found:
-        if (ready := _readiness(each.url)) is not None:
-            yield fine(f"{each.name} (pid {each.pid}) answers at {each.url}{_sends_to(each)}")
-            yield from _unknown(each)
-            if ready.problem:
-                yield broken(
-                    f"{each.name} (pid {each.pid}) goes on with its last settings: {ready.problem}",
-                    "repair the settings file; the gateway reads it again by itself",
-                )
-        else:
+        ready = _readiness(each.url)
+        if ready is None:
             yield broken(
                 f"{each.name} (pid {each.pid}) does not answer at {each.url}", f"kill {each.pid}, and start it again"
             )
+            continue
+        used = sorted(filter(None, each.in_use))
+        sends_to = f" and sends to {' and '.join(used)}" if used else ""
+        yield fine(f"{each.name} (pid {each.pid}) answers at {each.url}{sends_to}")
+        yield from _unknown_backends(each)
+        if ready.problem:
+            yield broken(
+                f"{each.name} (pid {each.pid}) goes on with its last settings: {ready.problem}",
+                "repair the settings file; the gateway reads it again by itself",
+            )
 
 
-def _sends_to(gateway: RunningGateway) -> str:
-    used = sorted(filter(None, gateway.in_use))
-    return f" and sends to {' and '.join(used)}" if used else ""
-
-
-def _unknown(gateway: RunningGateway) -> Iterator[Finding]:
+def _unknown_backends(gateway: RunningGateway) -> Iterator[CheckFinding]:
     """Processes that answer 503, because they do not know the backend that was chosen."""
     for process in gateway.processes:
         if (applied := process.applied) and not applied.in_use:
-            said = f"{gateway.name} (pid {process.pid}) answers 503: {unknown_backend(applied, applied.active)}"
-            yield broken(said, how_to_apply(applied, applied.active))
+            says = f"{gateway.name} (pid {process.pid}) answers 503: {unknown_backend(applied, applied.active)}"
+            yield broken(says, how_to_apply(applied, applied.active))
 
 
 class _Readiness(Struct):
@@ -71,7 +69,7 @@ class _Readiness(Struct):
 
 
 def _readiness(url: str) -> _Readiness | None:
-    """What it says of itself; None if it does not answer."""
+    """What a gateway says of itself; None if it does not answer."""
     where = urlsplit(url)
     connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=ANSWER_SECONDS)
     try:
@@ -83,7 +81,7 @@ def _readiness(url: str) -> _Readiness | None:
         connection.close()
 
 
-def ports(at: Circumstances) -> Iterator[Finding]:
+def ports(at: Circumstances) -> Iterator[CheckFinding]:
     """Free, or a gateway's own."""
     settings = at.loaded.settings.gateway if at.loaded else GatewaySettings()
     for name, port in {"port": settings.port, "admin_port": settings.admin_port}.items():
@@ -111,18 +109,15 @@ def _is_free(host: str, port: int) -> bool:
     return True
 
 
-def clock(at: Circumstances) -> Iterator[Finding]:
+def clock(at: Circumstances) -> Iterator[CheckFinding]:
     """Certificates, retention and `retry-after` need a clock that is about right."""
     if at.now < OLDEST:
         yield broken("this machine's clock is years behind", "set it, or let it be set over the network")
-    elif (doubt := _doubt(at)) is not None:
+        return
+    doubt: ClockDoubt | None = None
+    with suppress(StoreError):  # a store that cannot be read has a check of its own
+        doubt = at.store.clock_doubt(at.now) if at.store is not None and at.store.is_readable() else None
+    if doubt is not None:
         yield warning(str(doubt), "set this machine's clock; if it is right, there is nothing to do")
     else:
         yield fine("plausible")
-
-
-def _doubt(at: Circumstances) -> ClockDoubt | None:
-    """Of a store that cannot be read, its own check tells."""
-    with suppress(StoreError):
-        return at.store.clock_doubt(at.now) if at.store is not None and at.store.is_readable() else None
-    return None

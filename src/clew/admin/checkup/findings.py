@@ -15,13 +15,13 @@ from clew.settings.processes import config_in_use
 from clew.store.kinds import USUAL_URL, location_of
 from clew.store.location import StoreLocation
 
-__all__ = ["Check", "Circumstances", "Finding", "State", "broken", "circumstances_of", "fine", "warning"]
+__all__ = ["Check", "CheckFinding", "Circumstances", "State", "broken", "fine", "read_circumstances", "warning"]
 
 State: TypeAlias = Literal["ok", "warning", "broken"]
 
 
-class Finding(Struct, frozen=True):
-    """One thing that was looked at. `mend` says what to do where it is not ok, and `says` does not."""
+class CheckFinding(Struct, frozen=True):
+    """One result of a check. `mend` says what to do if it is not ok, unless `says` does."""
 
     state: State
     says: str
@@ -47,14 +47,14 @@ class Circumstances(Struct, frozen=True, kw_only=True):
 
 
 class Check(Struct, frozen=True):
-    """One row of the table."""
+    """One row of the table of checks."""
 
     name: str
     does: str
-    run: Callable[[Circumstances], Iterable[Finding]]
+    run: Callable[[Circumstances], Iterable[CheckFinding]]
 
 
-def circumstances_of(
+def read_circumstances(
     environ: Mapping[str, str], cwd: Path, now: float, *, online: bool = False, file: Path | None = None
 ) -> Circumstances:
     """`file` is the settings file that is meant, where it is known; else that of the gateways which run here."""
@@ -67,13 +67,13 @@ def circumstances_of(
     return Circumstances(environ=environ, home=home, cwd=cwd, now=now, online=online, loaded=loaded, problem=problem)
 
 
-def fine(says: str) -> Finding:
-    return Finding("ok", says)
+def fine(says: str) -> CheckFinding:
+    return CheckFinding("ok", says)
 
 
-def warning(says: str, mend: str) -> Finding:
-    return Finding("warning", says, mend)
+def warning(says: str, mend: str) -> CheckFinding:
+    return CheckFinding("warning", says, mend)
 
 
-def broken(says: str, mend: str) -> Finding:
-    return Finding("broken", says, mend)
+def broken(says: str, mend: str) -> CheckFinding:
+    return CheckFinding("broken", says, mend)

@@ -1,0 +1,193 @@
+"""The routes of a chat: ask, come back to an answer, stop it. Bodies have the AI SDK's own fields, and clew's beside
+them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from msgspec import Struct, field
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from clew.admin.access import Caller
+from clew.admin.chat.answering import ChatAnswer, ChatContext
+from clew.admin.chat.runs import ChatRun, ThreadKey
+from clew.admin.parameters import read_body
+from clew.admin.problem import AdminProblem
+from clew.admin.routing import as_json, caller_of
+from clew.admin.services import AdminServices
+from clew.backends.credential import credential_in
+from clew.chat.conversation import AsyncConversation
+from clew.chat.local import LocalThreadService
+from clew.chat.request import Wishes
+from clew.chat.service import Question
+from clew.chat.turns import Tree
+from clew.chat.ui.messages import metadata_of
+from clew.chat.ui.parts import MEDIA_TYPE, Part, ui_headers
+from clew.chat.ui.positions import UiPosition, position_of, position_of_single
+from clew.chat.ui.requests import system_of
+from clew.engine.ids import new_id
+from clew.errors import RequestInvalid, SettingsInvalid
+from clew.model.json import JsonObject
+from clew.pipeline.ui.parts import derived_id
+from clew.settings.values import ChatSettings
+from clew.store.values import Thread
+
+__all__ = ["ChatBody", "follow", "post", "stop", "thread_id", "thread_key"]
+
+_MEGABYTE: Final = 1024 * 1024
+_NO_CONTENT: Final = 204
+_THREAD_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_NO_SEGMENT: Final = (".", "..")
+_SHOWN: Final[JsonObject] = {"type": "adaptive", "display": "summarized"}
+_OFF: Final[JsonObject] = {"type": "disabled"}
+
+
+class ChatBody(Struct, frozen=True, kw_only=True):
+    """The body of `POST /api/chat`. Other fields are the front end's own and ignored."""
+
+    id: str = ""
+    """Of the chat; a new one if it is left out."""
+    messages: list[JsonObject] = []
+    """All messages of the chat, the last of which is to be answered."""
+    message: JsonObject | None = None
+    """Instead of all: the last alone, which then follows the newest answer."""
+    trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
+    message_id: str | None = field(name="messageId", default=None)
+    backend: str | None = None
+    """The backend for this answer alone; "" is the active one."""
+    model: str = ""
+    effort: str = ""
+    thinking: bool | JsonObject | None = None
+    system: str = ""
+    tools: list[JsonObject] = []
+    """As the Messages API has them. The client runs them."""
+    max_tokens: int | None = None
+
+    @property
+    def checked_id(self) -> str:
+        """Raises RequestInvalid for an id that no path can name: the other routes of this chat could not be reached."""
+        if self.id in _NO_SEGMENT:
+            raise RequestInvalid("the id of a chat is part of a path: it may be neither . nor ..", path="id")
+        return self.id
+
+    def place(self, tree: Tree) -> UiPosition:
+        """Which turn this is. A message that is named was there before, and is asked anew or in other words."""
+        again, named = self.trigger == "regenerate-message", self.message_id or ""
+        if self.messages:
+            return position_of(self.messages, tree, again=again or bool(named))
+        return position_of_single(self.message, tree, named=named, again=again)
+
+    def wishes(self, usual: ChatSettings, *, new: bool) -> Wishes:
+        """How to ask: as the body says, else as the settings do. An old chat has a model already."""
+        thinking = usual.thinking if self.thinking is None else self.thinking
+        if isinstance(thinking, bool):
+            thinking = _SHOWN if thinking else _OFF
+        return Wishes(
+            model=self.model or (usual.model if new else ""),
+            max_tokens=self.max_tokens or usual.max_tokens,
+            system=self.system or system_of(self.messages) or usual.system,
+            tools=self.tools,
+            thinking=thinking,
+            effort=self.effort or usual.effort,
+        )
+
+
+def thread_id(chat: str) -> str:
+    """The thread of a chat: of the same name where that is a valid one, else of a name that is derived from it."""
+    if not chat:
+        return new_id()
+    return chat if _THREAD_ID.fullmatch(chat) else derived_id("chat", chat)
+
+
+def thread_key(request: Request) -> ThreadKey:
+    """The caller's principal, and the thread of the chat that the path names."""
+    return caller_of(request).principal, thread_id(request.path_params["id"])
+
+
+class _RunResponse(StreamingResponse):
+    """A run as a stream to one listener, who is counted out at the end, however the connection ends."""
+
+    def __init__(self, run: ChatRun, head: Sequence[Part]) -> None:
+        super().__init__(run.follow(head), headers=ui_headers(), media_type=MEDIA_TYPE)
+        self._run = run
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._run.leave()
+
+
+async def post(services: AdminServices, request: Request) -> Response:
+    """Ask something. The question is saved before a backend is asked, and the answer goes on when all clients leave."""
+    caller = caller_of(request)
+    settings = services.current.snapshot.settings
+    body = await read_body(request, ChatBody, settings.gateway.max_body_megabytes * _MEGABYTE)
+    thread = (caller.principal, thread_id(body.checked_id))
+    run = await services.runs.begin(thread, settings.chat.max_answers)
+    try:
+        context = await services.read(lambda: _open_thread(services, thread[1], caller))
+        place = await asyncio.to_thread(body.place, context.desk.tree)
+        question = _question(body, place, context.desk)
+        answer = ChatAnswer(run, context, question, place.message, lambda: services.runs.finish(thread, run))
+        return _RunResponse(run, (await answer.begin(),))
+    except BaseException:
+        run.fail()
+        services.runs.finish(thread, run)
+        raise
+
+
+def _open_thread(services: AdminServices, id: str, caller: Caller) -> ChatContext:
+    """The thread as it is in the store, or a new one."""
+    now = time.time()
+    new = Thread(id=id, principal=caller.principal, session=id, agent="", title="", pin="", created=now, used=now, turns=0)
+    found = services.kept.thread(caller.principal, id)
+    # For backends that take the client's own credential: a key holder shows it beside the key, the owner has it in the
+    # environment of this process.
+    credential = caller.credential if caller.door == "key" else credential_in(os.environ)
+    desk = LocalThreadService(services.working, found or new, credential=credential)
+    desk.load()
+    backends = services.current.snapshot.settings.backends
+    return ChatContext(desk=desk, account=lambda spots: metadata_of(spots, backends), hide=services.redactor().values)
+
+
+def _question(body: ChatBody, place: UiPosition, desk: LocalThreadService) -> Question:
+    """Raises AdminProblem if neither the body nor the settings name a model."""
+    usual = desk.works.current.settings.chat
+    conversation = AsyncConversation(desk, body.wishes(usual, new=not len(desk.tree)))
+    if place.follows:
+        conversation.branch(place.follows)
+    backend = desk.active if body.backend == "" else body.backend or ""
+    try:
+        if backend:
+            conversation.use(backend)
+        model = conversation.model
+    except SettingsInvalid as error:
+        how = "name a `model` or a `backend` in the body, or a model under [chat] in the settings"
+        raise AdminProblem(400, "that cannot be asked", str(error), how) from None
+    return Question(asked=place.asked, follows=place.follows, model=model, backend=backend, wishes=conversation.wishes)
+
+
+async def follow(services: AdminServices, request: Request) -> Response:
+    """The answer that comes now, from its beginning on."""
+    run = services.runs.find(thread_key(request))
+    if run is None:
+        return Response(status_code=_NO_CONTENT)
+    run.join()
+    head = await run.replay_head()
+    if head is None:
+        run.leave()
+        return Response(status_code=_NO_CONTENT)
+    return _RunResponse(run, head)
+
+
+async def stop(services: AdminServices, request: Request) -> Response:
+    """End the answer that comes now. By then its finished blocks are in the store."""
+    return as_json({"stopped": await services.runs.stop(thread_key(request))})

@@ -1,0 +1,140 @@
+"""What clew keeps on disk: files that are their owner's alone, room for them, secrets and keys, and a sound store."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from clew.admin.checkup.findings import Check, CheckFinding, Circumstances, broken, fine, warning
+from clew.errors import SettingsInvalid
+from clew.settings.gateway_key import KEY_VARIABLE, named_keys
+from clew.settings.secret import SECRET_VARIABLE
+from clew.store.kinds import KINDS, kind_named
+from clew.store.location import StoreFinding
+
+__all__ = ["PROGRAMS", "disk", "files", "key", "secret", "store"]
+
+SHORT_KEY: Final = 16
+FULL: Final = 8 << 20
+"""Bytes that a store's log may take before it is worked off: with less, answers go unrecorded."""
+SCARCE: Final = 256 << 20
+
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+def files(at: Circumstances) -> Iterator[CheckFinding]:
+    """Directories 0700, files 0600, none of them a link or another user's."""
+    home = at.home
+    if not home.root.is_dir():
+        yield fine(f"{home.root} is not there yet; it is made at the first start")
+        return
+    found = [finding for path in (home.root, home.run) if path.is_dir() for finding in _check_directory(path)]
+    running = sorted(home.run.glob("*")) if home.run.is_dir() else []
+    stored = at.store.files() if at.store else ()
+    for path in (*stored, home.secret, home.key, home.keys, home.sessions, *running):
+        if path.exists() or path.is_symlink():
+            found += _check_file(path)
+    yield from found
+    if not found:
+        yield fine(f"{home.root}, with the store, the keys and the secret in it, is yours alone")
+
+
+def _check_directory(path: Path) -> Iterator[CheckFinding]:
+    status = path.stat()
+    yield from _check_owner(path, status)
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        yield broken(f"others can put files into {path}", f"chmod 700 {path}")
+    elif status.st_mode & _OTHERS:
+        yield warning(f"others can look into {path}", f"chmod 700 {path}")
+
+
+def _check_file(path: Path) -> Iterator[CheckFinding]:
+    if path.is_symlink():
+        yield warning(f"{path} is a link to {os.readlink(path)}", "put the file itself there")
+        if not path.exists():
+            return
+    status = path.stat()
+    yield from _check_owner(path, status)
+    if status.st_mode & _OTHERS:
+        mode = f"{stat.S_IMODE(status.st_mode):04o}"
+        yield broken(f"{path} can be used by others (mode {mode}); clew does not open it so", f"chmod 600 {path}")
+
+
+def _check_owner(path: Path, status: os.stat_result) -> Iterator[CheckFinding]:
+    if status.st_uid != os.geteuid():
+        yield broken(f"{path} belongs to another user ({status.st_uid})", f"chown {os.geteuid()} {path}")
+
+
+def disk(at: Circumstances) -> Iterator[CheckFinding]:
+    """A gateway on a full disk answers as before, and records nothing."""
+    folders = {at.home.root, *(file.parent for file in (at.store.files() if at.store else ()))}
+    for place in sorted({_existing_folder(folder) for folder in folders}):
+        if not os.access(place, os.W_OK):
+            yield broken(f"{place} cannot be written, so nothing new is kept", "mend its rights, or mount it for writing")
+            continue
+        free = shutil.disk_usage(place).free
+        says = f"{free / 1e6:,.0f} MB are free at {place}"
+        if free < FULL:
+            yield broken(f"{says}: answers come, but are not kept", "free some space")
+        else:
+            yield warning(says, "free some space") if free < SCARCE else fine(says)
+
+
+def _existing_folder(folder: Path) -> Path:
+    """This folder, or the one in which it would be made."""
+    return folder if folder.exists() or folder == folder.parent else _existing_folder(folder.parent)
+
+
+def secret(at: Circumstances) -> Iterator[CheckFinding]:
+    """The secret behind the seals: without it, sealed thinking of other makers is lost."""
+    if at.environ.get(SECRET_VARIABLE, "").strip():
+        yield fine(f"from {SECRET_VARIABLE}")
+    elif at.home.secret.is_file():
+        yield fine(f"{at.home.secret}; keep a copy of it, seals that clients hold need it")
+    elif at.store is not None and at.store.is_readable() and at.store.has_answers():
+        yield warning(
+            f"{at.home.secret} is gone, but the store is there: seals that clients hold do not open any more",
+            f"put it back, or set {SECRET_VARIABLE}; else a new one is made at the next start",
+        )
+    else:
+        yield fine("not there yet; it is made at the first start")
+
+
+def key(at: Circumstances) -> Iterator[CheckFinding]:
+    """The gateway's own key, and the named ones."""
+    given = at.environ.get(KEY_VARIABLE, "").strip()
+    if given and len(given) < SHORT_KEY:
+        yield warning(f"{KEY_VARIABLE} has {len(given)} characters", "use a longer one: `openssl rand -hex 32`")
+    elif given:
+        yield fine(f"from {KEY_VARIABLE}")
+    else:
+        yield fine(f"{at.home.key}" if at.home.key.is_file() else "not there yet; it is made at the first start")
+    try:
+        if named := named_keys(at.home):
+            yield fine(f"{len(named)} named {'key' if len(named) == 1 else 'keys'}")
+    except SettingsInvalid as error:
+        yield broken(str(error), "mend or remove that file; keys in it do not open anything now")
+
+
+def store(at: Circumstances) -> Iterable[CheckFinding]:
+    """The schema is known, the store's own check finds nothing, and its records agree with each other."""
+    if at.store is None:
+        return [fine('switched off: `[store] url = "off"`')]
+    return map(_finding_of, at.store.examine(at.now))
+
+
+def _check_of_program(name: str) -> Check:
+    kind = kind_named(name)
+    return Check(name, kind.program, lambda at: map(_finding_of, kind.examine_program()))
+
+
+def _finding_of(each: StoreFinding) -> CheckFinding:
+    return CheckFinding(each.state, each.says, each.repair)
+
+
+PROGRAMS: Final = tuple(map(_check_of_program, KINDS))
+"""A check for each kind of store: whether the program under it can be used."""

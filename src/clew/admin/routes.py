@@ -1,0 +1,218 @@
+"""The table of routes: all that the admin answers. The reference is made from it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from clew.admin import exchanges, login, threads, views
+from clew.admin.chat import asking
+from clew.admin.chat import threads as chat_threads
+from clew.admin.conversations import endpoints as conversations
+from clew.admin.routing import AdminRoute
+
+__all__ = ["ROUTES"]
+
+_PATH: Final = "/api/conversations"
+
+_CONVERSATIONS: Final[tuple[AdminRoute, ...]] = (
+    AdminRoute("GET", _PATH, "inference", conversations.place, "Who could answer, and who is active."),
+    AdminRoute(
+        "GET",
+        f"{_PATH}/{{id}}",
+        "inference",
+        conversations.opened,
+        "A conversation with all its turns. `id` may be how the id begins; with `known`, the turns are left out if there are"
+        " no more than that.",
+        "known",
+    ),
+    AdminRoute("PATCH", f"{_PATH}/{{id}}", "inference", conversations.rename, "Gives it another title.", "body: title"),
+    AdminRoute(
+        "POST",
+        f"{_PATH}/{{id}}/turns",
+        "inference",
+        conversations.ask,
+        "Says something, in a new conversation if there is none of this id, and answers with SSE: `turn` when that is kept,"
+        " `thinking`, `text` and `call` as they come, `end` with what became of it. Whoever leaves stops the answer.",
+        "body: asked, model; follows, backend, wishes, session, agent",
+    ),
+    AdminRoute(
+        "DELETE",
+        f"{_PATH}/{{id}}/turns/{{turn}}",
+        "inference",
+        conversations.stop,
+        "Stops an answer that comes. What was finished of it is kept, and answered.",
+    ),
+    AdminRoute(
+        "GET",
+        f"{_PATH}/{{id}}/begun",
+        "inference",
+        conversations.begun,
+        "The turn whose calls somebody began to run, or none.",
+    ),
+    AdminRoute(
+        "PUT",
+        f"{_PATH}/{{id}}/begun",
+        "inference",
+        conversations.mark,
+        "Takes the calls of a turn, so that nobody runs them twice; empty: there are none. Answers who has them now.",
+        "body: turn, run, was, followers",
+    ),
+    AdminRoute(
+        "GET",
+        f"{_PATH}/{{id}}/sent",
+        "inference",
+        conversations.sent,
+        "The line up to a turn, the newest if none is named, as a backend would get it, with each Change.",
+        "turn, backend, model",
+    ),
+)
+
+_CHAT: Final[tuple[AdminRoute, ...]] = (
+    AdminRoute(
+        "POST",
+        "/api/chat",
+        "inference",
+        asking.post,
+        "Asks in a chat, and answers with the AI SDK's UI message stream, version 1. The answer comes to its end whether or"
+        " not somebody listens.",
+        "body: id, messages (or message), trigger, messageId; backend, model, effort, thinking, system, tools, max_tokens",
+    ),
+    AdminRoute(
+        "GET",
+        "/api/chat/{id}/stream",
+        "inference",
+        asking.follow,
+        "The answer that comes now, from its beginning on; 204 if there is none.",
+    ),
+    AdminRoute(
+        "DELETE",
+        "/api/chat/{id}/stream",
+        "inference",
+        asking.stop,
+        "Stops the answer that comes now, and keeps the blocks that were finished.",
+    ),
+    AdminRoute("POST", "/api/chat/{id}/stop", "inference", asking.stop, "The same, for clients that have no DELETE."),
+    AdminRoute(
+        "GET",
+        "/api/chat",
+        "inference",
+        chat_threads.threads,
+        "The caller's own chats, the last used first; with `q`, those in which all these words were said.",
+        "q, limit, before",
+    ),
+    AdminRoute(
+        "GET",
+        "/api/chat/{id}",
+        "inference",
+        chat_threads.read,
+        "A chat as UI messages, in the order in which it was said, with the last turns of its lines.",
+        "turn",
+    ),
+    AdminRoute("PATCH", "/api/chat/{id}", "inference", chat_threads.rename, "Gives a chat another title.", "body: title"),
+    AdminRoute(
+        "DELETE",
+        "/api/chat/{id}",
+        "inference",
+        chat_threads.forget,
+        "Deletes a chat: none of its words is left in the store when this answers.",
+    ),
+)
+
+ROUTES: Final[tuple[AdminRoute, ...]] = (
+    AdminRoute("GET", "/healthz", "open", views.healthz, "Says that the process runs."),
+    AdminRoute("GET", "/login", "open", login.log_in, "Exchanges a one-time code for a session, and leads to `/`.", "code"),
+    AdminRoute("GET", "/metrics", "read", views.metrics, "Counters in the Prometheus text form."),
+    AdminRoute(
+        "GET", "/api/status", "read", views.status, "What is active, which backends there are, and the store's health."
+    ),
+    AdminRoute(
+        "POST",
+        "/api/use",
+        "admin",
+        views.use,
+        "Switches the active backend; or only for one thread, one gateway, a family of models, or all sub-agents. `reset`"
+        " takes that back. It answers when all gateways of this home have applied it, or with those that have not.",
+        "body: backend or reset; thread, gateway, family or agents",
+    ),
+    AdminRoute(
+        "GET",
+        "/api/exchanges",
+        "read",
+        exchanges.exchanges,
+        "What befell the last requests, newest first; with `after`, what came after that exchange, oldest first.",
+        "thread, after, limit, principal",
+    ),
+    AdminRoute(
+        "GET",
+        "/api/exchanges/{id}",
+        "read",
+        exchanges.exchange,
+        "One exchange, with its bodies where they are kept.",
+        "principal",
+    ),
+    AdminRoute(
+        "GET",
+        "/api/threads",
+        "read",
+        threads.threads,
+        "Conversations, the last used first; with `q`, those in which all these words were said, and where.",
+        "q, limit, before, principal",
+    ),
+    AdminRoute(
+        "GET",
+        "/api/threads/{id}",
+        "read",
+        threads.thread,
+        "A conversation as it was said, with its branches and sub-agents as a tree; with `as`, its last line as that backend"
+        " would get it, with each Change.",
+        "as, principal",
+    ),
+    AdminRoute(
+        "DELETE",
+        "/api/threads/{id}",
+        "admin",
+        threads.forget,
+        "Deletes a conversation: none of its words is left in the store when this answers.",
+        "principal",
+    ),
+    AdminRoute(
+        "GET",
+        "/api/threads/{id}/export",
+        "read",
+        threads.export,
+        "A conversation as a file, in any format of `clew export`.",
+        "format, principal",
+    ),
+    AdminRoute(
+        "POST",
+        "/api/threads/{id}/title",
+        "admin",
+        threads.rename,
+        "Gives a conversation another title.",
+        "body: title; principal",
+    ),
+    AdminRoute(
+        "GET",
+        "/api/events",
+        "read",
+        exchanges.events,
+        "Live events as SSE (`exchange`, of one principal; `switch`); `Last-Event-ID` brings what was missed.",
+        "principal",
+    ),
+    *_CONVERSATIONS,
+    *_CHAT,
+    AdminRoute(
+        "POST",
+        "/api/trials",
+        "admin",
+        views.try_backend,
+        "Goes one round with a backend, as `clew backends test` does: thinking, a tool, its result. It costs some tokens.",
+        "body: backend",
+    ),
+    AdminRoute(
+        "GET", "/api/doctor", "read", views.doctor, "The checks of `clew doctor`, with how to mend each.", "online=1"
+    ),
+    AdminRoute("GET", "/api/session", "read", login.session, "How the caller came in, and a browser's CSRF token."),
+    AdminRoute("DELETE", "/api/session", "admin", login.log_out, "Ends a browser's session."),
+    AdminRoute("POST", "/api/login", "owner", login.link, "A new one-time link for a browser."),
+)
