@@ -98,7 +98,13 @@ def _room(rules: CacheRules, line: str, fixed: Sequence[JsonObject]) -> int:
 def cache_marks(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
     rules = facts.options.cache
-    if rules is None or _marks_by_itself(request) or (_is_marked(request) and not rules.replace):
+    if rules is None or request.body.cache_control is not UNSET:
+        return request, ()
+    blocks = [block for message in request.messages for block in blocks_of(message)]
+    if any(b'"cache_control"' in bytes_of(block.content) for block in blocks if block.type == "tool_result"):
+        return request, ()
+    is_marked = bool(_fixed_marks(request)) or any(block.cache_control is not UNSET for block in blocks)
+    if is_marked and not rules.replace:
         return request, ()
     request, surplus = _without_surplus(request)
     fixed = _fixed_marks(request)
@@ -121,17 +127,6 @@ class _Marked(Struct, frozen=True):
 
 
 _marked_list = msgspec.json.Decoder(list[_Marked])
-
-
-def _marks_by_itself(request: Request) -> bool:
-    """Whether the request caches automatically, or marks inside tool results."""
-    inside = (block for message in request.messages for block in blocks_of(message) if block.type == "tool_result")
-    return request.body.cache_control is not UNSET or any(b'"cache_control"' in bytes_of(each.content) for each in inside)
-
-
-def _is_marked(request: Request) -> bool:
-    blocks = (block for message in request.messages for block in blocks_of(message))
-    return bool(_fixed_marks(request)) or any(block.cache_control is not UNSET for block in blocks)
 
 
 def _fixed_marks(request: Request) -> list[JsonObject]:

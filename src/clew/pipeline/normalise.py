@@ -66,11 +66,9 @@ def _is_refused(message: Message) -> bool:
     return bool(_why_empty(message))
 
 
-def _refused(before: tuple[int, ...], messages: Sequence[Message], at: int) -> tuple[int, ...]:
-    return (*before, *[index for index, message in enumerate(messages, at) if _is_refused(message)])
-
-
-_REFUSED = Fold[tuple[int, ...]]((), _refused)
+_REFUSED: Fold[tuple[int, ...]] = Fold(
+    (), lambda before, messages, at: (*before, *[i for i, message in enumerate(messages, at) if _is_refused(message)])
+)
 """The indices of such messages."""
 
 

@@ -68,14 +68,18 @@ FIXED_EFFORT = "the effort cannot change with thinking.type between_tools (R10)"
 
 def thinking_parameter(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step: what the client asks, as the model takes it."""
-    given = setting_of(request, target)
-    setting = _with_display(fit_to_model(given, target.profile), facts.options.display)
+    given, profile = setting_of(request, target), target.profile
+    setting = _with_display(fit_to_model(given, profile), facts.options.display)
     if setting is given and not any(message.role == "system" for message in request.messages):
         return request, ()
     request, changes = _put_back(request, given, setting), setting.changes
-    request, betas = _still_interleaved(request, given, setting, target.profile)
-    request, more = _with_legal_message_efforts(request, setting, target.profile)
-    return request, changes + betas + more
+    became_manual = mode_of(given.thinking) == "adaptive" and mode_of(setting.thinking) == "enabled"
+    if became_manual and profile.interleaved == "beta" and INTERLEAVED_BETA not in request.betas:
+        # Without this beta, thinking that became manual would be less than was asked for (S1-50).
+        request = structs.replace(request, betas=(*request.betas, INTERLEAVED_BETA))
+        changes += (Change(STEP, "anthropic-beta", "added", BETWEEN_TOOLS),)
+    request, more = _with_legal_message_efforts(request, setting, profile)
+    return request, changes + more
 
 
 def loop_parameter(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
@@ -138,17 +142,6 @@ def _put_back(request: Request, before: ThinkingSetting, after: ThinkingSetting)
         new = others or None if after.effort is None else {**given, "effort": after.effort}
         config = rewrite_object(config, new, path="output_config")
     return with_changed_fields(request, thinking=thinking, output_config=config)
-
-
-def _still_interleaved(
-    request: Request, before: ThinkingSetting, after: ThinkingSetting, profile: ModelFacts
-) -> tuple[Request, tuple[Change, ...]]:
-    """The beta without which thinking that became manual would be less than what was asked for (S1-50)."""
-    became_manual = mode_of(before.thinking) == "adaptive" and mode_of(after.thinking) == "enabled"
-    if not became_manual or profile.interleaved != "beta" or INTERLEAVED_BETA in request.betas:
-        return request, ()
-    request = structs.replace(request, betas=(*request.betas, INTERLEAVED_BETA))
-    return request, (Change(STEP, "anthropic-beta", "added", BETWEEN_TOOLS),)
 
 
 def _with_display(setting: ThinkingSetting, display: Display) -> ThinkingSetting:

@@ -111,16 +111,13 @@ def block_path(request: Request, index: int, block: Block) -> str:
 
 MAY_BE_BLANK = frozenset(b' \\"') | frozenset(range(0x80, 0x100))
 """The bytes that a blank text can begin with, after its quote: a space, an escape, its end, or a byte beyond ASCII."""
-
-
 _QUOTE = ord('"')
 
 
 def is_empty_text(block: Block) -> bool:
-    return block.type == "text" and block.text is not UNSET and _is_empty(memoryview(block.text))
-
-
-def _is_empty(text: memoryview) -> bool:
+    if block.type != "text" or block.text is UNSET:
+        return False
+    text = memoryview(block.text)
     return len(text) == 2 and text[0] == _QUOTE
 
 

@@ -74,16 +74,17 @@ def _is_signed_by_vendor(block: Block) -> bool:
     return bool(proof := proof_of(block)) and not is_seal(proof)
 
 
-def _row(before: ProofRow, messages: Sequence[Message], at: int) -> ProofRow:
-    return before.extended([block for each in messages for block in _thoughts_in(each) if _is_signed_by_vendor(block)])
-
-
 def _strays(before: tuple[int, ...], messages: Sequence[Message], at: int) -> tuple[int, ...]:
     found = [i for i, each in enumerate(messages, at) for block in _thoughts_in(each) if not _is_signed_by_vendor(block)]
     return (*before, *dict.fromkeys(found))
 
 
-_ROW = Fold(ProofRow(), _row)
+_ROW: Fold[ProofRow] = Fold(
+    ProofRow(),
+    lambda row, messages, _: row.extended(
+        [block for each in messages for block in _thoughts_in(each) if _is_signed_by_vendor(block)]
+    ),
+)
 """All blocks that vendors signed."""
 _STRAYS = Fold[tuple[int, ...]]((), _strays)
 
