@@ -29,7 +29,12 @@ class ConversationState:
 
 def state_of(request: JsonObject) -> ConversationState:
     messages = [message for message in _messages(request) if message.get("role") != "system"]
-    start = max((i for i, message in enumerate(messages) if _opens_loop(message)), default=0)
+    opening = (
+        i
+        for i, message in enumerate(messages)
+        if message.get("role") == "user" and not any(block.get("type") == "tool_result" for block in _blocks(message))
+    )
+    start = max(opening, default=0)
     since = messages[start:]
     answers = [i for i, message in enumerate(since) if message.get("role") == "assistant"]
     results = [
@@ -68,11 +73,6 @@ def _messages(request: JsonObject) -> list[JsonObject]:
 
 def _blocks(message: JsonObject) -> list[JsonObject]:
     return [block for block in as_list(message.get("content")) if isinstance(block, dict)]
-
-
-def _opens_loop(message: JsonObject) -> bool:
-    has_result = any(block.get("type") == "tool_result" for block in _blocks(message))
-    return message.get("role") == "user" and not has_result
 
 
 def _is_reminder(text: str) -> bool:

@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import Final, cast
 
 import msgspec
@@ -84,45 +85,26 @@ def _around_byte(steps: Steps, at: int) -> tuple[Steps, Steps]:
 # Events.
 
 
-def _bad_utf8(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
-    def garbled(data: bytes) -> bytes:
-        middle = len(data) * 2 // 3
-        return data[:middle] + b"\xff" + data[middle:]
-
-    return _change_one(fault, steps, garbled)
-
-
-def _bad_json(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
-    """The value breaks off before its last brace."""
-    return _change_one(fault, steps, lambda data: data.rstrip(b"\n} ") + b"\n\n")
-
-
-def _change_one(fault: FaultSpec, steps: Steps, change: Callable[[bytes], bytes]) -> Iterator[Step]:
+def _garble(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
+    """One event with a byte that is no UTF-8, or with a value that breaks off before its last brace."""
     before, after = steps_around(steps, fault)
-    yield from before
-    for place, step in enumerate(after):
-        yield Send(change(step.data), step.event) if place == 0 and isinstance(step, Send) else step
+    if after and isinstance(piece := after[0], Send):
+        data, middle = piece.data, len(piece.data) * 2 // 3
+        broken = data[:middle] + b"\xff" + data[middle:] if fault.kind == "bad-utf8" else data.rstrip(b"\n} ") + b"\n\n"
+        after = (Send(broken, piece.event), *after[1:])
+    return chain(before, after)
 
 
-def _omit(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
-    names = fault.events.split(",")
-    return (step for step in steps if not (isinstance(step, Send) and step.event in names))
-
-
-def _repeat(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
-    names = fault.events.split(",")
+def _omit_or_repeat(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
+    names, times = fault.events.split(","), 2 if fault.kind == "repeat" else 0
     for step in steps:
-        yield step
-        if isinstance(step, Send) and step.event in names:
-            yield step
+        yield from repeat(step, times if isinstance(step, Send) and step.event in names else 1)
 
 
 def _event(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
     before, after = steps_around(steps, fault)
     data = fault.data or msgspec.json.encode({"type": fault.name}).decode()
-    yield from before
-    yield Send(f"event: {fault.name}\ndata: {data}\n\n".encode(), fault.name)
-    yield from after
+    return chain(before, [Send(f"event: {fault.name}\ndata: {data}\n\n".encode(), fault.name)], after)
 
 
 def _index_gap(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
@@ -257,10 +239,10 @@ def _same_byte(length: int, *, last: bool) -> bytes:
 
 
 BODY_EFFECTS: Final[dict[str, Callable[[FaultSpec, Steps], Iterator[Step]]]] = {
-    "bad-utf8": _bad_utf8,
-    "bad-json": _bad_json,
-    "omit": _omit,
-    "repeat": _repeat,
+    "bad-utf8": _garble,
+    "bad-json": _garble,
+    "omit": _omit_or_repeat,
+    "repeat": _omit_or_repeat,
     "event": _event,
     "index-gap": _index_gap,
     "no-usage": _no_usage,

@@ -6,11 +6,7 @@ Here are the faults of the answer as a whole: its status, its timing, its pieces
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
-
-from msgspec import structs
+from collections.abc import Iterator, Sequence
 
 from clew.simulator.anthropic.errors import ANTHROPIC_ERRORS
 from clew.simulator.fault_bodies import BODY_EFFECTS, at_default_place, steps_around
@@ -25,29 +21,26 @@ def apply_faults(
     faults: Sequence[FaultSpec], steps: Steps, request_id: str, errors: VendorErrors = ANTHROPIC_ERRORS
 ) -> Steps:
     """The steps after all faults, in order; `errors` writes errors as the vendor does."""
-    context = _ErrorContext(errors, request_id)
     for fault in faults:
-        if fault.kind in _WITH_ERRORS:
-            steps = tuple(_WITH_ERRORS[fault.kind](fault, steps, context))
+        if fault.kind in BODY_EFFECTS:
+            steps = tuple(BODY_EFFECTS[fault.kind](fault, steps))
+        elif fault.kind in ("status", "error", "pings"):
+            steps = _with_error(fault, steps, request_id, errors)
         else:
-            steps = tuple(_EFFECTS[fault.kind](fault, steps))
+            steps = _with_other_delivery(fault, steps)
     return steps
 
 
-# Errors of the vendor.
-
-
-@dataclass(frozen=True, slots=True)
-class _ErrorContext:
-    """Who writes an error, and for which request."""
-
-    errors: VendorErrors
-    request_id: str
-
-
-def _status(fault: FaultSpec, steps: Steps, context: _ErrorContext) -> Iterator[Step]:
-    worded = context.errors.body(fault.type, fault.message, fault.status, context.request_id)
-    body = worded if fault.body is None else fault.body.encode()
+def _with_error(fault: FaultSpec, steps: Steps, request_id: str, errors: VendorErrors) -> Steps:
+    """The steps up to an error of the vendor, or up to pings without end."""
+    if fault.kind == "pings":
+        before, _ = steps_around(steps, at_default_place(fault, content=0))
+        return (*before, Repeat(errors.ping, None, fault.every), End("fin"))
+    if fault.kind == "error" and _is_streamed(steps):
+        before, _ = steps_around(steps, fault)
+        return (*before, Send(errors.event(fault.type, fault.message), "error"), End())
+    status = errors.status(fault.type) if fault.kind == "error" else fault.status
+    body = errors.body(fault.type, fault.message, status, request_id) if fault.body is None else fault.body.encode()
     given = [
         ("content-type", fault.content_type or "application/json"),
         ("retry-after", fault.retry_after),
@@ -55,58 +48,36 @@ def _status(fault: FaultSpec, steps: Steps, context: _ErrorContext) -> Iterator[
         ("x-should-retry", fault.should_retry),
         ("location", fault.location),
     ]
-    kept = [(name, value) for name, value in _head(steps).headers if name not in ("content-type", "cache-control")]
-    yield SendHead(fault.status, (*((name, value) for name, value in given if value), *kept))
-    yield Send(body)
-    yield End()
+    headers = [(name, value) for name, value in given if value]
+    headers += [(name, value) for name, value in _head(steps).headers if name not in ("content-type", "cache-control")]
+    return (SendHead(status, tuple(headers)), Send(body), End())
 
 
-def _error(fault: FaultSpec, steps: Steps, context: _ErrorContext) -> Iterator[Step]:
-    if not _is_streamed(steps):
-        yield from _status(structs.replace(fault, status=context.errors.status(fault.type)), steps, context)
-        return
-    yield from steps_around(steps, fault)[0]
-    yield Send(context.errors.event(fault.type, fault.message), "error")
-    yield End()
-
-
-def _pings(fault: FaultSpec, steps: Steps, context: _ErrorContext) -> Iterator[Step]:
-    """From the place on, nothing but pings; without a place, from where the content would begin."""
-    yield from steps_around(steps, at_default_place(fault, content=0))[0]
-    yield Repeat(context.errors.ping, None, fault.every)
-    yield End("fin")
-
-
-def _head(steps: Steps) -> SendHead:
-    return next(step for step in steps if isinstance(step, SendHead))
-
-
-def _is_streamed(steps: Steps) -> bool:
-    return any(isinstance(step, Send) and step.event for step in steps)
-
-
-# Timing, pieces, and the end.
-
-
-def _cut(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
-    yield from steps_around(steps, fault)[0]
-    yield End(fault.how)
-
-
-def _stall(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
+def _with_other_delivery(fault: FaultSpec, steps: Steps) -> Steps:
+    """The same answer with another timing, in other pieces, with another type, or with another end."""
     before, after = steps_around(steps, fault)
-    yield from before
-    yield Silence(fault.seconds)
-    yield from after
+    match fault.kind:
+        case "cut":
+            return (*before, End(fault.how))
+        case "stall":
+            return (*before, Silence(fault.seconds), *after)
+        case "slow-start":
+            return (Silence(fault.seconds), *steps)
+        case "drip":
+            return tuple(_drip(steps, max(1, fault.size)))
+        case "lump":
+            body = Send(body_of(steps), "lump" if _is_streamed(steps) else "")
+            # The silence: a body right after its head would go out with a content-length, not as a stream.
+            return (_head(steps), Silence(0), body, steps[-1])
+        case "content-type":
+            return tuple(_with_type(step, fault.content_type) for step in steps)
+        case "no-answer":
+            return (End("rst" if fault.how == "rst" else "fin"),)
+        case _:
+            return tuple(End("close", fault.later) if step == End() else step for step in steps)
 
 
-def _slow_start(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
-    yield Silence(fault.seconds)
-    yield from steps
-
-
-def _drip(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
-    size = max(1, fault.size)
+def _drip(steps: Steps, size: int) -> Iterator[Step]:
     for step in steps:
         if not isinstance(step, Send):
             yield step
@@ -116,43 +87,16 @@ def _drip(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
             yield Silence(0)  # so that the event loop sends it as a separate segment
 
 
-def _lump(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
-    yield _head(steps)
-    yield Silence(0)  # a body right after its head would go out with a content-length, not as a stream
-    yield Send(body_of(steps), "lump" if _is_streamed(steps) else "")
-    yield steps[-1]
+def _with_type(step: Step, content_type: str) -> Step:
+    if not isinstance(step, SendHead):
+        return step
+    kept = [(name, value) for name, value in step.headers if name != "content-type"]
+    return SendHead(step.status, (("content-type", content_type), *kept))
 
 
-def _content_type(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
-    for step in steps:
-        if isinstance(step, SendHead):
-            kept = [(name, value) for name, value in step.headers if name != "content-type"]
-            step = SendHead(step.status, (("content-type", fault.content_type), *kept))
-        yield step
+def _head(steps: Steps) -> SendHead:
+    return next(step for step in steps if isinstance(step, SendHead))
 
 
-def _no_answer(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
-    yield End("rst" if fault.how == "rst" else "fin")
-
-
-def _hang_up(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
-    return (End("close", fault.later) if step == End() else step for step in steps)
-
-
-_WITH_ERRORS: Final[dict[str, Callable[[FaultSpec, Steps, _ErrorContext], Iterator[Step]]]] = {
-    "status": _status,
-    "error": _error,
-    "pings": _pings,
-}
-
-_EFFECTS: Final[dict[str, Callable[[FaultSpec, Steps], Iterator[Step]]]] = {
-    "cut": _cut,
-    "stall": _stall,
-    "slow-start": _slow_start,
-    "drip": _drip,
-    "lump": _lump,
-    "content-type": _content_type,
-    "no-answer": _no_answer,
-    "hang-up": _hang_up,
-    **BODY_EFFECTS,
-}
+def _is_streamed(steps: Steps) -> bool:
+    return any(isinstance(step, Send) and step.event for step in steps)

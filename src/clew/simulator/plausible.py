@@ -93,7 +93,9 @@ def _typed(schema: JsonObject, place: _SchemaPlace) -> JsonValue:
         case "object":
             return _object(schema, place)
         case "array":
-            return _array(schema, place)
+            least = schema.get("minItems")
+            count = least if isinstance(least, int) else 0
+            return [_value(schema.get("items", {}), place.inside(place.name)) for _ in range(count)]
         case "string":
             return _string(schema, place)
         case "integer" | "number":
@@ -111,12 +113,6 @@ def _object(schema: JsonObject, place: _SchemaPlace) -> JsonObject:
         return {}
     names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     return {name: _value(properties.get(name, {}), place.inside(name)) for name in names}
-
-
-def _array(schema: JsonObject, place: _SchemaPlace) -> list[JsonValue]:
-    least = schema.get("minItems")
-    count = least if isinstance(least, int) else 0
-    return [_value(schema.get("items", {}), place.inside(place.name)) for _ in range(count)]
 
 
 def _string(schema: JsonObject, place: _SchemaPlace) -> str:

@@ -144,12 +144,12 @@ def pick_tool(request: JsonObject) -> JsonObject | None:
         return next((tool for tool in offered if tool.get("name") == choice.get("name")), None)
     if choice.get("type") == "none":
         return None
-    return min(offered, key=_harm, default=None)
 
+    def harm(tool: JsonObject) -> int:
+        name = str(tool.get("name", "")).lower()
+        return next((rank for rank, word in enumerate(_HARMLESS) if name.startswith(word)), len(_HARMLESS))
 
-def _harm(tool: JsonObject) -> int:
-    name = str(tool.get("name", "")).lower()
-    return next((rank for rank, word in enumerate(_HARMLESS) if name.startswith(word)), len(_HARMLESS))
+    return min(offered, key=harm, default=None)
 
 
 def _reply(request: JsonObject, state: ConversationState) -> str:

@@ -114,7 +114,10 @@ class MessagesServer(VendorServer):
         if verdict.violation is not None:
             return self._refuse(verdict.violation, visit.entry, self._headers(visit))
         if path == _COUNT:
-            return json_reply(_count(verdict), self._headers(visit))
+            counted: dict[str, object] = {"input_tokens": verdict.prompt.input_tokens}
+            if verdict.prompt.applied_edits is not None:
+                counted["context_management"] = {"original_input_tokens": verdict.prompt.input_tokens}
+            return json_reply(counted, self._headers(visit))
         try:
             return self._play_model(visit, verdict)
         except SettingsInvalid as error:
@@ -153,13 +156,6 @@ class MessagesServer(VendorServer):
     def _headers(self, visit: AccountRequest, input_tokens: int = 0, output_tokens: int = 0) -> HeaderPairs:
         quota = self._quota.headers(visit.account.name, input_tokens=input_tokens, output_tokens=output_tokens)
         return (*_identity(visit.ids, visit.account), *quota)
-
-
-def _count(verdict: JudgeVerdict) -> dict[str, object]:
-    counted: dict[str, object] = {"input_tokens": verdict.prompt.input_tokens}
-    if verdict.prompt.applied_edits is not None:
-        counted["context_management"] = {"original_input_tokens": verdict.prompt.input_tokens}
-    return counted
 
 
 def _identity(ids: Ids, account: Account | None = None) -> HeaderPairs:

@@ -96,10 +96,6 @@ def _openai(error: ChatError) -> JsonObject:
     return {"error": {"message": error.message, "type": error.type, "param": None, "code": error.code or None}}
 
 
-def _short(error: ChatError) -> JsonObject:
-    return {"error": {"message": error.message, "type": error.type}}
-
-
 def _openrouter(error: ChatError) -> JsonObject:
     shown: JsonObject = {"message": error.message, "code": error.status}
     if error.rule != "chat.details-shape" and any(fnmatchcase(error.rule, pattern) for pattern in _PROVIDER_RULES):
@@ -133,10 +129,6 @@ _XAI_CODES: Final = {
 }
 
 
-def _xai(error: ChatError) -> JsonObject:
-    return {"code": _XAI_CODES.get(error.status, HTTPStatus(error.status).phrase), "error": error.message}
-
-
 def _mistral(error: ChatError) -> JsonObject:
     if error.status == HTTPStatus.UNAUTHORIZED:
         return {"detail": error.message}
@@ -156,27 +148,6 @@ def _mistral_detail(error: ChatError) -> JsonObject:
     return {"type": error.type, "loc": ["body", *place], "msg": error.message}
 
 
-def _minimax(error: ChatError) -> JsonObject:
-    shown: JsonObject = {"type": error.type, "message": error.message, "http_code": str(error.status)}
-    return {"type": "error", "error": shown, "request_id": "sim"}
-
-
-def _flat(error: ChatError) -> JsonObject:
-    return {"message": error.message, "type": error.type, "param": error.path and "validation_error", "code": error.code}
-
-
-def _object(error: ChatError) -> JsonObject:
-    return {"object": "error", "message": error.message, "type": error.type, "param": None, "code": error.status}
-
-
-def _zai(error: ChatError) -> JsonObject:
-    return {"error": {"code": error.code or str(error.status), "message": error.message}}
-
-
-def _vllm(error: ChatError) -> JsonObject:
-    return {"error": {"message": error.message, "type": error.type, "param": error.path or None, "code": error.status}}
-
-
 def _llamacpp(error: ChatError) -> JsonObject:
     shown: JsonObject = {"code": error.status, "message": error.message, "type": error.type}
     if error.rule == "chat.too-long":
@@ -184,13 +155,6 @@ def _llamacpp(error: ChatError) -> JsonObject:
         shown["n_prompt_tokens"] = tokens if isinstance(tokens, int) else 0
         shown["n_ctx"] = limit if isinstance(limit, int) else 0
     return {"error": shown}
-
-
-def _google(error: ChatError) -> list[JsonValue]:
-    """A list with one error in it."""
-    return [
-        {"error": {"code": error.status, "message": error.message, "status": _GOOGLE_STATUSES.get(error.status, "UNKNOWN")}}
-    ]
 
 
 _GOOGLE_STATUSES: Final = {
@@ -206,15 +170,43 @@ _GOOGLE_STATUSES: Final = {
 
 _SHAPES: Final[dict[Envelope, Callable[[ChatError], JsonValue]]] = {
     "openai": _openai,
-    "short": _short,
     "openrouter": _openrouter,
-    "xai": _xai,
     "mistral": _mistral,
-    "minimax": _minimax,
-    "vllm": _vllm,
     "llamacpp": _llamacpp,
-    "google": _google,
-    "flat": _flat,
-    "object": _object,
-    "zai": _zai,
+    "short": lambda error: {"error": {"message": error.message, "type": error.type}},
+    "xai": lambda error: {
+        "code": _XAI_CODES.get(error.status, HTTPStatus(error.status).phrase),
+        "error": error.message,
+    },
+    "minimax": lambda error: {
+        "type": "error",
+        "error": {"type": error.type, "message": error.message, "http_code": str(error.status)},
+        "request_id": "sim",
+    },
+    "vllm": lambda error: {
+        "error": {"message": error.message, "type": error.type, "param": error.path or None, "code": error.status}
+    },
+    "google": lambda error: [
+        {
+            "error": {
+                "code": error.status,
+                "message": error.message,
+                "status": _GOOGLE_STATUSES.get(error.status, "UNKNOWN"),
+            }
+        }
+    ],
+    "flat": lambda error: {
+        "message": error.message,
+        "type": error.type,
+        "param": error.path and "validation_error",
+        "code": error.code,
+    },
+    "object": lambda error: {
+        "object": "error",
+        "message": error.message,
+        "type": error.type,
+        "param": None,
+        "code": error.status,
+    },
+    "zai": lambda error: {"error": {"code": error.code or str(error.status), "message": error.message}},
 }

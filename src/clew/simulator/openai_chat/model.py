@@ -116,7 +116,10 @@ def _messages_request(case: ChatCase) -> JsonObject:
         "model": case.model,
         "max_tokens": answer_limit(case.body) or _DEFAULT_LIMIT,
         "messages": _messages(case.messages),
-        "tools": [_tool(as_dict(tool)) for tool in as_list(case.body.get("tools"))],
+        "tools": [
+            {"name": function.get("name"), "input_schema": as_dict(function.get("parameters")) or {"type": "object"}}
+            for function in (as_dict(as_dict(tool).get("function")) for tool in as_list(case.body.get("tools")))
+        ],
         "stop_sequences": [stop] if isinstance(stop, str) else as_list(stop),
     }
     choice = _tool_choice(case.body)
@@ -162,12 +165,6 @@ def _texts(content: JsonValue) -> list[JsonValue]:
         return [{"type": "text", "text": content}]
     parts = (as_dict(part) for part in as_list(content))
     return [{"type": "text", "text": part.get("text")} for part in parts if "text" in part]
-
-
-def _tool(tool: JsonObject) -> JsonObject:
-    function = as_dict(tool.get("function"))
-    schema = function.get("parameters")
-    return {"name": function.get("name"), "input_schema": schema if isinstance(schema, dict) else {"type": "object"}}
 
 
 def _tool_choice(body: JsonObject) -> JsonObject:

@@ -114,29 +114,19 @@ def _chunk(text: str) -> JsonObject:
     return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
 
 
-def _hidden(draft: MessageDraft, thought: ThoughtToWrite) -> None:
-    """The vendor shows nothing of it."""
-
-
 # Entries of reasoning_details, by the maker of the model.
 
 
-def _in_details(draft: MessageDraft, thought: ThoughtToWrite) -> None:
-    _ENTRY_WRITERS[thought.traits.makes](draft, thought)
-
-
-def _text_entry(draft: MessageDraft, thought: ThoughtToWrite) -> None:
-    _add_in_pieces(draft, thought, {"type": "reasoning.text", "format": "unknown", "index": 0}, "text")
+def _text_entry(form: str) -> Callable[[MessageDraft, ThoughtToWrite], None]:
+    """Plain text in an entry of this format."""
+    head: JsonObject = {"type": "reasoning.text", "format": form, "index": 0}
+    return lambda draft, thought: _add_in_pieces(draft, thought, head, "text")
 
 
 def _minimax_entry(draft: MessageDraft, thought: ThoughtToWrite) -> None:
     number = len(draft.details)
     head: JsonObject = {"type": "reasoning.text", "id": f"reasoning-text-{number + 1}", "format": "MiniMax-response-v1"}
     _add_in_pieces(draft, thought, {**head, "index": number}, "text")
-
-
-def _gemini_entry(draft: MessageDraft, thought: ThoughtToWrite) -> None:
-    _add_in_pieces(draft, thought, {"type": "reasoning.text", "format": "google-gemini-v1", "index": 0}, "text")
 
 
 def _claude_entry(draft: MessageDraft, thought: ThoughtToWrite) -> None:
@@ -189,19 +179,19 @@ def _add_whole(draft: MessageDraft, entry: JsonObject) -> None:
 
 
 _ENTRY_WRITERS: Final[dict[str, Callable[[MessageDraft, ThoughtToWrite], None]]] = {
-    "text": _text_entry,
+    "text": _text_entry("unknown"),
     "claude": _claude_entry,
     "openai": _sealed_summary("openai-responses-v1", "rs_"),
     "xai": _sealed_summary("xai-responses-v1", "rs_"),
-    "gemini": _gemini_entry,
+    "gemini": _text_entry("google-gemini-v1"),
     "minimax": _minimax_entry,
 }
 
 THOUGHT_FORMS: Final[dict[Form, Callable[[MessageDraft, ThoughtToWrite], None]]] = {
     "reasoning_content": _in_field("reasoning_content"),
     "reasoning": _in_field("reasoning"),
-    "details": _in_details,
+    "details": lambda draft, thought: _ENTRY_WRITERS[thought.traits.makes](draft, thought),
     "chunks": _in_chunks,
     "tags": _in_tags,
-    "hidden": _hidden,
+    "hidden": lambda draft, thought: None,
 }

@@ -40,17 +40,13 @@ def _ending(case: Case, run: RoleRun, path: str) -> Iterator[BrokenRule]:
         yield _thinking_expected("R35.final-message", run.blocks[0])
     if manual and case.model.prefill and not continues:
         yield BrokenRule("R20.prefill-with-thinking", path)
-    if case.model.prefill and last and _ends_in_space(last):
+    text = as_str(last.value.get("text")) if last and last.type == "text" else ""
+    if case.model.prefill and text != text.rstrip() and not is_blank(text):
         yield BrokenRule("R20.trailing-whitespace", path)
 
 
 def _thinking_expected(rule: str, found: RequestBlock) -> BrokenRule:
     return BrokenRule(rule, f"{found.path}.type", {"found": found.type})
-
-
-def _ends_in_space(block: RequestBlock) -> bool:
-    text = as_str(block.value.get("text")) if block.type == "text" else ""
-    return text != text.rstrip() and not is_blank(text)
 
 
 def first_of_loop(case: Case) -> RequestBlock | None:

@@ -63,23 +63,16 @@ def _system_message(
         yield BrokenRule("R32.no-content", message.path)
     if _is_directive(message):
         return
-    if before and after and _splits_a_call(before, after):
+    after_answer = before is not None and before.role == "assistant"
+    called = before is not None and after_answer and before.has("tool_use")
+    if called and after and after.role == "user" and after.has("tool_result"):
         yield BrokenRule("R32.between-tool-use-and-result", message.path)
         return
-    if before and before.role == "assistant" and not _ends_in_server_result(before):
+    last = blocks().get(before.blocks[-1].type) if before and before.blocks else None
+    if after_answer and not (last and last.answers):  # only the result of a server tool may end the answer before it
         yield BrokenRule("R32.follows-wrong-turn", message.path)
     if after and after.role == "user" and message.index != 0:
         yield BrokenRule("R32.precedes-wrong-turn", message.path)
-
-
-def _splits_a_call(before: RequestMessage, after: RequestMessage) -> bool:
-    called = before.role == "assistant" and before.has("tool_use")
-    return called and after.role == "user" and after.has("tool_result")
-
-
-def _ends_in_server_result(message: RequestMessage) -> bool:
-    last = message.blocks[-1].type if message.blocks else ""
-    return last in blocks() and blocks()[last].answers != ""
 
 
 def _misplaced_blocks(message: RequestMessage) -> Iterator[BrokenRule]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clew.model.facts.shapes import CLEAR_THINKING, INTERLEAVED_BETA, MCP_WITHOUT_TOOLSETS_BETA
 from clew.model.json import JsonObject
-from clew.simulator.anthropic.judge.case import BrokenRule, Case, RequestMessage
+from clew.simulator.anthropic.judge.case import BrokenRule, Case
 from clew.simulator.values import as_dict, as_list, as_number, as_str, is_blank
 
 __all__ = ["check_parameters", "check_sampling", "check_thinking"]
@@ -50,7 +50,9 @@ def _max_tokens(case: Case) -> Iterator[BrokenRule]:
 def _output_format(case: Case) -> Iterator[BrokenRule]:
     if case.option("output_config", "format") is None:
         return
-    if any(_cites(block) for message in case.messages for block in _with_nested(message.value)):
+    found = [block for message in case.messages for block in _with_nested(message.value)]
+    sources = [as_dict(block.get("citations")) for block in found if block.get("type") in ("document", "search_result")]
+    if any(citations.get("enabled") is True for citations in sources):
         yield BrokenRule("R12.format-with-citations", "output_config.format")
     if case.model.prefill and case.ends_with_assistant:
         yield BrokenRule("R12.format-with-prefill", "output_config.format")
@@ -63,10 +65,6 @@ def _with_nested(message: JsonObject) -> Iterator[JsonObject]:
         yield block
         if block.get("type") == "tool_result":
             yield from (as_dict(nested) for nested in as_list(block.get("content")))
-
-
-def _cites(block: JsonObject) -> bool:
-    return block.get("type") in ("document", "search_result") and as_dict(block.get("citations")).get("enabled") is True
 
 
 def _mcp_servers(case: Case) -> Iterator[BrokenRule]:
@@ -152,17 +150,13 @@ def _message_efforts(case: Case) -> Iterator[BrokenRule]:
     """Efforts on system messages. `level` is the effort in effect up to each of them."""
     level = as_str(case.option("output_config", "effort")) or case.model.effort_default
     for message in case.messages:
-        asked = _effort_of(message)
-        if asked:
+        asked = as_str(as_dict(message.value.get("output_config")).get("effort"))
+        if message.role == "system" and asked:
             path = f"{message.path}.output_config.effort"
             yield from _unsupported_level(case, asked, path)
             if case.thinking_type == "between_tools" and asked != level:
                 yield BrokenRule("R10.between-tools-message-effort", path)
             level = asked
-
-
-def _effort_of(message: RequestMessage) -> str:
-    return as_str(as_dict(message.value.get("output_config")).get("effort")) if message.role == "system" else ""
 
 
 # Sampling, by model.

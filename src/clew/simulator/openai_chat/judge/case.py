@@ -123,10 +123,6 @@ def _has_wish(body: JsonObject, wish: str) -> bool:
 # The fields that switch thinking on or off; None if a value does neither.
 
 
-def _typed(value: JsonValue) -> bool | None:
-    return {"enabled": True, "adaptive": True, "disabled": False}.get(as_str(as_dict(value).get("type")))
-
-
 def _effort(value: JsonValue) -> bool | None:
     return value != "none" if isinstance(value, str) else None
 
@@ -152,8 +148,9 @@ def _google(value: JsonValue) -> bool | None:
     return config.get("thinking_budget") != 0 if config else None
 
 
+_TYPES: Final = {"enabled": True, "adaptive": True, "disabled": False}
 _SWITCHES: Final[dict[str, Callable[[JsonValue], bool | None]]] = {
-    "thinking": _typed,
+    "thinking": lambda value: _TYPES.get(as_str(as_dict(value).get("type"))),
     "reasoning_effort": _effort,
     "reasoning": _reasoning,
     "enable_thinking": _flag,

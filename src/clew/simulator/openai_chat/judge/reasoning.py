@@ -24,7 +24,10 @@ _TYPES: Final = ("reasoning.text", "reasoning.summary", "reasoning.encrypted", "
 def check_reasoning(case: ChatCase) -> Iterator[BrokenChatRule]:
     match case.traits.needs:
         case "absence":
-            yield from _forbidden(case)
+            for each in case.assistants:
+                if "reasoning_content" in each.message:
+                    path = f"{each.path}.reasoning_content"
+                    yield BrokenChatRule("chat.reasoning-forbidden", path, {"index": each.index})
         case "key" | "text":
             yield from _required(case, with_text=case.traits.needs == "text")
         case "signature":
@@ -33,12 +36,6 @@ def check_reasoning(case: ChatCase) -> Iterator[BrokenChatRule]:
             pass
     if "reasoning_details" in case.traits.takes:
         yield from _details(case)
-
-
-def _forbidden(case: ChatCase) -> Iterator[BrokenChatRule]:
-    for each in case.assistants:
-        if "reasoning_content" in each.message:
-            yield BrokenChatRule("chat.reasoning-forbidden", f"{each.path}.reasoning_content", {"index": each.index})
 
 
 def _required(case: ChatCase, *, with_text: bool) -> Iterator[BrokenChatRule]:

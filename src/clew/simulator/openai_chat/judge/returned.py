@@ -31,6 +31,7 @@ _TAGGED: Final = re.compile(r"\s*<(think|thinking|thought)>(.*?)</\1>", re.DOTAL
 _SIMILAR: Final = 0.6
 _SHORT: Final = 12
 _COMPARED: Final = 2000
+"""Characters: of long texts only the beginning is compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,19 +134,18 @@ def _entry_text(value: JsonValue) -> str:
 
 
 def _judge(piece: ReturnedReasoning, given: GivenAnswer | None, case: ChatCase) -> ReturnedReasoning:
-    if _is_nothing(piece):
+    if piece.field == "extra_content":
+        nothing = as_str(piece.value) in DUMMY_SIGNATURES
+    else:
+        nothing = isinstance(piece.value, str) and not any(character.isalnum() for character in piece.value)
+    if nothing:
         return replace(piece, whose="placeholder", same=given is not None and given.reasoning == piece.value)
     if given and _is_same(piece, given):
         return replace(piece, whose="own", same=True, maker=given.model)
-    if given and _is_similar(piece, given):
+    text = (piece.value if isinstance(piece.value, str) else _entry_text(piece.value))[:_COMPARED]
+    if given and given.reasoning and SequenceMatcher(None, text, given.reasoning[:_COMPARED]).ratio() > _SIMILAR:
         return replace(piece, whose="own", maker=given.model)
     return replace(piece, whose="own" if _is_proven(piece, case) else "foreign")
-
-
-def _is_nothing(piece: ReturnedReasoning) -> bool:
-    if piece.field == "extra_content":
-        return as_str(piece.value) in DUMMY_SIGNATURES
-    return isinstance(piece.value, str) and not any(character.isalnum() for character in piece.value)
 
 
 def _is_same(piece: ReturnedReasoning, given: GivenAnswer) -> bool:
@@ -159,12 +159,6 @@ def _is_same(piece: ReturnedReasoning, given: GivenAnswer) -> bool:
         return piece.value == given.reasoning
     inside, _ = _tagged(given.message.get("content"))
     return piece.value == inside if inside is not None else str(piece.value).strip("\n") == given.reasoning
-
-
-def _is_similar(piece: ReturnedReasoning, given: GivenAnswer) -> bool:
-    """Mostly the same words. Of long texts only the beginning is compared."""
-    text = (piece.value if isinstance(piece.value, str) else _entry_text(piece.value))[:_COMPARED]
-    return bool(given.reasoning) and SequenceMatcher(None, text, given.reasoning[:_COMPARED]).ratio() > _SIMILAR
 
 
 def _is_proven(piece: ReturnedReasoning, case: ChatCase) -> bool:
