@@ -54,8 +54,14 @@ class SilentView:
 
 def show_answer(opened: OpenConversation, answer: Answer, given: View | None = None) -> float:
     """Show the answer as it comes. The seconds that it took. Raises what iterating it raises, and KeyboardInterrupt."""
-    began = time.monotonic()
-    view = given or _view_for(opened)
+    from clew.chat.display import view_for
+    from clew.chat.prices import prepare
+
+    began, options = time.monotonic(), opened.options
+    if given is None and not options.quiet:
+        Thread(target=prepare, daemon=True).start()  # while the model thinks
+    name = opened.conversation.backend
+    view = given or view_for(sys.stdout, sys.stderr, show_thinking=options.show_thinking, name=name)
     try:
         try:
             for event in answer:
@@ -71,17 +77,6 @@ def show_answer(opened: OpenConversation, answer: Answer, given: View | None = N
                 view.close()
                 raise
     return time.monotonic() - began
-
-
-def _view_for(opened: OpenConversation) -> View:
-    from clew.chat.display import view_for
-    from clew.chat.prices import prepare
-
-    options = opened.options
-    if not options.quiet:
-        Thread(target=prepare, daemon=True).start()  # while the model thinks
-    name = opened.conversation.backend
-    return view_for(sys.stdout, sys.stderr, show_thinking=options.show_thinking, name=name)
 
 
 @contextmanager

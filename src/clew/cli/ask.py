@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Final
@@ -110,30 +109,23 @@ def _question_text(question: Sequence[str]) -> str:
     """
     given, piped = " ".join(question), ""
     if given == "-" or not sys.stdin.isatty():
+        # A pipe may never end: on a terminal the person is told what the command waits for.
+        timer = Timer(_PATIENCE_SECONDS, print_note, ("reading standard input to its end; Ctrl-C leaves",))
+        timer.daemon = True
+        if sys.stderr.isatty():
+            timer.start()
         try:
-            with _waiting_note():
-                piped = sys.stdin.read().rstrip("\n")
+            piped = sys.stdin.read().rstrip("\n")
         except UnicodeDecodeError as error:
             raise click.UsageError(
                 f"What was piped in is no text: {error.reason}. For pictures and PDFs there is --attach."
             ) from error
+        finally:
+            timer.cancel()
     words = piped if given in ("", "-") else "\n\n".join(filter(None, (given, piped)))
     if not words.strip():
         raise click.UsageError('There is no question. Say it: clew ask "Why?", or pipe it in.')
     return words
-
-
-@contextmanager
-def _waiting_note() -> Generator[None]:
-    """Say on a terminal that the command waits for the end of a pipe, which may never come."""
-    timer = Timer(_PATIENCE_SECONDS, print_note, ("reading standard input to its end; Ctrl-C leaves",))
-    timer.daemon = True
-    if sys.stderr.isatty():
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def _content(words: str, files: Sequence[Path]) -> Content:

@@ -80,8 +80,13 @@ class _ChatLoop:
 
     def run(self) -> int:
         self._opened.apply_options()
+        conversation = self._opened.conversation
         if self._prompt.is_live and not self._opened.options.quiet:
-            self._greet()
+            who = f"{conversation.backend}, {self._opened.next_model}"
+            print_note(printable(f"{who} · /help lists commands, Ctrl-D leaves"))
+            if turns := conversation.turns:
+                count = plural(len(turns), "turn")
+                print_note(printable(f"going on with “{conversation.title}”: {count}, /show shows them"))
         try:
             while True:
                 self._handle(self._read())
@@ -93,14 +98,6 @@ class _ChatLoop:
             conversation = self._opened.conversation
             if self._prompt.is_live and conversation.turns:
                 print_note(f"kept; come back with `clew chat --thread {conversation.thread}`")
-
-    def _greet(self) -> None:
-        conversation = self._opened.conversation
-        who = f"{conversation.backend}, {self._opened.next_model}"
-        print_note(printable(f"{who} · /help lists commands, Ctrl-D leaves"))
-        if turns := conversation.turns:
-            count = plural(len(turns), "turn")
-            print_note(printable(f"going on with “{conversation.title}”: {count}, /show shows them"))
 
     def _read(self) -> str:
         """The next line. Ctrl-C throws away what was typed, and twice it leaves."""

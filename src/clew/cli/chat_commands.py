@@ -6,7 +6,7 @@ A command gets the conversation and the rest of its line. It prints to standard 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
@@ -186,20 +186,18 @@ def _edit(opened: OpenConversation, rest: str, edit: Edit) -> Answer | None:
 
 
 def _show(opened: OpenConversation, rest: str, edit: Edit) -> None:
-    print_page([*_turn_lines(opened.conversation.turns, Shows(thinking=rest == "thinking"))] or [NOTHING])
-
-
-def _turn_lines(turns: Sequence[Turn], shows: Shows) -> Iterator[TextLine]:
-    for number, turn in enumerate(turns, 1):
-        yield TextLine(f"turn {number}, {format_time(turn.at)}", "head")
+    shows, page = Shows(thinking=rest == "thinking"), list[TextLine]()
+    for number, turn in enumerate(opened.conversation.turns, 1):
+        page.append(TextLine(f"turn {number}, {format_time(turn.at)}", "head"))
         for message in turn.asked:
-            yield from message_lines(message.get("content"), shows)
+            page += message_lines(message.get("content"), shows)
         if turn.answer is None:
-            yield TextLine(f"no answer ({turn.outcome})", "bad")
+            page.append(TextLine(f"no answer ({turn.outcome})", "bad"))
             continue
         ending = "" if turn.outcome == "whole" else f", {turn.ending or CUT_OFF}"
-        yield TextLine(printable(f"{turn.backend}, {turn.model}{ending}"), "head")
-        yield from message_lines(turn.answer.raw_content, shows)
+        page.append(TextLine(printable(f"{turn.backend}, {turn.model}{ending}"), "head"))
+        page += message_lines(turn.answer.raw_content, shows)
+    print_page(page or [NOTHING])
 
 
 def _title(opened: OpenConversation, rest: str, edit: Edit) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +15,7 @@ import click
 from clew.cli.output import TextLine, print_json, print_page, printable
 
 if TYPE_CHECKING:
-    from clew.admin.checkup import Check, CheckResult, Circumstances
+    from clew.admin.checkup import CheckResult, Circumstances
 
 __all__ = ["doctor"]
 
@@ -67,7 +67,11 @@ def _examine(at: Circumstances) -> Iterable[CheckResult]:
     keys = [key.reveal() for backend in at.loaded.settings.backends.values() for key in backend.keys] if at.loaded else []
     redact = Redactor(keys)
     for check in CHECKS:
-        with _progress(check):
+        with ExitStack() as stack:
+            if sys.stderr.isatty():  # show what is being looked at; gone before anything is printed
+                from rich.console import Console
+
+                stack.enter_context(Console(stderr=True).status(f"{check.name}: {check.does}"))
             found = run_check(check, at, redact)
         yield found
 
@@ -80,15 +84,3 @@ def _lines(examined: CheckResult) -> list[TextLine]:
         if finding.mend:
             lines.append(TextLine(f"{'':<18} → {printable(finding.mend)}"))
     return lines
-
-
-@contextmanager
-def _progress(check: Check) -> Generator[None]:
-    """Show on stderr what is being looked at, if that is a terminal. It is gone before anything is printed."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"{check.name}: {check.does}"):
-        yield

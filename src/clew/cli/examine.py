@@ -8,7 +8,7 @@ is what a vendor gets without clew in between. A thread of a transcript is exami
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
@@ -152,7 +152,12 @@ def _violations(raw: bytes, target: Target, request: Request | None) -> tuple[Vi
         refused: tuple[Violation, ...] = (Violation(rule.id, "", rule.words(), rule.right),)
     else:
         refused = check(raw, profile=target.profile, thorough=True) or (_unreadable(raw) if request is None else ())
-    return (*refused, *_sealed(request)) if request is not None else refused
+    sealed: list[Violation] = []
+    for path, block in thinking_in(request) if request is not None else ():
+        if is_seal(proof_of(block)):
+            rule = rules()["R33.invalid-signature" if block.type == "thinking" else "R33.invalid-data"]
+            sealed.append(Violation(rule.id, path, rule.words(path=path), SEALED_RIGHT))
+    return (*refused, *sealed)
 
 
 def _unreadable(raw: bytes) -> tuple[Violation, ...]:
@@ -164,13 +169,6 @@ def _unreadable(raw: bytes) -> tuple[Violation, ...]:
     except ClewError as error:
         return (Violation("R62.too-large", "", str(error), "Send less."),)
     raise AssertionError("it could not be read a moment ago")
-
-
-def _sealed(request: Request) -> Iterable[Violation]:
-    for path, block in thinking_in(request):
-        if is_seal(proof_of(block)):
-            rule = rules()["R33.invalid-signature" if block.type == "thinking" else "R33.invalid-data"]
-            yield Violation(rule.id, path, rule.words(path=path), SEALED_RIGHT)
 
 
 def _with_unsaid(judged: TargetReport, request: Request, target: Target, facts: Facts, settings: Settings) -> TargetReport:

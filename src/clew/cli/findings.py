@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from clew.cli.examine import CheckReport, TargetReport
+from clew.cli.examine import CheckReport
 from clew.cli.output import Page, TextLine, TextTable, printable
 from clew.cli.transcripts import Transcript
 from clew.model.facts import rules
@@ -94,17 +94,13 @@ def _target_lines(report: CheckReport) -> Iterator[TextLine]:
         else:
             without = " if it goes there without clew" if report.works_through_clew else ""
             yield TextLine(f"{_count(len(each.violations), 'violation')} for {target}{without}", "bad")
-            yield from _violation_lines(each)
-
-
-def _violation_lines(judged: TargetReport) -> Iterator[TextLine]:
-    for violation in judged.violations[:MOST_SHOWN]:
-        yield TextLine(f"  {violation.rule}  {printable(violation.path) or 'the whole request'}")
-        yield TextLine(f"    the API says  {printable(violation.words)}")
-        if violation.right:
-            yield TextLine(f"    right         {printable(violation.right)}")
-    if len(judged.violations) > MOST_SHOWN:
-        yield TextLine(f"  … and {len(judged.violations) - MOST_SHOWN} more (--json has all)")
+            for violation in each.violations[:MOST_SHOWN]:
+                yield TextLine(f"  {violation.rule}  {printable(violation.path) or 'the whole request'}")
+                yield TextLine(f"    the API says  {printable(violation.words)}")
+                if violation.right:
+                    yield TextLine(f"    right         {printable(violation.right)}")
+            if len(each.violations) > MOST_SHOWN:
+                yield TextLine(f"  … and {len(each.violations) - MOST_SHOWN} more (--json has all)")
 
 
 def _notes(report: CheckReport) -> Iterator[TextLine]:

@@ -63,20 +63,17 @@ def models(chosen: str | None, all_: bool, no_discover: bool, file: Path | None,
     known, backend = loaded.settings.backends, chosen or active_now(loaded.settings, home_of(os.environ))
     if backend not in known:
         raise click.UsageError(f"There is no backend {backend!r}. There are: {', '.join(known)}.")
-    rows = _config_rows(loaded.settings, known[backend], retired=all_)
+    settings = loaded.settings
+    claude = [facts for facts in settings.models.values() if facts.line and (all_ or not facts.retired)]
+    claude.sort(key=lambda facts: -facts.released)
+    rows = [_row(facts.id, known[backend], facts.id, settings) for facts in claude]
+    own = {name: meant for name, meant in backend_aliases(known).items() if meant[1]}
+    rows += [_row(name, known[where], model, settings) for name, (where, model) in own.items()]
     if not no_discover:
         names = {row.name for row in rows}
-        rows += [row for row in _local_rows(loaded.settings) if row.name not in names]
+        rows += [row for row in _local_rows(settings) if row.name not in names]
     disabled = [TextLine(printable(f"Here, {each.says}."), "bad") for each in loaded.disabled.values()]
     print_result(rows, [*_page(rows), *disabled], as_json=json_)
-
-
-def _config_rows(settings: Settings, backend: Backend, *, retired: bool) -> list[ModelRow]:
-    """Claude's models as this backend answers to them, and the names that ask for a backend directly."""
-    claude = [facts for facts in settings.models.values() if facts.line and (retired or not facts.retired)]
-    rows = [_row(facts.id, backend, facts.id, settings) for facts in sorted(claude, key=lambda each: -each.released)]
-    own = {name: meant for name, meant in backend_aliases(settings.backends).items() if meant[1]}
-    return rows + [_row(name, settings.backends[where], model, settings) for name, (where, model) in own.items()]
 
 
 def _local_rows(settings: Settings) -> list[ModelRow]:

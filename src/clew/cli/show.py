@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from clew.cli.command import BadConfig, Failed, principal_option, report_errors
 from clew.cli.installation import Installation, find_installation, find_thread, store_for_reading
-from clew.cli.output import Page, TextLine, TextTable, plural, print_json, print_page, print_result, printable
+from clew.cli.output import TextLine, TextTable, plural, print_json, print_page, print_result, printable
 from clew.cli.threads import (
     Shows,
     branch_lines,
@@ -107,7 +107,11 @@ def _show(installation: Installation, store: Store, thread: Thread, as_: str | N
     head = [TextLine(printable(f"thread {thread.id}: {used}{agent}{pin}")), TextLine("")]
     if as_ is not None:
         projected = projected_for(installation, store, passages, as_, thread.principal)
-        print_result(projected, [*head, *_projection_page(projected, shows)], as_json=json_)
+        changes = plural(len(projected.changes), "change") if projected.changes else "nothing changes"
+        title = f"as {projected.backend} ({projected.model}) would get it: {changes}"
+        lines = changed_lines(projected.asked, projected.changes, shows)
+        page = [*head, TextLine(printable(title), "head"), TextLine(""), *lines]
+        print_result(projected, page, as_json=json_)
     elif json_:
         from clew.admin.threads import spoken
 
@@ -175,9 +179,3 @@ def projected_for(
         return projected(passages, name, snapshot_of(settings, sealer), store, principal)
     except AdminProblem as problem:
         raise Failed(f"{problem.said.what}: {problem.said.why}") from problem
-
-
-def _projection_page(projected: Projected, shows: Shows) -> Page:
-    changes = plural(len(projected.changes), "change") if projected.changes else "nothing changes"
-    head = TextLine(printable(f"as {projected.backend} ({projected.model}) would get it: {changes}"), "head")
-    return [head, TextLine(""), *changed_lines(projected.asked, projected.changes, shows)]

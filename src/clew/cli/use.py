@@ -14,7 +14,6 @@ import click
 from msgspec import Struct, structs
 
 from clew.backends.names import FAMILIES, Family
-from clew.backends.row import Backend
 from clew.cli.active_backend import (
     ActiveBackend,
     ThreadPin,
@@ -30,7 +29,6 @@ from clew.cli.command import Failed, fail_if_behind, followed_line, json_option,
 from clew.cli.installation import Installation, find_installation, find_thread, store_for_reading, store_for_writing
 from clew.cli.output import Page, TextLine, print_result, printable, printable_table
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
-from clew.settings.load import Loaded
 from clew.settings.processes import RegisteredGateway, registered_gateways
 from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin
 from clew.settings.values import RoutingRule
@@ -267,11 +265,22 @@ def _list_backends(installation: Installation, scope: UseScope, principal: str) 
         pins = pins_in(store, principal) if scope == UseScope() else ()
     if scope.gateway is not None and not active.is_its_own:
         _check_gateway(scope.gateway, registered_gateways(installation.home))
-    rows = [_listed_backend(each, active, loaded) for each in loaded.settings.backends.values()]
-    rows += [
-        ListedBackend(name=each.name, active=each.name == active.backend, disabled=each.says)
-        for each in loaded.settings.disabled.values()  # their addresses are not known here either
-    ]
+    rows: list[ListedBackend] = []
+    for each in loaded.settings.backends.values():
+        disabled = loaded.disabled.get(each.name)
+        row = ListedBackend(
+            name=each.name,
+            active=each.name == active.backend,
+            realm=each.realm,
+            dialect=each.dialect,
+            model=each.model,
+            auth=each.auth,
+            url=each.url,
+            disabled=disabled.says if disabled else "",
+        )
+        rows.append(row)
+    for each in loaded.settings.disabled.values():  # their addresses are not known here either
+        rows.append(ListedBackend(name=each.name, active=each.name == active.backend, disabled=each.says))
     return BackendList(
         active=active,
         backends=tuple(rows),
@@ -279,20 +288,6 @@ def _list_backends(installation: Installation, scope: UseScope, principal: str) 
         pins=pins,
         thread=pinned.id if pinned else "",
         pin=pinned.pin if pinned else "",
-    )
-
-
-def _listed_backend(backend: Backend, active: ActiveBackend, loaded: Loaded) -> ListedBackend:
-    disabled = loaded.disabled.get(backend.name)
-    return ListedBackend(
-        name=backend.name,
-        active=backend.name == active.backend,
-        realm=backend.realm,
-        dialect=backend.dialect,
-        model=backend.model,
-        auth=backend.auth,
-        url=backend.url,
-        disabled=disabled.says if disabled else "",
     )
 
 

@@ -11,7 +11,7 @@ __all__ = ["Simulator"]
 
 
 def __getattr__(name: str) -> object:
-    """`Simulator`, imported when first used: pytest loads this package in every run, also where nobody needs it."""
+    """`Simulator`, imported when first used: pytest loads this package in every run, also where no test needs it."""
     if name == "Simulator":
         from clew.testing.simulator import Simulator
 

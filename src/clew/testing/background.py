@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 class Background(LoopThread):
-    """`with Background() as loop: loop.call(coroutine())`. Leaving it cancels what still runs there."""
+    """`with Background() as loop: loop.call(coroutine())`. Leaving the block cancels what still runs there."""
 
     def __init__(self) -> None:
         super().__init__("clew-background")
 
     def call(self, work: Coroutine[Any, Any, T], timeout: float = 30.0) -> T:
-        """Run it there, wait for it here, so many seconds at most."""
+        """Run the coroutine in that thread, and wait for it here, `timeout` seconds at most."""
         return self._begun(work).result(timeout)

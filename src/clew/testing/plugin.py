@@ -19,14 +19,14 @@ __all__ = ["StartSimulator", "simulator", "simulators"]
 
 
 class StartSimulator(Protocol):
-    """The factory: takes what `Simulator` takes, and gives one that runs."""
+    """The factory: takes the arguments of `Simulator`, and gives one that runs."""
 
     def __call__(self, **settings: Any) -> Simulator: ...
 
 
 @pytest.fixture
 def simulators() -> Iterator[StartSimulator]:
-    """Start simulators at will."""
+    """Start as many simulators as the test needs."""
     from clew.testing.simulator import Simulator
 
     with ExitStack() as stack:

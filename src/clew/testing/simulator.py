@@ -10,25 +10,27 @@ with Simulator(seed=7) as sim:
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
 from clew.backends.presets import presets
 from clew.settings.home import Home, write_private
-from clew.simulator.faults import FaultSpec, parse
+from clew.simulator.faults import parse
 from clew.simulator.interfaces import Judge, Kind, Stance
 from clew.simulator.journal import entries_json
 from clew.simulator.kinds import speaks_chat
 from clew.simulator.server import Simulation, start
 from clew.simulator.stances import stance as make_stance
-from clew.simulator.vendor_server import SimulatorSettings
+from clew.simulator.vendor_server import SimulatorSettings, VendorServer
 from clew.testing.background import Background
 
 __all__ = ["Simulator"]
+
+T = TypeVar("T")
 
 
 class Simulator:
@@ -58,8 +60,10 @@ class Simulator:
         self._homes: list[tempfile.TemporaryDirectory[str]] = []
 
     def __enter__(self) -> Self:
+        from clew.simulator.anthropic.judge import judge
+
         self._background.__enter__()
-        self._simulation = self._background.call(start(self._settings, self._judge or _real_judge()))
+        self._simulation = self._background.call(start(self._settings, self._judge or judge))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -88,34 +92,40 @@ class Simulator:
         """A home directory with a config, as `home=` and `CLEW_HOME` want it: this simulator is the active backend `claude`,
         and `others` are beside it.
 
-        Without `directory` it is a new one that goes with the simulator.
+        Without `directory` it is a new one that is deleted with the simulator.
         """
         if directory is None:
             self._homes.append(made := tempfile.TemporaryDirectory(prefix="clew-test-", ignore_cleanup_errors=True))
             directory = Path(made.name)
         tables = {"claude": self.backend, **{name: each.backend for name, each in others.items()}}
-        rows = [f"[backends.{name}]\n{_written(table)}" for name, table in tables.items()]
-        write_private(Home(directory).make().config, "\n".join(['active = "claude"\n', *rows]).encode())
+        text = 'active = "claude"\n'
+        for name, table in tables.items():
+            text += f"\n[backends.{name}]\n" + "".join(f'{key} = "{value}"\n' for key, value in table.items())
+        write_private(Home(directory).make().config, text.encode())
         return directory
 
     def journal(self, since: int = 0) -> list[dict[str, Any]]:
-        """What happened, entry by entry, as `GET /_sim/journal` tells it."""
-        return msgspec.json.decode(self._background.call(self._read(since)))
+        """What happened, entry by entry, as `GET /_sim/journal` answers it."""
+        return msgspec.json.decode(self._on_loop(lambda vendor: entries_json(vendor.journal.since(since))))
 
     def body(self, n: int) -> bytes:
         """The body of entry n, byte for byte."""
-        return self._background.call(self._body(n))
+        entry = self._on_loop(lambda vendor: vendor.journal.find(n))
+        if entry is None or entry.body is None:
+            raise LookupError(f"the journal has no body for entry {n}")
+        return entry.body
 
     def fault(self, fault: str, *, times: int | None = 1, path: str = "", key: str = "") -> None:
         """Let the next requests go wrong: `status 529 retry-after=1`, `cut at=100 how=rst`, …
 
         `times` None is from now on, until `reset`. With `key` only requests that bring this key.
         """
-        self._background.call(self._put(parse(fault), times, path, key))
+        spec = parse(fault)
+        self._on_loop(lambda vendor: vendor.faults.put(spec, times=times, path=path, key=key))
 
     def reset(self) -> None:
         """Forget journal, cache, faults in waiting, and which ids were given."""
-        self._background.call(self._reset())
+        self._on_loop(lambda vendor: vendor.reset())
 
     @property
     def _running(self) -> Simulation:
@@ -123,27 +133,12 @@ class Simulator:
             raise RuntimeError("the simulator runs only inside its `with` block")
         return self._simulation
 
-    async def _read(self, since: int) -> bytes:
-        return entries_json(self._running.vendor.journal.since(since))
+    def _on_loop(self, work: Callable[[VendorServer], T]) -> T:
+        """Call the function in the simulator's own thread, where nothing else touches its state meanwhile."""
 
-    async def _body(self, n: int) -> bytes:
-        entry = self._running.vendor.journal.find(n)
-        if entry is None or entry.body is None:
-            raise LookupError(f"the journal has no body for entry {n}")
-        return entry.body
+        vendor = self._running.vendor
 
-    async def _put(self, fault: FaultSpec, times: int | None, path: str, key: str) -> None:
-        self._running.vendor.faults.put(fault, times=times, path=path, key=key)
+        async def call() -> T:
+            return work(vendor)
 
-    async def _reset(self) -> None:
-        self._running.vendor.reset()
-
-
-def _written(table: Mapping[str, str]) -> str:
-    return "".join(f'{key} = "{value}"\n' for key, value in table.items())
-
-
-def _real_judge() -> Judge:
-    from clew.simulator.anthropic.judge import judge
-
-    return judge
+        return self._background.call(call())
