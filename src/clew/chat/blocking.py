@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
-from typing import Self, TypedDict, Unpack
+from typing import Self, Unpack
 
 from clew.chat.answer import AsyncAnswer
 from clew.chat.contents import Content, Output
@@ -13,7 +12,7 @@ from clew.chat.conversation import AsyncConversation
 from clew.chat.events import AnswerEvent
 from clew.chat.lifetimes import Loop
 from clew.chat.messages import Message, ToolCall
-from clew.chat.opening import OnOverflow
+from clew.chat.opening import OnOverflow, OpenOptions
 from clew.chat.projected import Projected
 from clew.chat.signatures import signed_like
 from clew.chat.turns import Turn
@@ -59,15 +58,9 @@ class Answer:
         return self._answer.turn
 
 
-class OpenKeywords(TypedDict, total=False):
+class ConversationKeywords(OpenOptions, total=False):
     """The keywords of `AsyncConversation.open`."""
 
-    home: str | Path | None
-    config: str | Path | None
-    environ: Mapping[str, str] | None
-    backends: Mapping[str, Mapping[str, object]] | None
-    url: str
-    key: str
     backend: str
     model: str
     system: str | Sequence[JsonObject]
@@ -78,7 +71,7 @@ class OpenKeywords(TypedDict, total=False):
     on_overflow: OnOverflow
 
 
-async def _open(thread: str, options: OpenKeywords) -> AsyncConversation:
+async def _open(thread: str, options: ConversationKeywords) -> AsyncConversation:
     return await AsyncConversation.open(thread, **options)
 
 
@@ -106,7 +99,7 @@ class Conversation:
 
     @classmethod
     @signed_like(AsyncConversation.open)
-    def open(cls, thread: str = "", **options: Unpack[OpenKeywords]) -> Self:
+    def open(cls, thread: str = "", **options: Unpack[ConversationKeywords]) -> Self:
         """A new conversation, or the one with this thread's id, at its newest turn: see `AsyncConversation.open`.
 
         In a `with` it is closed at the end of the block; without one, by `close`.

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, cast, get_args
+from typing import Final, Literal, TypeAlias, TypedDict, cast, get_args
 
 from msgspec import Struct
 
@@ -27,13 +27,24 @@ from clew.settings.load import Loaded, load, load_given
 from clew.store import Store
 from clew.store.values import Thread
 
-__all__ = ["PRINCIPAL", "OnOverflow", "Where", "check_overflow", "check_tools", "open_service", "service_on"]
+__all__ = ["PRINCIPAL", "OnOverflow", "OpenOptions", "Where", "check_overflow", "check_tools", "open_service", "service_on"]
 
 PRINCIPAL: Final = "local"
 """The principal of this machine, with or without a gateway: all programs here share their threads."""
 
 OnOverflow: TypeAlias = Literal["error", "compact"]
 """What to do when a conversation no longer fits the model's window."""
+
+
+class OpenOptions(TypedDict, total=False):
+    """The keywords of `AsyncConversation.open` and of agents that say where a conversation is: see `Where`."""
+
+    home: str | Path | None
+    config: str | Path | None
+    environ: Mapping[str, str] | None
+    backends: Mapping[str, Mapping[str, object]] | None
+    url: str
+    key: str
 
 
 class Where(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,11 @@
-"""AsyncAgent: a model with tools, for programs with an event loop."""
+"""AsyncAgent: a model with tools, for programs with an event loop; and an agent as the tool of another agent.
+
+Each call of a sub-agent is a thread of its own, in the session of the calling agent. The caller waits for the answer; the
+sub-agent's events go to the caller's listener, and its spending counts for both. The caller's approval function decides
+about the sub-agent's calls too, unless the sub-agent has its own; if a decision is put off, the caller is suspended as well.
+The thread's id is made from the call, so a caller that is resumed, after that or after a crash, finds the sub-agent's thread
+and continues it: an existing answer is not asked for again.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +13,29 @@ import copy
 import inspect
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypedDict, TypeVar, Unpack, overload, runtime_checkable
 
-from clew.chat.agent.approval import Approval, Decision
-from clew.chat.agent.context import AgentPlan, Emit, RunContext, prepare
-from clew.chat.agent.events import AgentEvent, Result
+from msgspec import structs
+
+from clew.chat.agent.approval import Approval, Decision, Suspended
+from clew.chat.agent.context import CURRENT_CALL, AgentPlan, CallContext, Emit, RunContext, prepare
+from clew.chat.agent.events import AgentEvent, FromAgent, Result
 from clew.chat.agent.limits import Limits, Spending
 from clew.chat.agent.loop import AgentLoop, Start, ask_question, resume_last
 from clew.chat.agent.run import AsyncRun
+from clew.chat.agent.schema import arguments_of
 from clew.chat.agent.structured import output_form_of
-from clew.chat.agent.subagents import agent_tool
-from clew.chat.agent.tools import Tool, tool_of
+from clew.chat.agent.tools import Tool, ToolFailed, checked_name, tool_of
 from clew.chat.contents import Content
 from clew.chat.conversation import AsyncConversation
-from clew.chat.opening import OnOverflow, Where, check_overflow
+from clew.chat.opening import OnOverflow, OpenOptions, Where, check_overflow
+from clew.chat.request import Wishes
 from clew.chat.signatures import shows_keywords
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
+from clew.pipeline.ui.parts import derived_id
 
-__all__ = ["AgentOptions", "AsyncAgent", "HasPlan", "Listen", "OpenOptions", "ToolLike"]
+__all__ = ["AgentOptions", "AsyncAgent", "HasPlan", "Listen", "ToolLike"]
 
 T = TypeVar("T")
 
@@ -61,17 +71,6 @@ class AgentOptions(TypedDict, total=False):
     limits: Limits
     approve: Approval | None
     retries: int
-
-
-class OpenOptions(TypedDict, total=False):
-    """Where an agent's conversations are: keywords of `AsyncConversation.open`."""
-
-    home: str | Path | None
-    config: str | Path | None
-    environ: Mapping[str, str] | None
-    backends: Mapping[str, Mapping[str, object]] | None
-    url: str
-    key: str
 
 
 class AsyncAgent(Generic[T]):
@@ -210,10 +209,68 @@ def _plan_of(output: Any, options: AgentOptions) -> AgentPlan:
         raise SettingsInvalid(f"limits are `Limits(steps=…)`, not a {type(limits).__name__}", key="limits")
     tools: dict[str, Tool] = {}
     for each in options.get("tools", ()):
-        tool = each if isinstance(each, Tool) else agent_tool(each.plan) if isinstance(each, HasPlan) else tool_of(each)
+        tool = each if isinstance(each, Tool) else _agent_tool(each.plan) if isinstance(each, HasPlan) else tool_of(each)
         if tool.name in tools:
             raise SettingsInvalid(f"two tools are called {tool.name!r}; say `@tool(name=…)`", key=tool.name)
         tools[tool.name] = tool
     rest: dict[str, Any] = {name: value for name, value in options.items() if name != "tools"}
     form = None if output in (None, str) else output_form_of(output)
     return AgentPlan(tools=tuple(tools.values()), form=form, **rest)
+
+
+# Sub-agents
+
+
+def _agent_tool(plan: AgentPlan) -> Tool:
+    """The tool that an agent is. Raises SettingsInvalid for a name that no tool can have."""
+
+    async def delegate(prompt: str) -> object:
+        """Gives a task to another agent, and waits for its answer.
+
+        Args:
+            prompt: The whole task: the other agent knows nothing else of this conversation.
+        """
+        return _sub_agent_output(plan, await _run_sub_agent(plan, CURRENT_CALL.get(), prompt))
+
+    arguments = arguments_of(delegate, checked_name(plan.name))
+    return Tool(
+        function=delegate,
+        name=plan.name,
+        description=plan.description or arguments.summary,
+        arguments=arguments,
+        idempotent=True,  # a second call continues the first
+        may_wait=any(tool.approval or tool.may_wait for tool in plan.tools),
+    )
+
+
+async def _run_sub_agent(plan: AgentPlan, current: CallContext, prompt: str) -> Result[object]:
+    caller = current.run
+
+    async def emit(event: AgentEvent) -> None:
+        await caller.emit(FromAgent(plan.name, current.call, event))
+
+    conversation = await _open_conversation(caller.conversation, plan, current)
+    own = structs.replace(plan, approve=plan.approve or caller.plan.approve)
+    context = RunContext(own, conversation, Spending(plan.limits, caller.spending), emit, caller.decisions)
+    return await AgentLoop(context).run(lambda opened: resume_last(opened) if opened.turns else ask_question(opened, prompt))
+
+
+async def _open_conversation(caller: AsyncConversation, plan: AgentPlan, current: CallContext) -> AsyncConversation:
+    """The call's own thread, with the caller's parameters where the plan has none."""
+    wishes = Wishes(thinking=caller.wishes.thinking, effort=caller.wishes.effort)
+    thread = derived_id("agent", caller.thread, current.turn, current.call.id)
+    service = await caller.service.beside(f"{plan.name}-{current.call.id}", thread)
+    conversation = AsyncConversation(service, wishes, on_overflow=plan.on_overflow)
+    prepare(plan, conversation)
+    conversation.use(plan.backend or caller.backend, model=plan.model or ("" if plan.backend else caller.model))
+    return conversation
+
+
+def _sub_agent_output(plan: AgentPlan, result: Result[object]) -> object:
+    if result.ending == "answered":
+        return result.output
+    if result.ending == "suspended":
+        raise Suspended(result.waiting)
+    text = result.message.content if result.message else None
+    last = f" The last that it said: {text}" if text else ""
+    raise ToolFailed(f"{plan.name} came to no answer: {result.limit or result.ending}.{last}")
