@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from clew.model.json import JsonObject
 from clew.model.loose_json import object_of, text_of
+from clew.thinking.keys import is_reminder
 
 __all__ = [
     "MINIMUM",
@@ -102,7 +103,6 @@ _WORD = re.compile(r"\bultrathink\b", re.ASCII | re.IGNORECASE)
 _WORDS = re.compile(r"\b(?:ultrathink|think ultra hard|think ultrahard)\b", re.ASCII | re.IGNORECASE)
 _SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _NUMBER = re.compile(rf"[{_SPACE}]*([+-]?)([0-9]+)")
-_REMINDER = ("<system-reminder>", "</system-reminder>")
 
 _HIGH = BudgetWish(ULTRATHINK, "high")
 _NOTHING = BudgetWish(NONE, "none")
@@ -167,16 +167,11 @@ def human_input(message: JsonObject) -> HumanInput | None:
 def human_input_of_parts(parts: Iterable[tuple[str, str]], *, wish: int | None = None) -> HumanInput | None:
     """As `human_input`, of (block type, text) pairs of one user message."""
     parts = list(parts)
-    human = [(kind, text) for kind, text in parts if kind != "tool_result" and not _is_reminder(text)]
+    human = [(kind, text) for kind, text in parts if kind != "tool_result" and not is_reminder(text.strip())]
     if not human and wish is None:
         return None
     answers = any(kind == "tool_result" for kind, _ in parts)
     return HumanInput(tuple(text for kind, text in human if kind == "text"), not answers, wish)
-
-
-def _is_reminder(text: str) -> bool:
-    text = text.strip()
-    return text.startswith(_REMINDER[0]) and text.endswith(_REMINDER[1])
 
 
 def fit_budget(budget: int, *, max_tokens: int | None = None, cap: int = 0) -> int | None:

@@ -23,6 +23,7 @@ __all__ = [
     "answer_content",
     "block_key",
     "digest_of",
+    "is_reminder",
     "key_of",
     "keys_digest",
     "place_of",
@@ -147,8 +148,12 @@ def question_content(contents: Iterable[tuple[Block, ...] | str | None]) -> Ques
             elif is_signed(block.tool_use_id):
                 ids.append(block.tool_use_id)
     trimmed = [text.strip() for text in texts]
-    said = [text for text in trimmed if text and not (text.startswith(_REMINDER[0]) and text.endswith(_REMINDER[1]))]
-    return QuestionContent(tuple(ids), tuple(said))
+    return QuestionContent(tuple(ids), tuple([text for text in trimmed if text and not is_reminder(text)]))
+
+
+def is_reminder(trimmed: str) -> bool:
+    """Whether a text is a reminder that a client adds for the model, and no words of a person."""
+    return trimmed.startswith(_REMINDER[0]) and trimmed.endswith(_REMINDER[1])
 
 
 def place_of(
