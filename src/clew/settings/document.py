@@ -12,7 +12,7 @@ must not go to Anthropic. If it names this machine it may well be this gateway, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ from msgspec import Struct
 from clew.backends.address import is_local, url_fault
 from clew.backends.credential import Auth
 from clew.backends.manner import Dialect, Manner, Quirks
-from clew.backends.presets import Preset, Variable, preset_of_host, presets
+from clew.backends.presets import preset_of_host, presets
 from clew.backends.row import BackendTimeouts
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.settings.values import (
@@ -125,7 +125,10 @@ def discover_backends(environ: Mapping[str, str]) -> DiscoveredBackends:
     tables: dict[str, BackendTable] = {}
     origins: dict[str, str] = {}
     url, warnings = _base_url(environ)
-    for preset, variable in _set_variables(environ):
+    for preset in presets().values():
+        variable = next((each for each in preset.variables if environ.get(each.name, "").strip()), None)
+        if variable is None or not preset.url:  # a preset without a URL needs more than a key
+            continue
         key = f"${{{variable.name}}}"
         if preset.name == _ANTHROPIC and warnings:
             continue
@@ -156,11 +159,3 @@ def _base_url(environ: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
         return "", (f"{BASE_URL} names this machine and may be this gateway: neither it nor the key beside it is used",)
     preset = preset_of_host(url)
     return ("" if preset and preset.name == _ANTHROPIC else url), ()
-
-
-def _set_variables(environ: Mapping[str, str]) -> Iterator[tuple[Preset, Variable]]:
-    """The first variable of each preset that is set, where a key is all that it needs."""
-    for preset in presets().values():
-        found = [variable for variable in preset.variables if environ.get(variable.name, "").strip()]
-        if found and preset.url:
-            yield preset, found[0]

@@ -21,7 +21,7 @@ from clew.settings.backend_rows import backend_of, named_options
 from clew.settings.document import BackendTable, Document, discover_backends
 from clew.settings.key_sources import VariableUnset, expand_variables
 from clew.settings.problems import Key, Problem, fields_of, format_key, nearest, problems_of
-from clew.settings.values import DisabledBackend, RoutingRule, Settings
+from clew.settings.values import DisabledBackend, Settings
 from clew.thinking.profiles import merge_overrides
 
 __all__ = ["ExaminedDocument", "disabled_by", "examine"]
@@ -151,39 +151,36 @@ def _document_problems(document: Document, known: set[str]) -> Iterator[Problem]
         if name not in known:
             yield Problem(("failover", at), _no_backend(name, known))
     for at, rule in enumerate(document.rules):
-        yield from _rule_problems(rule, ("rules", at), known)
+        if rule.backend not in known:
+            yield Problem(("rules", at, "backend"), _no_backend(rule.backend, known))
+        if sum(bool(getattr(rule, each)) for each in _SELECTORS) != 1:
+            yield Problem(("rules", at), f"exactly one of {', '.join(_SELECTORS)} says which requests are meant")
     for table in ("timeouts", "retry"):
         for name, value in asdict(getattr(document, table)).items():
             if value is not None and (value < 0 or (value == 0 and table == "timeouts")):
                 yield Problem((table, name), f"expected a number above 0, got {value:g}")
-    if document.ca_file and (problem := _certificate_problem(Path(document.ca_file))):
-        yield Problem(("ca_file",), problem)
+    yield from _certificate_problems(document.ca_file)
 
 
 def _no_backend(name: str, known: set[str]) -> str:
     return f"there is no backend {name!r}{nearest(name, known)} (known: {', '.join(sorted(known))})"
 
 
-def _rule_problems(rule: RoutingRule, key: Key, known: set[str]) -> Iterator[Problem]:
-    if rule.backend not in known:
-        yield Problem((*key, "backend"), _no_backend(rule.backend, known))
-    if sum(bool(getattr(rule, each)) for each in _SELECTORS) != 1:
-        yield Problem(key, f"exactly one of {', '.join(_SELECTORS)} says which requests are meant")
-
-
-def _certificate_problem(authorities: Path) -> str:
-    """Why no certificate can be read from this file; "" if all is well."""
-    if not authorities.is_file():
-        return "there is no such file"
+def _certificate_problems(file: str) -> Iterator[Problem]:
+    """Why no certificate can be read from this file; "" is no file."""
+    if not file:
+        return
+    if not Path(file).is_file():
+        yield Problem(("ca_file",), "there is no such file")
+        return
     import ssl  # late: few installations have such a file, and every command reads the settings
 
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(authorities)
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
     except ssl.SSLError:
-        return "there is no certificate in that file; it has to be PEM"
+        yield Problem(("ca_file",), "there is no certificate in that file; it has to be PEM")
     except OSError as error:
-        return f"that file cannot be read: {error.strerror}"
-    return ""
+        yield Problem(("ca_file",), f"that file cannot be read: {error.strerror}")
 
 
 def _models(document: Document) -> tuple[Mapping[str, ModelFacts] | None, list[Problem]]:

@@ -190,17 +190,12 @@ def _read(path: Path) -> tuple[str, dict[str, object]]:
     try:
         return text, tomllib.loads(text)
     except ValueError as error:  # TOML's own, and a number of thousands of digits
-        raise _FaultyFile(_syntax_fault(str(error), text)) from None
+        what, _, where = str(error).rpartition(" (at ")  # the TOML reader puts the place at the end of its message
+        number = where.removeprefix("line ").partition(",")[0]
+        line = int(number) if number.isdecimal() else text.rstrip().count("\n") + 1
+        raise _FaultyFile(SettingsFault(line, "", f"not TOML: {what or error}")) from None
     except RecursionError:
         raise _FaultyFile(SettingsFault(0, "", "it is nested too deep")) from None
-
-
-def _syntax_fault(says: str, text: str) -> SettingsFault:
-    """The TOML reader puts the place at the end of its message."""
-    what, _, where = says.rpartition(" (at ")
-    number = where.removeprefix("line ").partition(",")[0]
-    last = text.rstrip().count("\n") + 1
-    return SettingsFault(int(number) if number.isdecimal() else last, "", f"not TOML: {what or says}")
 
 
 def _examine(path: Path | None, text: str, raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool) -> Loaded:

@@ -174,7 +174,13 @@ def _roll_out(home: Home, judge: _Judge, *, gateway: str = "", what: bytes = CHA
         if time.monotonic() >= end or not any(state == _WAITING for _, state in states):
             break
         time.sleep(_PAUSE)
-    behind = [_behind(report, state) for report, state in states if report.applied is not None and not state.has]
+    behind: list[ProcessBehind] = []
+    for report, state in states:
+        if report.applied is not None and not state.has:
+            why = state.why or f"it has not applied the change within {MOST_SECONDS:.0f} s"
+            look = "look with `clew status` whether it has by now"
+            fix = state.fix or f"{look}; if it hangs, end process {report.pid} and restart it"
+            behind.append(ProcessBehind(gateway=report.gateway, pid=report.pid, why=why, fix=fix))
     gateways = [each for each in registered_gateways(home) if gateway in ("", each.name)]
     reporting = {report.gateway for report, _ in states}
     for each in gateways:
@@ -182,9 +188,3 @@ def _roll_out(home: Home, judge: _Judge, *, gateway: str = "", what: bytes = CHA
             why = "it does not report which settings it has applied: it was started by an older clew"
             behind.append(ProcessBehind(gateway=each.name, pid=each.pid, why=why, fix="restart it"))
     return Rollout(gateways=len(gateways), behind=tuple(behind))
-
-
-def _behind(report: ProcessReport, state: _State) -> ProcessBehind:
-    why = state.why or f"it has not applied the change within {MOST_SECONDS:.0f} s"
-    fix = state.fix or f"look with `clew status` whether it has by now; if it hangs, end process {report.pid} and restart it"
-    return ProcessBehind(gateway=report.gateway, pid=report.pid, why=why, fix=fix)

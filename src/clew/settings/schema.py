@@ -42,7 +42,9 @@ _WIDTH: Final = 100
 def json_schema() -> JsonObject:
     """The schema of the whole file."""
     kinds = tables_of(Document)
-    _, parts = msgspec.json.schema_components(kinds, schema_hook=_any_value, ref_template="#/$defs/{name}")
+    _, parts = msgspec.json.schema_components(
+        kinds, schema_hook=lambda kind: {"title": "value"}, ref_template="#/$defs/{name}"
+    )
     definitions = {name: _explained(cast("JsonObject", part), kinds) for name, part in parts.items()}
     definitions["Model"] = _model_schema()
     root = definitions.pop("Document")
@@ -103,11 +105,6 @@ def _explained(schema: JsonObject, kinds: tuple[type, ...]) -> JsonObject:
     for name, each in _table(schema, "properties").items():
         properties[name] = {**cast("JsonObject", each), "description": meanings[name]} if name in meanings else each
     return {**schema, "properties": properties, "additionalProperties": False}
-
-
-def _any_value(kind: type) -> dict[str, Any]:
-    """The schema of a value that is checked elsewhere."""
-    return {"title": "value"}
 
 
 def _model_schema() -> JsonObject:

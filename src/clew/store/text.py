@@ -121,7 +121,8 @@ def _thinking(exchange: Exchange) -> Iterator[str]:
     reasons: dict[tuple[str, str], list[Change]] = {}
     unsaid: list[str] = []
     for change in exchange.changes:
-        if _is_left_out_parameter(change):
+        is_parameter = change.step in _DIALECT_STEPS and not change.path.startswith("messages.")
+        if is_parameter and change.what == "left out":  # the backend's dialect has no field for it
             unsaid.append(change.path)
         else:
             reasons.setdefault((change.what, change.why), []).append(change)
@@ -131,11 +132,6 @@ def _thinking(exchange: Exchange) -> Iterator[str]:
         yield f"{what} {', '.join(shown)}{f' and {left} more' if left else ''}: {why}"
     if unsaid:
         yield f"not said in the backend's dialect: {', '.join(unsaid)}"
-
-
-def _is_left_out_parameter(change: Change) -> bool:
-    """A parameter that the backend's dialect has no field for. Parts of the conversation never count as such."""
-    return change.step in _DIALECT_STEPS and change.what == "left out" and not change.path.startswith("messages.")
 
 
 def _tokens_and_tries(exchange: Exchange) -> Iterator[str]:

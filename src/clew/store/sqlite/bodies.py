@@ -74,11 +74,9 @@ class _OldPacked(Struct, frozen=True, array_like=True):
     times: tuple[tuple[int, float], ...] = ()
 
 
-def _compress_alone(which: str, body: bytes) -> bytes:
-    return compress(body)
-
-
-def pack_bodies(bodies: Bodies, compress_request: Callable[[str, bytes], bytes] = _compress_alone) -> bytes:
+def pack_bodies(
+    bodies: Bodies, compress_request: Callable[[str, bytes], bytes] = lambda which, body: compress(body)
+) -> bytes:
     """`compress_request` is told which of the two requests it compresses."""
     asked = compress_request("asked", bodies.asked)
     sent = None if bodies.sent == bodies.asked else compress_request("sent", bodies.sent)

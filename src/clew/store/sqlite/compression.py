@@ -79,7 +79,10 @@ class HistoryCompressor:
             last = _Position(b"", 0, zlib.compressobj(_FASTEST), b"")
         view, compressor = memoryview(body), last.compressor
         out = last.out + compressor.compress(view[last.given : upto])
-        self._keep(key, _Position(body, upto, compressor, out))
+        self._positions[key] = position = _Position(body, upto, compressor, out)
+        self._weight += position.weight
+        while self._weight > self._most:
+            self._pop(next(iter(self._positions)))
         rest = compressor.copy()
         return b"".join([out, rest.compress(view[upto:]), rest.flush()])
 
@@ -92,12 +95,6 @@ class HistoryCompressor:
         last = self._positions.pop(key, None)
         self._weight -= last.weight if last else 0
         return last
-
-    def _keep(self, key: Key, position: _Position) -> None:
-        self._positions[key] = position
-        self._weight += position.weight
-        while self._weight > self._most:
-            self._pop(next(iter(self._positions)))
 
 
 def _common_length(one: bytes, other: bytes) -> int:

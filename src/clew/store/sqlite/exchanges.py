@@ -132,13 +132,11 @@ def days(connection: Database, principal: str, since: float) -> Days:
     usage = msgspec.convert(connection.execute(_DAY_USAGE, wanted).fetchall(), list[_UsageRow])
     times = msgspec.convert(connection.execute(_DAY_TIMES, wanted).fetchall(), list[_TimeRow])
     thinking = msgspec.convert(connection.execute(_DAY_THINKING, wanted).fetchall(), list[_ThinkingRow])
-    return Days(spent=tuple(_day_usage(*row) for row in usage), answers=_day_answers(times, thinking))
-
-
-def _day_usage(day: str, backend: str, model: str, calls: int, *counts: int) -> DayUsage:
-    input, output, read, written, estimated = counts
-    usage = TokenUsage(input=input, output=output, cache_read=read, cache_written=written, estimated=bool(estimated))
-    return DayUsage(day=day, backend=backend, model=model, calls=calls, usage=usage)
+    spent: list[DayUsage] = []
+    for day, backend, model, calls, input, output, read, written, estimated in usage:
+        used = TokenUsage(input=input, output=output, cache_read=read, cache_written=written, estimated=bool(estimated))
+        spent.append(DayUsage(day=day, backend=backend, model=model, calls=calls, usage=used))
+    return Days(spent=tuple(spent), answers=_day_answers(times, thinking))
 
 
 def _day_answers(times: list[_TimeRow], thinking: list[_ThinkingRow]) -> tuple[DayAnswers, ...]:

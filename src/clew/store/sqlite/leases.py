@@ -47,7 +47,10 @@ class FileLeases:
         """By which other processes find this one. Raises StoreError where no file can be made."""
         if not self._name:
             with locked(self._path), raising_store_errors(self._path):
-                self._delete_abandoned()
+                for file in self._path.parent.glob("*.open-*"):  # of killed processes; the lock keeps others from making one
+                    if file.name.startswith(f"{self._path.name}.open-") and not _is_locked(file):
+                        with suppress(OSError):
+                            file.unlink()
                 name = os.urandom(8).hex()
                 self._descriptor = os.open(self._file(name), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX)
@@ -66,13 +69,6 @@ class FileLeases:
 
     def _file(self, name: str) -> Path:
         return self._path.with_name(f"{self._path.name}.open-{name}")
-
-    def _delete_abandoned(self) -> None:
-        """Delete the files of killed processes. The lock keeps other processes from making one meanwhile."""
-        for file in self._path.parent.glob("*.open-*"):
-            if file.name.startswith(f"{self._path.name}.open-") and not _is_locked(file):
-                with suppress(OSError):
-                    file.unlink()
 
 
 def _is_locked(file: Path) -> bool:

@@ -187,9 +187,13 @@ class Lookups:
         except StoreError as error:
             thread_failure = error
         names = dict.fromkeys((thread, wanted.thread, *(each.thread for each in recordings)))
-        pins, pin_failure = self._pins(principal, filter(None, names))
+        pins: dict[str, str] = {}
+        for name in filter(None, names):
+            try:
+                pins[name] = self._readers.read(pin_of, principal, name)
+            except StoreError as error:
+                thread_failure = error
         self.pins.learn(principal, pins, version)
-        thread_failure = pin_failure or thread_failure
         return LookupResult(
             recordings=recordings,
             thread=thread,
@@ -198,16 +202,6 @@ class Lookups:
             thread_failure=thread_failure,
             has_pins=bool(run.failure or thread_failure) and self._has_pins(principal),
         )
-
-    def _pins(self, principal: str, threads: Iterable[str]) -> tuple[dict[str, str], StoreError | None]:
-        """The pins that can be read, and why others cannot."""
-        pins, failure = dict[str, str](), None
-        for name in threads:
-            try:
-                pins[name] = self._readers.read(pin_of, principal, name)
-            except StoreError as error:
-                failure = error
-        return pins, failure
 
     def _has_pins(self, principal: str) -> bool:
         try:

@@ -187,13 +187,15 @@ def without_inputs(blocks: Sequence[bytes]) -> tuple[bytes, ...]:
     Thinking must go back as it is. Of a visible block, recognition compares its type, its id and its text, and nothing else
     is ever sent; so nothing else is kept.
     """
-    return tuple(raw if is_thinking(made(raw)) else _without_input(raw) for raw in blocks)
-
-
-def _without_input(raw: bytes) -> bytes:
-    block = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-    kept: dict[str, msgspec.Raw | JsonObject] = {name: value for name, value in block.items() if name in _KEPT_FIELDS}
-    return msgspec.json.encode(kept | ({"input": {}} if "input" in block else {}))
+    bare: list[bytes] = []
+    for raw in blocks:
+        if is_thinking(made(raw)):
+            bare.append(raw)
+            continue
+        block = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        kept: dict[str, msgspec.Raw | JsonObject] = {name: each for name, each in block.items() if name in _KEPT_FIELDS}
+        bare.append(msgspec.json.encode(kept | ({"input": {}} if "input" in block else {})))
+    return tuple(bare)
 
 
 def _encoded(texts: Sequence[str]) -> list[bytes]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -133,7 +133,13 @@ def search(connection: Database, principal: str, typed: str, limit: int) -> list
     rows = connection.execute(_FOUND, {"principal": principal, "match": match, "limit": limit})
     said = [_hit(row) for row in rows]
     known = {hit.thread for hit in said}
-    titled = [hit for hit in _titled(connection, principal, terms) if hit.thread not in known]
+    titled: list[Hit] = []
+    for thread, title, used in connection.execute(_TITLES, (principal, MOST_TITLES)):
+        assert isinstance(used, float)
+        words = _folded(str(title)) + " "
+        has_all = all(_folded(each.text) + ("" if each.begun else " ") in words for each in terms)
+        if has_all and thread not in known:
+            titled.append(Hit(thread=str(thread), title=str(title), at=used))
     return (said + titled)[:limit]
 
 
@@ -147,14 +153,6 @@ def _hit(row: Row) -> Hit:
             marks.append((len(snippet), len(snippet) + len(found)))
         snippet += found + rest
     return Hit(thread=str(thread), title=str(title), at=at, exchange=str(exchange), snippet=snippet, marks=tuple(marks))
-
-
-def _titled(connection: Database, principal: str, terms: tuple[SearchTerm, ...]) -> Iterator[Hit]:
-    for thread, title, used in connection.execute(_TITLES, (principal, MOST_TITLES)):
-        assert isinstance(used, float)
-        words = _folded(str(title)) + " "
-        if all(_folded(each.text) + ("" if each.begun else " ") in words for each in terms):
-            yield Hit(thread=str(thread), title=str(title), at=used)
 
 
 def _folded(text: str) -> str:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
-from clew.store.sqlite.database import Database, Row, Value, named_rows, typed_row
+from clew.store.sqlite.database import Database, Value, named_rows, typed_row
 from clew.store.sqlite.rows import COLUMNS, recording_of_row, unpack
 from clew.store.values import Branch, Passage, Thread
 
@@ -102,16 +102,14 @@ def settings(connection: Database, scope: str) -> dict[str, str]:
 
 
 def passages(connection: Database, principal: str, thread: str) -> list[Passage]:
-    return [_passage(row) for row in connection.execute(_PASSAGES, (principal, thread))]
-
-
-def _passage(row: Row) -> Passage:
-    exchange, at, asked, *columns = row
-    assert isinstance(exchange, str)
-    assert isinstance(at, float)
-    assert isinstance(asked, bytes)
-    recording = recording_of_row(tuple(columns)) if columns[0] is not None else None
-    return Passage(exchange=exchange, at=at, asked=unpack(asked), recording=recording)
+    found: list[Passage] = []
+    for exchange, at, asked, *columns in connection.execute(_PASSAGES, (principal, thread)):
+        assert isinstance(exchange, str)
+        assert isinstance(at, float)
+        assert isinstance(asked, bytes)
+        recording = recording_of_row(tuple(columns)) if columns[0] is not None else None
+        found.append(Passage(exchange=exchange, at=at, asked=unpack(asked), recording=recording))
+    return found
 
 
 class _Answer(Struct, frozen=True, array_like=True):
@@ -140,7 +138,9 @@ def tree(connection: Database, principal: str, thread: str) -> list[Branch]:
 
 
 def _branch(start: _Answer, before: _Answer | None, next_of: Mapping[str, Sequence[_Answer]]) -> Branch:
-    answers = [start, *_rest_of_branch(start, next_of)]
+    answers = [start]
+    while len(following := next_of.get(answers[-1].id, ())) == 1 and following[0].thread == start.thread:
+        answers += following
     return Branch(
         thread=start.thread,
         agent=start.agent,
@@ -149,13 +149,6 @@ def _branch(start: _Answer, before: _Answer | None, next_of: Mapping[str, Sequen
         began=start.started,
         ended=answers[-1].ended,
     )
-
-
-def _rest_of_branch(start: _Answer, next_of: Mapping[str, Sequence[_Answer]]) -> Iterator[_Answer]:
-    following = next_of.get(start.id, ())
-    while len(following) == 1 and following[0].thread == start.thread:
-        yield following[0]
-        following = next_of.get(following[0].id, ())
 
 
 def _sender(start: _Answer, main: Sequence[_Answer]) -> _Answer | None:

@@ -93,7 +93,7 @@ def _recording_faults(connection: Database) -> Iterator[StoreFault]:
             marks[recording].add(tuple(mark))
         for *columns, sum, seq in connection.execute(_ROWS, (principal,)):
             try:
-                readable.append(_read(tuple(columns)))
+                readable.append(_readable_recording(tuple(columns)))
             except RecordCorrupt as error:
                 yield StoreFault(str(columns[1]), str(error))
                 continue
@@ -101,7 +101,7 @@ def _recording_faults(connection: Database) -> Iterator[StoreFault]:
         yield from _strand_faults(readable)
 
 
-def _read(columns: Row) -> Recording:
+def _readable_recording(columns: Row) -> Recording:
     """A recording of which every block is JSON. Raises RecordCorrupt."""
     recording = recording_of_row(columns)
     try:
@@ -125,21 +125,17 @@ def _row_faults(recording: Recording, columns: Row, sum: Value, marks: set[Row])
 def _strand_faults(recordings: list[Recording]) -> Iterator[StoreFault]:
     shelf = Shelf(recordings)
     yield from (StoreFault(id, "its strand leads in a circle") for id in _in_circles(recordings, shelf))
-    proofs = {key: proof for each in recordings for key, proof in _proofs_in(each)}
+    proofs: dict[bytes, str] = {}  # behind the keys of recordings whose blocks clients hold as they came
+    for recording in recordings:
+        for block in map(made, recording.blocks):
+            if (key := key_of(block)) and key in recording.keys:
+                proofs[key] = proof_of(block)
     for recording in (each for each in recordings if each.digest and each.origin.realm == ANTHROPIC):
         row = (*strand_keys(recording, shelf), *recording.keys)
         known = [proofs[key] for key in row if key in proofs]
         lost = recording.strand.after is not None and not _reaches_its_start(recording, shelf)
         if not lost and len(known) == len(row) and digest_of(known) != proof_half(recording.digest):
             yield StoreFault(recording.id, "its digest is not that of its strand")
-
-
-def _proofs_in(recording: Recording) -> Iterator[tuple[bytes, str]]:
-    """The proofs behind a recording's keys, where clients hold its blocks as they came."""
-    for raw in recording.blocks:
-        block = made(raw)
-        if (key := key_of(block)) and key in recording.keys:
-            yield key, proof_of(block)
 
 
 def _in_circles(recordings: list[Recording], shelf: Shelf) -> Iterator[str]:

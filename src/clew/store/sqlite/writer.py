@@ -188,7 +188,11 @@ class Writer:
                 command.future.set_exception(StoreError(why, file=str(self._path)))
             return
         try:
-            self._check_log()
+            if self._wal_bytes() > self._limits.wal_bytes:
+                self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
+            if self._wal_bytes() > self._limits.wal_bytes:  # each batch looks anew: writing goes on when the reader is gone
+                why = f"has a log of {self._wal_bytes()} bytes, because another process reads without end"
+                raise StoreError(f"{self._path} {why}", file=str(self._path))
             results = self._transact(running)
         except Exception as error:
             self._fail(error)
@@ -260,14 +264,6 @@ class Writer:
         with self._lock:
             self._state = "read-only" if isinstance(error, apsw.IOError | apsw.CorruptError) else "degraded"
             self._why = str(store_error(error, self._path))
-
-    def _check_log(self) -> None:
-        """Refuse to write while the log is too large. Each batch looks anew: writing goes on when the reader is gone."""
-        if self._wal_bytes() > self._limits.wal_bytes:
-            self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
-        if self._wal_bytes() > self._limits.wal_bytes:
-            why = f"has a log of {self._wal_bytes()} bytes, because another process reads without end"
-            raise StoreError(f"{self._path} {why}", file=str(self._path))
 
     def _note_pages(self, connection: Database, name: str, pages: int) -> int:
         self._wal_pages = pages
