@@ -44,7 +44,7 @@ class AsyncAnswer(Stoppable):
 
     @property
     def turn(self) -> Turn | None:
-        """The turn as it is now; None before it is saved."""
+        """The turn as it is now; None before it is stored."""
         stored = self._stored
         return turn_of(stored, self._service.tree.attempts()[stored.id]) if stored else None
 
@@ -68,7 +68,7 @@ class AsyncAnswer(Stoppable):
         return event
 
     async def message(self) -> Message:
-        """The whole answer; of one that was stopped, what was finished. Raises as iterating does."""
+        """The whole answer; of a stopped answer, its finished blocks. Raises as iterating does."""
         async for _ in self:
             pass
         stored = self._stored
@@ -106,9 +106,9 @@ class AsyncAnswer(Stoppable):
             if self._is_over:
                 return None
             reader = self._reader or await self._start()
-            if said := await reader.next_events():
-                self._ready.extend(said)
-            elif not self._is_over:  # stopped in the meantime
+            if events := await reader.next_events():
+                self._ready.extend(events)
+            elif not self._is_over:  # else it was stopped in the meantime
                 await self._end(reader)
         return self._ready.popleft()
 

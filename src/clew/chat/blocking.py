@@ -32,7 +32,7 @@ class Answer:
         return self
 
     def __next__(self) -> AnswerEvent:
-        """Raises BackendError and its kin if the answer fails. Ctrl-C stops the answer, and keeps what was finished."""
+        """Raises BackendError and its kin if the answer fails. Ctrl-C stops the answer, and keeps finished blocks."""
         try:
             event = self._loop.next(self._answer)
         except KeyboardInterrupt:
@@ -43,7 +43,7 @@ class Answer:
         return event
 
     def message(self) -> Message:
-        """The whole answer; of one that was stopped, what was finished. Raises as iterating does."""
+        """The whole answer; of a stopped answer, its finished blocks. Raises as iterating does."""
         for _ in self:
             pass
         return self._loop.call(self._answer.message())
@@ -54,7 +54,7 @@ class Answer:
 
     @property
     def turn(self) -> Turn | None:
-        """The turn as it is now; None before it is saved."""
+        """The turn as it is now; None before it is stored."""
         return self._answer.turn
 
 

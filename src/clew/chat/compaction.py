@@ -70,9 +70,9 @@ class CompactingReader:
         return self._failure or self._answer.failure
 
     async def next_events(self) -> Sequence[AnswerEvent]:
-        said = await self._now.next_events()
-        if said or self._tried or self._left:
-            return said
+        events = await self._now.next_events()
+        if events or self._tried or self._left:
+            return events
         self._tried = True
         async with self._lock:
             await self._now.wait_stored()

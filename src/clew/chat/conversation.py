@@ -220,7 +220,7 @@ class AsyncConversation:
     def model(self) -> str:
         """The model that is asked for next. Raises SettingsInvalid if none is known."""
         backend = self.backend
-        model = self._models.get(backend) or self._wishes.model or self._asked_last(backend)
+        model = self._models.get(backend) or self._wishes.model or self._last_model(backend)
         if not model:
             raise SettingsInvalid("which model? Say it when you open the conversation: model=…", key="model")
         return model
@@ -247,9 +247,9 @@ class AsyncConversation:
 
     @property
     def calls(self) -> Sequence[ToolCall]:
-        """The calls that wait for results. An answer that was cut short has none: it did not come to its end."""
-        stored_turns = self._service.tree.line(self._tip)
-        message = message_of(stored_turns[-1]) if stored_turns and stored_turns[-1].outcome == "whole" else None
+        """The calls that wait for results. An answer that was cut has none."""
+        line = self._service.tree.line(self._tip)
+        message = message_of(line[-1]) if line and line[-1].outcome == "whole" else None
         return message.tool_calls if message else ()
 
     async def as_sent(self, backend: str = "", *, model: str = "") -> Projected:
@@ -262,7 +262,7 @@ class AsyncConversation:
 
     # Questions.
 
-    def _asked_last(self, backend: str) -> str:
+    def _last_model(self, backend: str) -> str:
         """The model that this backend was asked for last, else any backend, else the backend's own default."""
         exchanges = [stored.exchange for stored in reversed(self._service.tree.line(self._tip)) if stored.exchange]
         own = (exchange.asked_model for exchange in exchanges if exchange.backend == backend)

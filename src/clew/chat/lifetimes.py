@@ -35,7 +35,7 @@ class Stoppable(ABC):
 
     @abstractmethod
     async def stop(self) -> None:
-        """Go no further. What was finished is kept when this returns."""
+        """Stop. Everything that was finished is stored when this returns."""
 
     async def __aenter__(self) -> Self:
         return self

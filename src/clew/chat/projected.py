@@ -1,4 +1,4 @@
-"""A history as one backend would get it next: in its own dialect, with the Changes that this takes."""
+"""A history as one backend would get it next: in the backend's own dialect, with every Change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clew.wire.requests import parse
 __all__ = ["Projected", "projection_of"]
 
 MAX_TOKENS: Final = 32_000
-"""Requests must name one; it is not shown."""
+"""A request must have this field; it is not shown."""
 
 
 class Projected(Struct, frozen=True, kw_only=True):
@@ -34,13 +34,13 @@ class Projected(Struct, frozen=True, kw_only=True):
     backend: str
     model: str
     asked: Sequence[JsonObject]
-    """The messages as the client holds them; paths in the changes lead here."""
+    """The messages as the client has them; paths in the changes lead here."""
     messages: tuple[Raw, ...]
     """In the backend's own dialect."""
     changes: tuple[Change, ...]
 
 
-class _Going(Struct):
+class _WrittenBody(Struct):
     messages: list[Raw]
 
 
@@ -58,29 +58,30 @@ def projection_of(
 ) -> Projected:
     """The messages for the backend of this name, asked for this model. Raises SettingsInvalid if there is no such backend.
 
-    A history that ends with an answer is projected as if it went on, so that the answer is one of the history.
+    A history that ends with an answer is projected as if a question followed, so that the answer is part of the history.
     """
     backend, target = _target(name, model, snapshot)
     answered = bool(messages) and messages[-1].get("role") == "assistant"
-    going_on: list[JsonValue] = [*messages, _next(messages[-1])] if answered else [*messages]
-    body: JsonObject = {"model": model, "max_tokens": MAX_TOKENS, "messages": going_on}
+    extended: list[JsonValue] = [*messages, _next_question(messages[-1])] if answered else [*messages]
+    body: JsonObject = {"model": model, "max_tokens": MAX_TOKENS, "messages": extended}
     request = parse(msgspec.json.encode(body))
     shelf = shelf_for(store, request, context)
     facts = Facts(options=snapshot.options, recordings=shelf, context=context, sealer=snapshot.sealer)
     projection = project(request, target, facts)
     written = backend_dialect(backend, target.model).write(projection.request)
-    going = msgspec.json.decode(written.body, type=_Going).messages
+    written_messages = msgspec.json.decode(written.body, type=_WrittenBody).messages
+    count = _count_question(written_messages) if answered else 0
     return Projected(
         backend=name,
         model=target.model,
         asked=messages,
-        messages=tuple(going[: len(going) - _asked_last(going)] if answered else going),
+        messages=tuple(written_messages[:-count] if count else written_messages),
         changes=tuple(change for change in (*projection.changes, *written.changes) if change.path.startswith("messages")),
     )
 
 
-def _asked_last(messages: Sequence[Raw]) -> int:
-    """How many messages at the end are what the client would say next: in some dialects each result is one."""
+def _count_question(messages: Sequence[Raw]) -> int:
+    """How many messages at the end are the added question: in some dialects each result is a message."""
     roles = [msgspec.json.decode(message, type=_Role).role for message in reversed(messages)]
     return next((count for count, role in enumerate(roles) if role == "assistant"), len(roles))
 
@@ -96,8 +97,8 @@ def _target(name: str, model: str, snapshot: Snapshot) -> tuple[Backend, Target]
     return backend, target_of(backend, model, overrides=settings.models, foreign=foreign, account=account)
 
 
-def _next(last: JsonObject) -> JsonObject:
-    """What a client would say next. It is not shown."""
+def _next_question(last: JsonObject) -> JsonObject:
+    """The next message of a client, which is not shown."""
     content = last.get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     calls = [block.get("id") for block in blocks if block.get("type") == "tool_use"]

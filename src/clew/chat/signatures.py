@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def signed_like(method: Callable[..., Any]) -> Callable[[F], F]:
-    """A class method that takes what another one takes: it is shown with those parameters."""
+    """Gives a class method the signature of another one, with its own return type."""
 
     def signed(function: F) -> F:
         given = inspect.signature(function).return_annotation
@@ -25,8 +25,8 @@ def signed_like(method: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def shows_keywords(keywords: type, defaults: type[Struct]) -> Callable[[F], F]:
-    """A function with `**name: Unpack[keywords]`: it is shown with each of them, and the default that the field of this name
-    has in `defaults`."""
+    """Gives a function with `**name: Unpack[keywords]` a signature with each keyword, and the default of the field of that
+    name in `defaults`."""
 
     def shown(function: F) -> F:
         own = inspect.signature(function)
