@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.model.origin import Origin
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.stream.passthrough import PassedAnswer
@@ -84,7 +85,7 @@ def cases() -> dict[str, Callable[[], object]]:
 
 
 def _relayed(reads: list[bytes], *, kept: bool) -> object:
-    relay = PassedAnswer(ClientView(_WEAR), keep=kept, blocks=kept)
+    relay = PassedAnswer(ClientView(_WEAR), PASSTHROUGH, keep=kept, blocks=kept)
     for read in reads:
         relay.feed(read)
     relay.flush()

@@ -50,7 +50,7 @@ def flowed(reads: list[bytes], verdicts: list[bool], limits: ResponseLimits | No
         eager = None
         withholds = False
 
-        def passes(self, data: bytes, size: int) -> bytes:
+        def pass_chunk(self, data: bytes, size: int) -> bytes:
             line = SIZE_LINES[size]
             if not verdicts[len(out) % len(verdicts)] or not (data.startswith(line) and data.endswith(WHOLE)):
                 return b""
@@ -140,7 +140,7 @@ class Client:
         self.waits = 0
         self.write = self.got.append
 
-    def passes(self, data: bytes, size: int) -> bytes:
+    def pass_chunk(self, data: bytes, size: int) -> bytes:
         if b"broken" in data:
             raise ValueError("broken")
         return data if data.startswith(SIZE_LINES[size]) else b""

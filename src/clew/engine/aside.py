@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
-__all__ = ["LARGE", "VERY_LARGE", "apart", "aside", "looking_up", "threads_for"]
+__all__ = ["LARGE", "VERY_LARGE", "apart", "aside", "look_up", "looking_up", "threads_for"]
 
 T = TypeVar("T")
 
@@ -43,6 +43,23 @@ async def looking_up(size: int, work: Callable[[], T]) -> T:
     """What the work gives, which may look something up in the store, so it is done in a thread whatever its size."""
     threads = threads_for(size) if size > LARGE else _look_ups
     return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+
+async def look_up(size: int, work: Callable[[], None], stop: Callable[[], None]) -> None:
+    """Do the work in a thread. A caller that is cancelled meanwhile calls `stop` for large work; small work is finished, so
+    that what was read can be kept."""
+    done = asyncio.ensure_future(looking_up(size, work))
+    try:
+        await asyncio.shield(done)
+    except asyncio.CancelledError:
+        if size > LARGE:
+            stop()
+            done.cancel()
+        else:
+            await asyncio.wait([done])
+        raise
+    finally:
+        del done  # its exception knows this frame, and the frame knows the body
 
 
 async def apart(work: Callable[[], None]) -> None:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from clew.engine import commands
-from clew.engine.aside import LARGE, looking_up, threads_for
+from clew.engine.aside import LARGE, look_up, threads_for
 from clew.engine.asking import Asking
 from clew.engine.backend_call import BackendCall
 from clew.engine.call import Call
@@ -65,34 +65,17 @@ class Driver:
 
     async def _begin_in_thread(self) -> None:
         """What takes a while is done in a thread, all in one go."""
+        exchange = self._exchange
         try:
-            await self._prepare_in_thread()
-        except BaseException:
+            await look_up(len(self._call.body), exchange.prepare, exchange.drop)
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and exchange.is_read:
+                await self._finish_with(exchange.leave("cut"))
             self._backend.news = lambda: None  # as in `_close`
             raise
         work = self._answer_call()
         if work is not None:
             await work
-
-    async def _prepare_in_thread(self) -> None:
-        work = asyncio.ensure_future(looking_up(len(self._call.body), self._exchange.prepare))
-        try:
-            await asyncio.shield(work)
-        except asyncio.CancelledError:
-            await self._abandon(work)
-            if self._exchange.is_read:
-                await self._finish_with(self._exchange.leave("cut"))
-            raise
-        finally:
-            del work  # its exception knows this frame, and the frame knows the body
-
-    async def _abandon(self, work: asyncio.Future[None]) -> None:
-        """The client left while its request was read. A small one is read to its end, so that it can be kept as cut."""
-        if len(self._call.body) > LARGE:
-            self._exchange.drop()
-            work.cancel()
-        else:
-            await asyncio.wait([work])
 
     def _answer_call(self) -> Awaitable[None] | None:
         asking = self._exchange.unasked

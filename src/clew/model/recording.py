@@ -47,7 +47,7 @@ class Recording(Struct, frozen=True, kw_only=True):
     ...     origin=Origin("anthropic", "claude", "claude-opus-5-5"),
     ...     blocks=(b'{"type":"text","text":"Hi."}',),
     ...     keys=(),
-    ...     said=Said(texts=("Hi.",)),
+    ...     said=AnswerContent(texts=("Hi.",)),
     ...     place=b"",
     ...     strand=Strand(),
     ... )
