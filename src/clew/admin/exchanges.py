@@ -107,8 +107,9 @@ async def _stream(services: AdminServices, request: Request) -> AsyncGenerator[b
             yield _sse(EXCHANGE, exchange)
         sent = {(exchange.id, exchange.outcome) for exchange in missed}
         async for event in _until_closing(live, services.closing):
-            if _is_logged_out(services, request):
-                return
+            session = request.cookies.get(cookie_name(request), "")
+            if caller_of(request).door == "browser" and services.access.session(session) is None:
+                return  # its session is over: the browser learns why when it comes back
             if event is None:
                 yield PING
                 continue
@@ -116,12 +117,6 @@ async def _stream(services: AdminServices, request: Request) -> AsyncGenerator[b
             # Exchanges go to listeners for their principal, all other events to everybody.
             if not isinstance(value, Exchange) or (value.principal == owner and (value.id, value.outcome) not in sent):
                 yield _sse(event.kind, value, live.dropped)
-
-
-def _is_logged_out(services: AdminServices, request: Request) -> bool:
-    """Whether the listener is a browser whose session is over: its stream ends, and it learns why when it comes back."""
-    secret = request.cookies.get(cookie_name(request), "")
-    return caller_of(request).door == "browser" and services.access.session(secret) is None
 
 
 async def _until_closing(live: Subscription, closing: asyncio.Event) -> AsyncGenerator[Event | None]:

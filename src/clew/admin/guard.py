@@ -85,7 +85,8 @@ class Guard:
             what = "this is not the server that was asked for"
             return AdminProblem(421, what, "the Host header names another", _USE_ADDRESS)
         origins = _all(scope, b"origin")
-        if len(origins) == 1 and origins[0] != f"http://{hosts[0]}" and self._is_shared(scope["path"], origins[0]):
+        is_shared = f"{scope['path']}/".startswith(f"{_SHARED_PREFIX}/")
+        if len(origins) == 1 and origins[0] != f"http://{hosts[0]}" and is_shared and origins[0] in self._origins():
             scope[_GUEST] = origins[0]
             return None
         if origins and origins != [f"http://{hosts[0]}"]:
@@ -97,9 +98,6 @@ class Guard:
         ):
             return None
         return AdminProblem(403, "refused", "the request comes from a page of another site", _USE_ADDRESS)
-
-    def _is_shared(self, path: str, origin: str) -> bool:
-        return (path == _SHARED_PREFIX or path.startswith(f"{_SHARED_PREFIX}/")) and origin in self._origins()
 
 
 def is_socket(scope: Scope) -> bool:

@@ -87,13 +87,12 @@ class Routes:
             problem = AdminProblem(405, "this path does not take that method", f"it takes {', '.join(methods)}")
         else:
             problem = AdminProblem(404, "there is no such path", "", "the reference of the admin API lists what there is")
-        await self._response(Request(scope), problem)(scope, receive, send)
-
-    def _response(self, request: Request, problem: AdminProblem) -> Response:
-        """A browser that looks for a page gets one, where there are pages."""
+        request = Request(scope)
         request.state.caller = _authenticate(request, self._services.access)
+        # A browser that looks for a page gets one, where there are pages.
         wants_page = request.method == "GET" and "text/html" in request.headers.get("accept", "")
-        return (self._problem_page if wants_page else _show_as_json)(self._services, request, problem)
+        show = self._problem_page if wants_page else _show_as_json
+        await show(self._services, request, problem)(scope, receive, send)
 
 
 def _with_encoded_slashes(scope: Connection) -> tuple[Connection, str]:

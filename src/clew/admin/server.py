@@ -7,6 +7,7 @@ then, so that is done in a thread; this module itself costs nothing.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from clew.gateway.workers import WorkerReport
     from clew.settings.home import Home
     from clew.store import Store
+    from clew.store.values import Exchange
 
 __all__ = ["serve_admin"]
 
@@ -48,19 +50,46 @@ async def serve_admin(
 
     Raises OSError for a port that is taken.
     """
+    await asyncio.to_thread(import_module, "clew.admin.routes")
     await asyncio.to_thread(import_module, "clew.admin.serving")
-    from clew.admin.serving import serve
+    from clew.admin.access import AdminAccess, BrowserSessions
+    from clew.admin.feed import Feed
+    from clew.admin.guard import Guard
+    from clew.admin.metrics import Metrics
+    from clew.admin.routes import ROUTES
+    from clew.admin.routing import Routes
+    from clew.admin.services import AdminServices, principals_of
+    from clew.admin.serving import LOOPBACK, Admin, AdminListener, bind_sockets
 
-    return await serve(
+    rows = (*await asyncio.to_thread(pages), *ROUTES)
+    path = home.make().socket(f"admin-{name or os.getpid()}")
+    sockets = bind_sockets(port, path)
+    port = sockets[0].getsockname()[1]
+    url = f"http://{LOOPBACK}:{port}"
+    metrics = Metrics()
+
+    def count(exchange: Exchange) -> None:
+        metrics.know(current.snapshot.settings.backends)
+        metrics.count(exchange)
+
+    services = AdminServices(
         current=current,
         store=store,
-        hub=hub,
         home=home,
-        port=port,
-        name=name,
-        token=token,
+        access=AdminAccess(token, keys=keys or KeyTable(key, home.keys), sessions=BrowserSessions(home.sessions, url)),
+        feed=Feed(hub, store, lambda: principals_of(home), current, finished=count),
+        metrics=metrics,
         planes=planes,
         works=works,
-        pages=await asyncio.to_thread(pages),
-        keys=keys or KeyTable(key, home.keys),
+        url=url,
     )
+    await services.feed.begin()
+    app = Guard(
+        Routes(rows, services),
+        [f"{host}:{port}" for host in (LOOPBACK, "localhost")],
+        origins=lambda: current.snapshot.settings.chat.origins,
+    )
+    listeners = [AdminListener(app, each) for each in reversed(sockets)]
+    following = asyncio.create_task(services.feed.run(), name="clew admin feed")
+    await asyncio.gather(*(listener.begun() for listener in listeners))
+    return Admin(services, listeners, path, following)

@@ -10,10 +10,9 @@ wakes.
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import stat
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -22,23 +21,10 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from clew.admin.access import AdminAccess, BrowserSessions
-from clew.admin.feed import Feed
-from clew.admin.guard import Guard
 from clew.admin.login import login_url
-from clew.admin.metrics import Metrics
-from clew.admin.routes import ROUTES
-from clew.admin.routing import AdminRoute, Routes
-from clew.admin.services import AdminServices, CurrentSettings, principals_of
-from clew.engine.hub import Hub
-from clew.engine.works import Works
-from clew.gateway.workers import WorkerReport
-from clew.settings.gateway_key import KeyTable
-from clew.settings.home import Home
-from clew.store import Store
-from clew.store.values import Exchange
+from clew.admin.services import AdminServices
 
-__all__ = ["Admin", "serve"]
+__all__ = ["LOOPBACK", "Admin", "AdminListener", "bind_sockets"]
 
 LOOPBACK: Final = "127.0.0.1"
 MOST_CONNECTIONS: Final = 200
@@ -195,55 +181,7 @@ class Admin:
         self.socket.unlink(missing_ok=True)
 
 
-async def serve(
-    *,
-    current: CurrentSettings,
-    store: Store | None,
-    hub: Hub,
-    home: Home,
-    port: int,
-    name: str,
-    token: str,
-    planes: Callable[[], Sequence[WorkerReport]],
-    works: Works | None = None,
-    pages: Sequence[AdminRoute] = (),
-    keys: KeyTable,
-) -> Admin:
-    """As `clew.admin.server.serve_admin` says."""
-    path = home.make().socket(f"admin-{name or os.getpid()}")
-    sockets = _bind(port, path)
-    port = sockets[0].getsockname()[1]
-    url = f"http://{LOOPBACK}:{port}"
-    metrics = Metrics()
-
-    def count(exchange: Exchange) -> None:
-        metrics.know(current.snapshot.settings.backends)
-        metrics.count(exchange)
-
-    services = AdminServices(
-        current=current,
-        store=store,
-        home=home,
-        access=AdminAccess(token, keys=keys, sessions=BrowserSessions(home.sessions, url)),
-        feed=Feed(hub, store, lambda: principals_of(home), current, finished=count),
-        metrics=metrics,
-        planes=planes,
-        works=works,
-        url=url,
-    )
-    await services.feed.begin()
-    app = Guard(
-        Routes((*pages, *ROUTES), services),
-        [f"{host}:{port}" for host in (LOOPBACK, "localhost")],
-        origins=lambda: current.snapshot.settings.chat.origins,
-    )
-    listeners = [AdminListener(app, each) for each in reversed(sockets)]
-    following = asyncio.create_task(services.feed.run(), name="clew admin feed")
-    await asyncio.gather(*(listener.begun() for listener in listeners))
-    return Admin(services, listeners, path, following)
-
-
-def _bind(port: int, path: Path) -> tuple[socket.socket, socket.socket]:
+def bind_sockets(port: int, path: Path) -> tuple[socket.socket, socket.socket]:
     """The port and the unix socket: both or neither."""
     tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     unix = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

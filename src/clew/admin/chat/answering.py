@@ -35,7 +35,7 @@ STOPPED = "stopped"
 class ChatContext(Struct, frozen=True, kw_only=True, eq=False):
     """What an answer needs beside the question: where it is asked, how its metadata is made, and what may not be shown."""
 
-    desk: LocalThreadService
+    service: LocalThreadService
     account: MetadataOf
     hide: Callable[[str], str]
 
@@ -60,13 +60,13 @@ class ChatAnswer:
 
     async def begin(self) -> Part:
         """Save the question, ask it, and go on in a task. Returns the part that the stream begins with."""
-        desk, question = self._context.desk, self._question
+        service, question = self._context.service, self._question
         before = await asyncio.to_thread(self._parts_before)
-        reader: AnswerReader = await desk.ask(question, _ignore)
-        if desk.works.current.settings.chat.on_overflow == "compact":
-            reader = CompactingReader(desk, question, reader, _ignore)
+        reader: AnswerReader = await service.ask(question, _ignore)
+        if service.works.current.settings.chat.on_overflow == "compact":
+            reader = CompactingReader(service, question, reader, _ignore)
         self._turn, self._step = reader.id, StepParts(reader.id)
-        desk.overheard, desk.answers = self._send_event, self._send_backend
+        service.overheard, service.answers = self._send_event, self._send_backend
         self._run.send({"type": "start-step"})
         task = asyncio.get_running_loop().create_task(self._send_answer(reader), name="clew chat")
 
@@ -76,7 +76,7 @@ class ChatAnswer:
             await asyncio.wait((task,))
 
         # The backend is not in it: rules and failures may make it another than was asked.
-        metadata: JsonObject = {"thread": desk.thread.id, "turn": reader.id}
+        metadata: JsonObject = {"thread": service.thread.id, "turn": reader.id}
         start: Part = {"type": "start", "messageId": self._message or reader.id, "messageMetadata": metadata}
         self._run.begin((start, *before), stop)
         return start
@@ -86,9 +86,9 @@ class ChatAnswer:
         results."""
         if not self._message:
             return ()
-        desk, asked = self._context.desk, self._question
-        group = groups_of(desk.tree.line(asked.follows))[-1]
-        _, *parts = parts_of_group(group, desk.works.current.snapshot.sealer)
+        service, asked = self._context.service, self._question
+        group = groups_of(service.tree.line(asked.follows))[-1]
+        _, *parts = parts_of_group(group, service.works.current.snapshot.sealer)
         return (*parts, *result_parts(msgspec.json.decode(raw, type=JsonObject) for raw in asked.asked))
 
     def _send_backend(self, turn: str, backend: str, model: str) -> None:
@@ -108,7 +108,11 @@ class ChatAnswer:
         try:
             while said := await reader.next_events():
                 for compacted in (each for each in said if isinstance(each, Compacted)):
-                    self._continue_after(compacted, reader.id)
+                    # The message stays the same, but goes on in the turn after the summary.
+                    self._is_summarising = False
+                    self._run.send(compacted_part(compacted))
+                    self._send_metadata({"turn": reader.id})
+                    self._turn, self._step = reader.id, StepParts(reader.id)
             await reader.wait_stored()
             await self._send_end(reader)
         except Exception as error:
@@ -121,16 +125,9 @@ class ChatAnswer:
             self._run.end()
             self._done()
 
-    def _continue_after(self, compacted: Compacted, turn: str) -> None:
-        """The message stays the same, but goes on in the turn after the summary."""
-        self._is_summarising = False
-        self._run.send(compacted_part(compacted))
-        self._send_metadata({"turn": turn})
-        self._turn, self._step = turn, StepParts(turn)
-
     async def _send_end(self, reader: AnswerReader) -> None:
         """How the answer ended, last of all: by now it is recorded."""
-        spot = self._context.desk.tree[reader.id]
+        spot = self._context.service.tree[reader.id]
         metadata = await asyncio.to_thread(self._metadata, reader.id)
         if self._is_summarising:
             self._run.send(compaction_part(self._turn, "failed"))
@@ -146,7 +143,7 @@ class ChatAnswer:
             self._run.send({"type": "error", "errorText": self._context.hide(text)})
 
     def _metadata(self, turn: str) -> JsonObject:
-        group = groups_of(self._context.desk.tree.line(turn))[-1]
+        group = groups_of(self._context.service.tree.line(turn))[-1]
         return self._context.account(group.turns)
 
     def _send_metadata(self, metadata: JsonObject) -> None:

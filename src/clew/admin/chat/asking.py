@@ -134,8 +134,8 @@ async def post(services: AdminServices, request: Request) -> Response:
     run = await services.runs.begin(thread, settings.chat.max_answers)
     try:
         context = await services.read(lambda: _open_thread(services, thread[1], caller))
-        place = await asyncio.to_thread(body.place, context.desk.tree)
-        question = _question(body, place, context.desk)
+        place = await asyncio.to_thread(body.place, context.service.tree)
+        question = _question(body, place, context.service)
         answer = ChatAnswer(run, context, question, place.message, lambda: services.runs.finish(thread, run))
         return _RunResponse(run, (await answer.begin(),))
     except BaseException:
@@ -152,19 +152,19 @@ def _open_thread(services: AdminServices, id: str, caller: Caller) -> ChatContex
     # For backends that take the client's own credential: a key holder shows it beside the key, the owner has it in the
     # environment of this process.
     credential = caller.credential if caller.door == "key" else credential_in(os.environ)
-    desk = LocalThreadService(services.working, found or new, credential=credential)
-    desk.load()
+    service = LocalThreadService(services.working, found or new, credential=credential)
+    service.load()
     backends = services.current.snapshot.settings.backends
-    return ChatContext(desk=desk, account=lambda spots: metadata_of(spots, backends), hide=services.redactor().values)
+    return ChatContext(service=service, account=lambda spots: metadata_of(spots, backends), hide=services.redactor().values)
 
 
-def _question(body: ChatBody, place: UiPosition, desk: LocalThreadService) -> Question:
+def _question(body: ChatBody, place: UiPosition, service: LocalThreadService) -> Question:
     """Raises AdminProblem if neither the body nor the settings name a model."""
-    usual = desk.works.current.settings.chat
-    conversation = AsyncConversation(desk, body.wishes(usual, new=not len(desk.tree)))
+    usual = service.works.current.settings.chat
+    conversation = AsyncConversation(service, body.wishes(usual, new=not len(service.tree)))
     if place.follows:
         conversation.branch(place.follows)
-    backend = desk.active if body.backend == "" else body.backend or ""
+    backend = service.active if body.backend == "" else body.backend or ""
     try:
         if backend:
             conversation.use(backend)

@@ -62,9 +62,9 @@ def _read_chat(services: AdminServices, principal: str, id: str, turn: str, runn
     found = services.kept.thread(principal, id)
     if found is None:
         raise _no_chat(id)
-    desk = LocalThreadService(services.working, found)
-    desk.load()
-    tree, snapshot = desk.tree, services.current.snapshot
+    service = LocalThreadService(services.working, found)
+    service.load()
+    tree, snapshot = service.tree, services.current.snapshot
     if turn and turn not in tree:
         why = "it may have been forgotten"
         raise AdminProblem(404, "there is no such turn in this chat", why, "read the chat without it")

@@ -42,16 +42,16 @@ _EVENT_NAMES: Final[dict[type[AnswerEvent], str]] = {
 class RemoteAnswer:
     """One answer, from its question to its end."""
 
-    def __init__(self, desk: LocalThreadService, question: Question) -> None:
+    def __init__(self, service: LocalThreadService, question: Question) -> None:
         self.id = ""
         """Of the turn, as soon as there is one."""
-        self.thread = desk.thread.id
-        self._desk = desk
+        self.thread = service.thread.id
+        self._service = service
         self._question = question
         self._waiting: asyncio.Queue[bytes | None] = asyncio.Queue(_MOST_WAITING)
         self._ready = asyncio.Event()
         self._failure: Exception | None = None
-        self._answer = AsyncAnswer(desk, self._begin)
+        self._answer = AsyncAnswer(service, self._begin)
         self._task = asyncio.create_task(self._run(), name="clew conversation")
         self._leaving: asyncio.Task[None] | None = None
 
@@ -64,7 +64,7 @@ class RemoteAnswer:
     async def stop(self) -> RemoteTurn:
         """End the answer. Returns the turn as it is recorded then."""
         await self._answer.stop()
-        return remote_turn_of(self._desk.tree[self.id])
+        return remote_turn_of(self._service.tree[self.id])
 
     async def over(self) -> None:
         """Until all of it is sent, or the client has left."""
@@ -110,14 +110,15 @@ class RemoteAnswer:
         def note_turn(id: str) -> None:
             self.id = id
 
-        reader = await self._desk.ask(self._question, note_turn)
+        reader = await self._service.ask(self._question, note_turn)
         await self._announce()
         return reader
 
     async def _announce(self) -> None:
         """The first event, once: there is a turn."""
         if not self._ready.is_set():
-            await self._send(protocol.TURN, protocol.TurnBegun(self._desk.thread, remote_turn_of(self._desk.tree[self.id])))
+            turn = remote_turn_of(self._service.tree[self.id])
+            await self._send(protocol.TURN, protocol.TurnBegun(self._service.thread, turn))
             self._ready.set()
 
     async def _run(self) -> None:
@@ -126,7 +127,7 @@ class RemoteAnswer:
             if self.id:
                 await self._announce()
                 trouble = remote_error_of(self._failure) if self._failure else None
-                await self._send(protocol.END, protocol.TurnEnded(remote_turn_of(self._desk.tree[self.id]), trouble))
+                await self._send(protocol.END, protocol.TurnEnded(remote_turn_of(self._service.tree[self.id]), trouble))
         finally:
             self._ready.set()
             if self._leaving is None:

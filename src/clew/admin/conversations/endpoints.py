@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Final, Literal
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -101,8 +101,8 @@ async def ask(services: AdminServices, request: Request) -> Response:
     services.answers.check_open()
     most = services.working.current.settings.gateway.max_body_megabytes * _MEGABYTE
     body = await read_body(request, RemoteQuestion, most)
-    desk = await services.read(lambda: _open_or_create(services, request, body))
-    answer = RemoteAnswer(desk, await services.read(lambda: _question(body, desk)))
+    service = await services.read(lambda: _open_or_create(services, request, body))
+    answer = RemoteAnswer(service, await services.read(lambda: _question(body, service)))
     try:
         await answer.begun()
     except BaseException:
@@ -204,9 +204,9 @@ def _open_or_create(services: AdminServices, request: Request, body: RemoteQuest
     if caller.door != "key":
         names = ("x-api-key", "authorization") if caller.door == "socket" else ("x-api-key",)
         credential = tuple((name, value) for name in names if (value := request.headers.get(name, "")))
-    desk = LocalThreadService(services.working, thread, credential=credential)
-    desk.load()
-    return desk
+    service = LocalThreadService(services.working, thread, credential=credential)
+    service.load()
+    return service
 
 
 class _UserMessage(Struct):
@@ -214,26 +214,23 @@ class _UserMessage(Struct):
     content: str | list[JsonObject]
 
 
-def _question(body: RemoteQuestion, desk: LocalThreadService) -> Question:
+def _question(body: RemoteQuestion, service: LocalThreadService) -> Question:
     """Raises RequestInvalid for messages that are none or empty, and for a turn or a backend that does not exist."""
     if body.follows:
-        _check_turn(desk, body.follows, path="follows")
-    if body.backend and body.backend not in desk.backends:
+        _check_turn(service, body.follows, path="follows")
+    if body.backend and body.backend not in service.backends:
         raise RequestInvalid(f"there is no backend {body.backend[:100]!r}", path="backend")
+    for raw in body.asked:
+        try:
+            message = msgspec.json.decode(raw, type=_UserMessage)
+        except (ValueError, RecursionError) as error:
+            raise RequestInvalid(f"this is no message of a user's: {error}", path="asked") from None
+        if not message.content:
+            raise RequestInvalid("there is nothing to say: the content is empty", path="asked")
     return Question(
-        asked=tuple(map(_checked_message, body.asked)),
+        asked=tuple(map(bytes, body.asked)),
         follows=body.follows,
         model=body.model,
         backend=body.backend,
         wishes=body.wishes,
     )
-
-
-def _checked_message(raw: Raw) -> bytes:
-    try:
-        message = msgspec.json.decode(raw, type=_UserMessage)
-    except (ValueError, RecursionError) as error:
-        raise RequestInvalid(f"this is no message of a user's: {error}", path="asked") from None
-    if not message.content:
-        raise RequestInvalid("there is nothing to say: the content is empty", path="asked")
-    return bytes(raw)
