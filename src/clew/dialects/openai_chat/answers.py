@@ -1,22 +1,33 @@
-"""Answers in one piece: read from backends as the message that the same answer would have told as a stream.
+"""Answers in one piece: read from backends, and written for clients.
 
-An answer is decoded as a stream of one chunk, so that there is one reading of the protocol and not two.
+An answer of a backend is decoded as a stream of one chunk, so that there is one reading of the protocol and not two.
 """
 
 from __future__ import annotations
 
 from clew.dialects.failures.reading import UNREADABLE, failure_in
+from clew.dialects.openai_chat.carrier import detail_of
+from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.stream_chunks import chunk_of
 from clew.dialects.openai_chat.stream_decoder import AnswerDecoder
-from clew.dialects.shape import AnswerContext
+from clew.dialects.shape import AnswerContext, Operation
 from clew.model.assemble import Assembler
 from clew.model.broken_calls import broken_calls
+from clew.model.events import StreamFailed
 from clew.model.failure import Failure
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import object_of, objects_of, read_object
+from clew.model.json import JsonObject, JsonValue, encoded
+from clew.model.loose_json import object_of, objects_of, read_object, text_of
 
-__all__ = ["read_message"]
+__all__ = ["completion_id", "read_answer", "read_message", "write_answer"]
+
+
+def read_answer(
+    raw: bytes, operation: Operation, context: AnswerContext, options: ChatOptions
+) -> JsonObject | StreamFailed | None:
+    """The message, or the failure that the body reports."""
+    found = read_message(raw, context, options)
+    return found.event() if isinstance(found, Failure) else found
 
 
 def read_message(body: bytes, context: AnswerContext, options: ChatOptions) -> JsonObject | Failure:
@@ -45,3 +56,53 @@ def _as_delta(choice: JsonObject) -> JsonObject:
     message = object_of(choice.get("message"))
     calls: list[JsonValue] = [{**call, "index": at} for at, call in enumerate(objects_of(message.get("tool_calls")))]
     return {**choice, "delta": {**message, "tool_calls": calls}}
+
+
+def completion_id(context: AnswerContext) -> str:
+    """The id of an answer, as clients of this dialect know ids."""
+    return f"chatcmpl-{context.message_id.removeprefix('msg_')}"
+
+
+def write_answer(message: JsonObject, context: AnswerContext) -> bytes:
+    """A canonical message as a whole completion."""
+    blocks = objects_of(message.get("content"))
+    choice: JsonObject = {
+        "index": 0,
+        "message": _chat_message(blocks, context),
+        "logprobs": None,
+        "finish_reason": finish_reason_of(text_of(message.get("stop_reason"))),
+    }
+    return encoded(
+        {
+            "id": completion_id(context),
+            "object": "chat.completion",
+            "created": context.created,
+            "model": context.model,
+            "choices": [choice],
+            "usage": chat_usage(object_of(message.get("usage"))),
+        }
+    )
+
+
+def _chat_message(blocks: list[JsonObject], context: AnswerContext) -> JsonObject:
+    text, thought = "", ""
+    calls: list[JsonValue] = []
+    details: list[JsonValue] = []
+    for block in blocks:
+        match block.get("type"):
+            case "text":
+                text += text_of(block.get("text"))
+            case "thinking" | "redacted_thinking":
+                thought += text_of(block.get("thinking"))
+                if (detail := detail_of(block, len(details))) is not None:
+                    details.append(detail)
+            case "tool_use":
+                function: JsonObject = {"name": block.get("name"), "arguments": encoded(block.get("input") or {}).decode()}
+                calls.append({"id": block.get("id"), "type": "function", "function": function})
+            case kind:
+                context.unsaid(str(kind))
+    said: JsonObject = {"role": "assistant", "content": text or (None if calls else ""), "refusal": None}
+    said |= {"reasoning_content": thought, "reasoning": thought} if thought else {}
+    said |= {"reasoning_details": details} if details else {}
+    said |= {"tool_calls": calls} if calls else {}
+    return said

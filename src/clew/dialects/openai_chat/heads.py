@@ -1,4 +1,4 @@
-"""Which headers of an OpenAI-style answer the client is told, and by which of Anthropic's names.
+"""Paths and headers: what clients ask, what goes to backends, and what of a backend's headers the client gets.
 
 Limits are told by nearly every vendor, with names of its own and with three ways to say when they are lifted: after a
 duration, at a moment in seconds or in milliseconds since 1970. Clients of Anthropic look for `anthropic-ratelimit-*` with a
@@ -13,9 +13,17 @@ from functools import lru_cache
 from typing import Final
 
 from clew.dialects.headers import response_headers as anthropic_headers
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.shape import ClientHeaders, ClientSession, Operation
+from clew.model.request import Request
 from clew.wire.waits import duration_of, moment_of
 
-__all__ = ["rate_headers", "response_headers"]
+__all__ = ["PATHS", "ROUTES", "rate_headers", "request_headers", "response_headers", "session_of"]
+
+ROUTES: Final[Mapping[str, Operation]] = {"/v1/chat/completions": "messages"}
+PATHS: Final[Mapping[Operation, str]] = {"messages": "/chat/completions"}
+_SESSIONS: Final = ("x-session-id", "x-session-affinity")
+"""What clients call their conversation: opencode, and others after it."""
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "requests": (
@@ -36,7 +44,16 @@ _RENAMED: Final = {"x-request-id": "request-id", "x-generation-id": "request-id"
 _LIMIT: Final = "ratelimit"
 
 
-def response_headers(headers: Iterable[tuple[bytes, bytes]], *, wall: float) -> list[tuple[str, str]]:
+def session_of(headers: ClientHeaders) -> ClientSession:
+    return ClientSession(next((value for name in _SESSIONS if (value := headers.get(name))), ""))
+
+
+def request_headers(headers: ClientHeaders, request: Request, options: ChatOptions) -> tuple[tuple[bytes, bytes], ...]:
+    """None of the client's own: they are about another vendor's versions and betas."""
+    return ((b"user-agent", b"clew"),)
+
+
+def response_headers(headers: Iterable[tuple[bytes, bytes]], wall: float) -> list[tuple[str, str]]:
     """All that the client is told. `wall` is the time of day in seconds since 1970."""
     given = list(headers)
     told = dict(anthropic_headers(given))

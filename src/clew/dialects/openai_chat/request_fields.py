@@ -22,9 +22,11 @@ from clew.wire.requests import encode
 __all__ = [
     "BOOLEAN",
     "INTEGER",
+    "NUMBER",
     "OBJECT",
     "OBJECTS",
     "STEP",
+    "STRING",
     "STRINGS",
     "Fields",
     "RawMessage",
@@ -46,6 +48,7 @@ NO_WORDS: Final = "Chat Completions has no field for it"
 STRING = Decoder(str)
 STRINGS = Decoder(list[str])
 INTEGER = Decoder(int)
+NUMBER: Decoder[int | float] = Decoder(int | float)
 BOOLEAN = Decoder(bool)
 OBJECT = Decoder(Fields)
 OBJECTS = Decoder(list[Fields])

@@ -15,6 +15,7 @@ from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.request_effort import effort_fields, effort_wish, merged, with_thinking_off
 from clew.dialects.openai_chat.request_fields import RawRequest, RequestChanges, read_raw
 from clew.dialects.openai_chat.request_messages import write_messages
+from clew.dialects.openai_chat.request_reader import read_request, unread_fields, wants_usage
 from clew.dialects.openai_chat.request_sampling import (
     answer_format,
     max_tokens_of,
@@ -28,7 +29,7 @@ from clew.dialects.shape import WrittenRequest
 from clew.model.json import JsonObject
 from clew.model.request import Request
 
-__all__ = ["write_request"]
+__all__ = ["read_request", "unread_fields", "wants_usage", "write_request"]
 
 REFUSED = "this backend refuses the field"
 BETAS = "a header of Anthropic's: "

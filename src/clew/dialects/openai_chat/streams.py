@@ -1,7 +1,12 @@
-"""Streamed answers: read from backends, bytes in as they come, canonical events out.
+"""Streamed answers: read from backends, bytes to canonical events; and written for clients, events to chunks.
 
-A stream ends with `[DONE]`, or just ends. An end without a finish reason is a cut, which the client must hear of, unless
-`[DONE]` or the backend's options say that it is none. What comes behind the end is ignored.
+A backend's stream ends with `[DONE]`, or just ends. An end without a finish reason is a cut, which the client must hear of,
+unless `[DONE]` or the backend's options say that it is none. What comes behind the end is ignored.
+
+A stream for a client begins with the role. Later deltas say each thing once: the id and the name of a call in its first
+delta, `reasoning_details` whole and last, one finish reason, and usage in a chunk of its own if the client asked for it;
+`[DONE]` ends it. (The official SDKs join what is repeated, and fail on entries without an index.) A stream that breaks off
+ends with an error: no finish reason and no `[DONE]`, so that half a call is never taken for a whole one.
 """
 
 from __future__ import annotations
@@ -10,18 +15,39 @@ import re
 from typing import Final
 
 from clew.dialects.failures.reading import CUT, UNREADABLE, failure_in, failure_named
+from clew.dialects.openai_chat.answers import completion_id
+from clew.dialects.openai_chat.carrier import detail_of
+from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
+from clew.dialects.openai_chat.errors import error_object
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.payloads import late_block
 from clew.dialects.openai_chat.stream_calls import ToolIds
 from clew.dialects.openai_chat.stream_chunks import read_chunk, read_whole
 from clew.dialects.openai_chat.stream_decoder import AnswerDecoder
 from clew.dialects.shape import AnswerContext
-from clew.model.events import Event
-from clew.model.json import JsonObject
+from clew.model.events import (
+    BlockDelta,
+    BlockStart,
+    BlockStop,
+    Event,
+    MessageDelta,
+    MessageStart,
+    MessageStop,
+    Ping,
+    StreamFailed,
+)
+from clew.model.failure import Failure, error_type_of
+from clew.model.json import JsonObject, JsonValue, encoded
+from clew.model.lifecycle import STRICT, Lifecycle
+from clew.model.loose_json import object_of, text_of
+from clew.model.texts import LongText
 from clew.wire.sse import OTHER, Frames, SseLimits, read_fields
 
-__all__ = ["ChatStreamReader"]
+__all__ = ["KEEP_ALIVE", "ChatStreamReader", "ChatStreamWriter"]
 
+KEEP_ALIVE: Final = b": keep-alive\n\n"
+"""A comment, which every client skips."""
+_DONE: Final = b"data: [DONE]\n\n"
 _LIMITS: Final = SseLimits()
 _EVENT: Final = re.compile(OTHER)
 
@@ -99,3 +125,138 @@ class ChatStreamReader:
             decoder.fail(failure)
         else:
             decoder.take(chunk)
+
+
+class ChatStreamWriter:
+    """Writes one answer. It keeps no more of it than the thoughts that it has to say once more, whole."""
+
+    def __init__(self, context: AnswerContext) -> None:
+        self._context = context
+        self._lifecycle = Lifecycle(STRICT)
+        head = {"id": completion_id(context), "object": "chat.completion.chunk", "created": context.created}
+        self._head = b"data: " + encoded({**head, "model": context.model})[:-1]
+        self._block: JsonObject = {}
+        self._thought = LongText()
+        self._details: list[JsonValue] = []
+        self._calls = 0
+        self._has_arguments = False
+        self._usage: JsonObject = {}
+        self._finished = False
+
+    def write(self, event: Event) -> bytes:
+        """The chunks for this event; none where there is nothing to say. Raises StreamIllegal."""
+        self._lifecycle.accept(event)
+        match event:
+            case BlockDelta():
+                return self._grow(event)
+            case BlockStart():
+                return self._start(event.content_block)
+            case BlockStop():
+                return self._stop()
+            case MessageStart():
+                self._usage = dict(object_of(event.message.get("usage")))
+                return self._chunk({"role": "assistant", "content": ""})
+            case MessageDelta():
+                return self._end(event)
+            case MessageStop():
+                return self._finish("end_turn") + self._write_usage() + _DONE
+            case StreamFailed():
+                return _error(event)
+            case Ping():
+                return KEEP_ALIVE
+            case _:
+                return b""
+
+    def keep_alive(self) -> bytes:
+        return KEEP_ALIVE
+
+    def _chunk(self, delta: JsonObject, finish: str | None = None) -> bytes:
+        choice: JsonObject = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return self._head + b',"choices":[' + encoded(choice) + b"]}\n\n"
+
+    def _start(self, block: JsonObject) -> bytes:
+        self._block, self._thought = block, LongText()
+        match block.get("type"):
+            case "text":
+                return self._say(text_of(block.get("text")))
+            case "thinking":
+                return self._think(text_of(block.get("thinking")))
+            case "redacted_thinking":
+                return b""
+            case "tool_use":
+                return self._call(block)
+            case kind:
+                self._context.unsaid(str(kind))
+                return b""
+
+    def _say(self, text: str) -> bytes:
+        return self._chunk({"content": text}) if text else b""
+
+    def _think(self, text: str) -> bytes:
+        self._thought.add(text)
+        return self._chunk({"reasoning_content": text, "reasoning": text}) if text else b""
+
+    def _call(self, block: JsonObject) -> bytes:
+        """A call that is whole at its start has its input there; nearly all get it in deltas."""
+        given = block.get("input")
+        arguments = encoded(given).decode() if given else ""
+        self._has_arguments = bool(arguments)
+        self._calls += 1
+        function: JsonObject = {"name": block.get("name"), "arguments": arguments}
+        call: JsonObject = {"index": self._calls - 1, "id": block.get("id"), "type": "function", "function": function}
+        return self._chunk({"tool_calls": [call]})
+
+    def _grow(self, event: BlockDelta) -> bytes:
+        delta = event.delta
+        match event.kind:
+            case "text_delta":
+                return self._say(text_of(delta.get("text"))) if self._block.get("type") == "text" else b""
+            case "thinking_delta":
+                return self._think(text_of(delta.get("thinking")))
+            case "signature_delta":
+                self._block = {**self._block, "signature": delta.get("signature")}
+                return b""
+            case "input_json_delta":
+                return self._grow_arguments(text_of(delta.get("partial_json")))
+            case kind:
+                self._context.unsaid(kind)
+                return b""
+
+    def _grow_arguments(self, text: str) -> bytes:
+        if not text or self._block.get("type") != "tool_use":
+            return b""
+        self._has_arguments = True
+        return self._chunk({"tool_calls": [{"index": self._calls - 1, "function": {"arguments": text}}]})
+
+    def _stop(self) -> bytes:
+        block, self._block = self._block, {}
+        if block.get("type") == "tool_use" and not self._has_arguments:
+            return self._chunk({"tool_calls": [{"index": self._calls - 1, "function": {"arguments": "{}"}}]})
+        if block.get("type") in ("thinking", "redacted_thinking"):
+            detail = detail_of({**block, "thinking": self._thought.whole()}, len(self._details))
+            self._details += [detail] if detail else []
+        return b""
+
+    def _end(self, event: MessageDelta) -> bytes:
+        self._usage |= event.usage or {}
+        reason = event.delta.get("stop_reason")
+        return self._finish(reason) if isinstance(reason, str) else b""
+
+    def _finish(self, reason: str) -> bytes:
+        """The details and the finish reason, each once."""
+        if self._finished:
+            return b""
+        self._finished = True
+        details = self._chunk({"reasoning_details": self._details}) if self._details else b""
+        return details + self._chunk({}, finish_reason_of(reason))
+
+    def _write_usage(self) -> bytes:
+        if not self._context.include_usage:
+            return b""
+        return self._head + b',"choices":[],"usage":' + encoded(chat_usage(self._usage)) + b"}\n\n"
+
+
+def _error(event: StreamFailed) -> bytes:
+    kind = text_of(event.error.get("type")) or error_type_of(event.status or 500)
+    failure = Failure(event.status or 500, kind, text_of(event.error.get("message")), event.wait)
+    return b"data: " + encoded({"error": error_object(failure)}) + b"\n\n"

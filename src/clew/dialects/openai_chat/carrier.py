@@ -1,0 +1,61 @@
+"""Where a thought travels for clients of Chat Completions, and how it comes back.
+
+Clients show `reasoning_content` (or `reasoning`) and few of them return it. The proof of a thought, a maker's own signature
+or clew's seal, travels in `reasoning_details`: one entry for each thinking block, once, whole, last, each with an `index`.
+(The official Python SDK joins strings of the same index and fails on entries without one; the Node SDK keeps only the last
+delta.) An entry carries the whole block, text and proof, so a client that returns it verbatim returns the thought without
+the store. A tool call's id comes back as it was given.
+
+Clients return less: nothing, the plain text alone, or the details as one joined string. Such a thought is unsigned here, and
+the store has the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from clew.model.json import JsonObject, JsonValue
+from clew.model.loose_json import objects_of, text_of
+
+__all__ = ["detail_of", "thinking_in"]
+
+_FORMAT: Final = "anthropic-claude-v1"
+"""The name under which clients that sort entries by format know text with a signature."""
+_PLAIN: Final = ("reasoning_content", "reasoning")
+
+
+def detail_of(block: JsonObject, index: int) -> JsonObject | None:
+    """The entry of `reasoning_details` for a thinking block; None for one without proof: its text says all of it."""
+    if block.get("type") == "redacted_thinking":
+        return {"type": "reasoning.encrypted", "index": index, "format": _FORMAT, "data": text_of(block.get("data"))}
+    signature = text_of(block.get("signature"))
+    if not signature:
+        return None
+    text = text_of(block.get("thinking"))
+    return {"type": "reasoning.text", "index": index, "format": _FORMAT, "text": text, "signature": signature}
+
+
+def thinking_in(message: JsonObject) -> list[JsonObject]:
+    """The thinking blocks that an assistant message of a client brings back, in their order."""
+    blocks = list(_from_details(objects_of(message.get("reasoning_details"))))
+    if blocks:
+        return blocks
+    plain: JsonValue = next((value for name in _PLAIN if (value := message.get(name))), None)
+    text = text_of(plain) or text_of(message.get("reasoning_details"))  # some clients join the entries to one string
+    return [_unsigned(text)] if text else []
+
+
+def _from_details(entries: Iterable[JsonObject]) -> Iterable[JsonObject]:
+    for entry in entries:
+        text = text_of(entry.get("text")) or text_of(entry.get("summary"))
+        if signature := text_of(entry.get("signature")):
+            yield {"type": "thinking", "thinking": text, "signature": signature}
+        elif data := text_of(entry.get("data")):
+            yield {"type": "redacted_thinking", "data": data}
+        elif text:
+            yield _unsigned(text)
+
+
+def _unsigned(text: str) -> JsonObject:
+    return {"type": "thinking", "thinking": text, "signature": ""}

@@ -1,0 +1,198 @@
+"""The messages of a client's request as canonical messages.
+
+Leading system and developer messages are the system prompt; later ones stay in place, as messages of role system: moving
+them would alter what stands before a thought. Tool messages in a row are one user message with their results. A message of
+the assistant has its thoughts first (`carrier`), then its text, then its calls.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from clew.dialects.openai_chat.carrier import thinking_in
+from clew.dialects.openai_chat.request_fields import OBJECT, OBJECTS, RawObject, blocks_in, decode
+from clew.errors import RequestInvalid
+from clew.model.json import JsonObject, JsonValue
+
+__all__ = ["Canonical", "CanonicalMessages", "invalid", "read_messages"]
+
+_DATA_URL: Final = re.compile(r"data:([^;,]*)((?:;[^;,]+)*),(.*)", re.DOTALL)
+_SYSTEM: Final = ("system", "developer")
+_any: Final[msgspec.json.Decoder[JsonValue]] = msgspec.json.Decoder()
+Canonical: TypeAlias = dict[str, object]
+
+
+class CanonicalMessages(NamedTuple):
+    """The blocks of the system prompt, and the messages."""
+
+    system: list[Canonical]
+    messages: list[Canonical]
+
+
+def invalid(path: str, why: str) -> RequestInvalid:
+    """The error that says what is wrong, and where."""
+    return RequestInvalid(f"{path}: {why}", path=path)
+
+
+def read_messages(parameters: RawObject) -> CanonicalMessages:
+    """Raises RequestInvalid with the path of what cannot be said."""
+    given = parameters.value("messages", OBJECTS)
+    if given is None:
+        raise invalid("messages", "Field required")
+    reader = _MessageReader()
+    for index, fields in enumerate(given):
+        reader.take(RawObject(f"messages.{index}", fields), index)
+    return CanonicalMessages(reader.system, reader.messages)
+
+
+class _MessageReader:
+    """Takes the messages in their order."""
+
+    def __init__(self) -> None:
+        self.system: list[Canonical] = []
+        self.messages: list[Canonical] = []
+        self._results: list[Canonical] | None = None  # of the user message that holds the tool messages so far
+        self._legacy_call = ""  # the id that the last `function_call` got: it has none of its own
+
+    def take(self, message: RawObject, index: int) -> None:
+        role = message.string("role")
+        if role in ("tool", "function"):
+            self._take_result(message, role)
+            return
+        self._results = None
+        if role in _SYSTEM:
+            blocks = _text_parts(message)
+            if self.messages:
+                self.messages.append({"role": "system", "content": blocks})
+            else:
+                self.system += blocks
+        elif role == "user":
+            self.messages.append({"role": "user", "content": _user_content(message)})
+        elif role == "assistant":
+            self.messages.append({"role": "assistant", "content": self._answer(message, index)})
+        else:
+            raise invalid(
+                f"{message.path}.role", f"there is no role {role!r}: it is system, developer, user, assistant or tool"
+            )
+
+    def _take_result(self, message: RawObject, role: str) -> None:
+        call_id = message.string("tool_call_id") if role == "tool" else self._legacy_call
+        if not call_id:
+            missing = "tool_call_id: Field required" if role == "tool" else "there is no function_call before it"
+            raise invalid(message.path, missing)
+        if self._results is None:
+            self._results = []
+            self.messages.append({"role": "user", "content": self._results})
+        self._results.append({"type": "tool_result", "tool_use_id": call_id, "content": _text_parts(message)})
+
+    def _answer(self, message: RawObject, index: int) -> list[Canonical]:
+        blocks: list[Canonical] = [dict(each) for each in thinking_in(_reasoning_fields(message))]
+        blocks += _text_parts(message)
+        if refusal := message.string("refusal"):
+            blocks.append({"type": "text", "text": refusal})
+        for at, fields in enumerate(message.value("tool_calls", OBJECTS) or []):
+            blocks.append(_tool_use(RawObject(f"{message.path}.tool_calls.{at}", fields)))
+        legacy = message.object("function_call")
+        if legacy.fields:
+            self._legacy_call = f"call_{index}"
+            blocks.append(_call_block(self._legacy_call, legacy))
+        return blocks
+
+
+def _reasoning_fields(message: RawObject) -> JsonObject:
+    found: JsonObject = {}
+    for name in ("reasoning_content", "reasoning", "reasoning_details"):
+        if (raw := message.fields.get(name)) is not None:
+            found[name] = decode(raw, _any, f"{message.path}.{name}")
+    return found
+
+
+def _text_parts(message: RawObject) -> list[Canonical]:
+    """The content of a message that holds only text: of the system, of a tool, of the assistant."""
+    blocks: list[Canonical] = []
+    for part in blocks_in(message.fields.get("content"), f"{message.path}.content"):
+        if part.type not in ("text", "refusal"):
+            raise invalid(
+                part.path, f"a part of type {part.type!r} cannot be in a message of role {message.string('role')!r}"
+            )
+        blocks.append(_with_cache_mark({"type": "text", "text": part.string(part.type)}, part))
+    return blocks
+
+
+def _with_cache_mark(block: Canonical, part: RawObject) -> Canonical:
+    return {**block, "cache_control": part.fields["cache_control"]} if part.value("cache_control", OBJECT) else block
+
+
+def _user_content(message: RawObject) -> list[Canonical]:
+    parts = blocks_in(message.fields.get("content"), f"{message.path}.content")
+    return [_with_cache_mark(_user_block(part), part) for part in parts]
+
+
+def _user_block(part: RawObject) -> Canonical:
+    match part.type:
+        case "text":
+            return {"type": "text", "text": part.string("text")}
+        case "image_url":
+            image = part.object("image_url")
+            return {"type": "image", "source": _source(image.string("url"), f"{image.path}.url")}
+        case "file":
+            return _document(part.object("file"))
+        case kind:
+            raise invalid(part.path, f"a part of type {kind!r} cannot be passed on: send text, image_url or file")
+
+
+def _source(url: str, path: str) -> JsonObject:
+    """A URL as the source of an image; one that holds the data itself becomes that data."""
+    data = _DATA_URL.fullmatch(url)
+    if data is None:
+        if not url.lower().startswith(("http://", "https://")):
+            raise invalid(path, "an image is a URL of http:// or https://, or a data: URL")
+        return {"type": "url", "url": url}
+    if ";base64" not in data[2].lower():
+        raise invalid(path, "a data: URL must be base64")
+    return {"type": "base64", "media_type": data[1] or "image/png", "data": data[3]}
+
+
+def _document(file: RawObject) -> Canonical:
+    """A file that comes with the request. One that lies at the vendor can be read by nobody else."""
+    url = file.string("file_data")
+    if not url:
+        raise invalid(file.path, "only a file with file_data can be passed on: one that lies at the vendor is not there")
+    data = _DATA_URL.fullmatch(url)
+    if data is None or ";base64" not in data[2].lower():
+        raise invalid(f"{file.path}.file_data", "it must be a data: URL with base64")
+    source: JsonObject = {"type": "base64", "media_type": data[1] or "application/pdf", "data": data[3]}
+    title = file.string("filename")
+    return {"type": "document", "source": source, **({"title": title} if title else {})}
+
+
+def _tool_use(call: RawObject) -> Canonical:
+    if call.type not in ("", "function"):
+        raise invalid(f"{call.path}.type", f"a call of type {call.type!r} cannot be passed on: only functions can")
+    call_id = call.string("id")
+    if not call_id:
+        raise invalid(f"{call.path}.id", "Field required")
+    return _call_block(call_id, call.object("function"))
+
+
+def _call_block(call_id: str, function: RawObject) -> Canonical:
+    name = function.string("name")
+    if not name:
+        raise invalid(f"{function.path}.name", "Field required")
+    return {"type": "tool_use", "id": call_id, "name": name, "input": _input(function.string("arguments").strip())}
+
+
+def _input(text: str) -> object:
+    """The arguments as they are written. What is no object is what a model wrote: to refuse it would end the conversation
+    for good, so the text is passed on in an object."""
+    if not text:
+        return {}
+    try:
+        is_object = isinstance(_any.decode(text), dict)
+    except (msgspec.DecodeError, RecursionError):
+        is_object = False
+    return Raw(text.encode()) if is_object else {"arguments": text}

@@ -1,0 +1,282 @@
+"""Requests of clients that speak Chat Completions, as canonical requests."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from clew.dialects.openai_chat.options import ChatOptions
+from clew.dialects.openai_chat.requests import read_request, unread_fields, wants_usage, write_request
+from clew.errors import BodyTooLarge, RequestInvalid
+
+Json = dict[str, Any]
+USER: Json = {"role": "user", "content": "Hi"}
+FUNCTION: Json = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {"q": {"type": "string"}}}}
+TOOL: Json = {"type": "function", "function": FUNCTION}
+
+
+def read(*messages: Json, **fields: Any) -> Json:
+    raw = json.dumps({"model": "m", "messages": list(messages) or [USER], **fields}).encode()
+    return json.loads(read_request(raw, {}).source.raw)
+
+
+def messages(*given: Json) -> list[Json]:
+    return read(*given)["messages"]
+
+
+def refused(raw: bytes | Json) -> str:
+    """The path of what was refused."""
+    with pytest.raises(RequestInvalid) as caught:
+        read_request(raw if isinstance(raw, bytes) else json.dumps(raw).encode(), {})
+    assert caught.value.path in str(caught.value)
+    return caught.value.path
+
+
+def test_a_plain_request() -> None:
+    assert read(max_tokens=5, temperature=0.5, top_p=1, stream=True, user="u") == {
+        "model": "m",
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
+        "max_tokens": 5,
+        "temperature": 0.5,
+        "top_p": 1,
+        "stream": True,
+        "metadata": {"user_id": "u"},
+    }
+
+
+def test_leading_system_messages_are_the_prompt_and_later_ones_stay_in_place() -> None:
+    found = read(
+        {"role": "system", "content": "a"},
+        {"role": "developer", "content": [{"type": "text", "text": "b"}]},
+        USER,
+        {"role": "developer", "content": "c"},
+    )
+    assert found["system"] == [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    assert found["messages"][1] == {"role": "system", "content": [{"type": "text", "text": "c"}]}
+
+
+def test_images_and_files_come_with_their_data() -> None:
+    parts = [
+        {"type": "text", "text": "see", "cache_control": {"type": "ephemeral"}},
+        {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AAAA", "detail": "low"}},
+        {"type": "image_url", "image_url": {"url": "https://x.example/a.png"}},
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,BBBB"}},
+    ]
+    assert messages({"role": "user", "content": parts})[0]["content"] == [
+        {"type": "text", "text": "see", "cache_control": {"type": "ephemeral"}},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "AAAA"}},
+        {"type": "image", "source": {"type": "url", "url": "https://x.example/a.png"}},
+        {
+            "type": "document",
+            "source": {"type": "base64", "media_type": "application/pdf", "data": "BBBB"},
+            "title": "a.pdf",
+        },
+    ]
+
+
+def call(call_id: str, arguments: str, **more: Any) -> Json:
+    return {"id": call_id, "type": "function", "function": {"name": "f", "arguments": arguments}, **more}
+
+
+def test_calls_and_their_results() -> None:
+    """Parallel calls; tool messages in a row are one user message; numbers stay as they are written."""
+    found = messages(
+        USER,
+        {"role": "assistant", "content": None, "tool_calls": [call("a", '{"q":1.0}', index=0), call("b", "")]},
+        {"role": "tool", "tool_call_id": "a", "content": "one"},
+        {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "two"}], "name": "f"},
+        {"role": "user", "content": "go on"},
+    )
+    assert found[1]["content"] == [
+        {"type": "tool_use", "id": "a", "name": "f", "input": {"q": 1.0}},
+        {"type": "tool_use", "id": "b", "name": "f", "input": {}},
+    ]
+    assert found[2] == {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "one"}]},
+            {"type": "tool_result", "tool_use_id": "b", "content": [{"type": "text", "text": "two"}]},
+        ],
+    }
+    assert [each["role"] for each in found] == ["user", "assistant", "user", "user"]
+
+
+def test_arguments_that_are_no_object_are_passed_on_whole() -> None:
+    (block,) = messages({"role": "assistant", "tool_calls": [call("a", '{"q":')]})[0]["content"]
+    assert block["input"] == {"arguments": '{"q":'}
+
+
+def test_legacy_functions() -> None:
+    found = read(
+        USER,
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+        {"role": "function", "name": "f", "content": "one"},
+        functions=[FUNCTION],
+        function_call={"name": "f"},
+    )
+    assert found["tools"][0]["name"] == "f"
+    assert found["tool_choice"] == {"type": "tool", "name": "f"}
+    use, result = found["messages"][1]["content"][0], found["messages"][2]["content"][0]
+    assert use["id"] == result["tool_use_id"] == "call_1"
+
+
+@pytest.mark.parametrize(
+    ("given", "blocks"),
+    [
+        ({}, []),
+        ({"reasoning_content": "r"}, [{"type": "thinking", "thinking": "r", "signature": ""}]),
+        ({"reasoning": "r"}, [{"type": "thinking", "thinking": "r", "signature": ""}]),
+        ({"reasoning_details": "joined"}, [{"type": "thinking", "thinking": "joined", "signature": ""}]),
+        (
+            {
+                "reasoning_content": "r",
+                "reasoning_details": [
+                    {"type": "reasoning.text", "index": 0, "text": "r", "signature": "clew1.S"},
+                    {"type": "reasoning.encrypted", "index": 1, "data": "D"},
+                ],
+            },
+            [
+                {"type": "thinking", "thinking": "r", "signature": "clew1.S"},
+                {"type": "redacted_thinking", "data": "D"},
+            ],
+        ),
+    ],
+)
+def test_thoughts_come_back_by_what_the_client_kept(given: Json, blocks: list[Json]) -> None:
+    content = messages({"role": "assistant", "content": "x", **given})[0]["content"]
+    assert content == [*blocks, {"type": "text", "text": "x"}]
+
+
+def test_a_message_that_the_official_client_dumped_is_taken() -> None:
+    dumped = {"role": "assistant", "content": "x", "refusal": None, "annotations": [], "audio": None, "function_call": None}
+    assert messages({**dumped, "tool_calls": None, "parsed": None})[0]["content"] == [{"type": "text", "text": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("given", "choice"),
+    [
+        ({}, None),
+        ({"tool_choice": "auto"}, {"type": "auto"}),
+        ({"tool_choice": "none", "parallel_tool_calls": False}, {"type": "none"}),
+        ({"tool_choice": "required"}, {"type": "any"}),
+        ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, {"type": "tool", "name": "f"}),
+        ({"parallel_tool_calls": False}, {"type": "auto", "disable_parallel_tool_use": True}),
+        ({"tool_choice": "required", "parallel_tool_calls": False}, {"type": "any", "disable_parallel_tool_use": True}),
+    ],
+)
+def test_the_choice_among_tools(given: Json, choice: Json | None) -> None:
+    found = read(tools=[TOOL], **given)
+    assert found["tools"] == [{"name": "f", "description": "d", "input_schema": FUNCTION["parameters"]}]
+    assert found.get("tool_choice") == choice
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"max_completion_tokens": 7, "max_tokens": 5}, {"max_tokens": 7}),
+        ({"stop": "END"}, {"stop_sequences": ["END"]}),
+        ({"stop": ["a", "b"]}, {"stop_sequences": ["a", "b"]}),
+        ({"temperature": 1.5}, {"temperature": 1}),
+        ({"n": 1, "stop": None, "tools": []}, {}),
+        ({"reasoning_effort": "none"}, {"thinking": {"type": "disabled"}}),
+        ({"reasoning_effort": "high"}, {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}}),
+        ({"reasoning": {"effort": "low"}}, {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}),
+        ({"reasoning": {"max_tokens": 2000}}, {"thinking": {"type": "enabled", "budget_tokens": 2000}}),
+        ({"response_format": {"type": "text"}}, {}),
+        (
+            {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "a", "strict": True, "schema": {"type": "object"}},
+                }
+            },
+            {"output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}}},
+        ),
+        (
+            {"response_format": {"type": "json_object"}},
+            {"output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}}},
+        ),
+    ],
+)
+def test_parameters(given: Json, expected: Json) -> None:
+    found = read(**given)
+    assert {name: value for name, value in found.items() if name not in ("model", "messages")} == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ({"n": 2}, "n"),
+        ({"messages": None}, "messages"),
+        ({"messages": [{"role": "critic", "content": "x"}]}, "messages.0.role"),
+        ({"messages": [{"role": "tool", "content": "x"}]}, "messages.0"),
+        ({"messages": [{"role": "function", "content": "x"}]}, "messages.0"),
+        ({"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "messages.0.content.0"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]}]},
+            "messages.0.content.0.file",
+        ),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "file:///x"}}]}]},
+            "messages.0.content.0.image_url.url",
+        ),
+        ({"messages": [{"role": "system", "content": [{"type": "image_url"}]}]}, "messages.0.content.0"),
+        (
+            {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom"}]}]},
+            "messages.0.tool_calls.0.type",
+        ),
+        ({"messages": [{"role": "assistant", "tool_calls": [{"type": "function"}]}]}, "messages.0.tool_calls.0.id"),
+        ({"tools": [{"type": "custom", "custom": {}}]}, "tools.0.type"),
+        ({"tools": [{"type": "function", "function": {}}]}, "tools.0.function.name"),
+        ({"tools": [TOOL], "tool_choice": "maybe"}, "tool_choice"),
+        ({"tools": [TOOL], "tool_choice": {"type": "allowed_tools"}}, "tool_choice"),
+        ({"response_format": {"type": "xml"}}, "response_format.type"),
+        ({"temperature": "hot"}, "temperature"),
+        ({"stop": [1]}, "stop"),
+    ],
+)
+def test_what_cannot_be_said_is_refused_with_its_path(given: Json, path: str) -> None:
+    assert refused({"model": "m", "messages": [USER], **given}) == path
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"nul", b'{"messages": "x"}', b"\xff", b'{"messages":[1]}', b"[" * 5000])
+def test_broken_bodies_are_refused_and_never_a_traceback(raw: bytes) -> None:
+    with pytest.raises((RequestInvalid, BodyTooLarge)):
+        read_request(raw, {})
+
+
+def test_what_is_not_read_is_named() -> None:
+    raw = {"model": "m", "messages": [{**USER, "name": "ann"}], "seed": 1, "logprobs": True, "temperature": 2, "store": None}
+    found = [(change.path, change.what) for change in unread_fields(json.dumps(raw).encode())]
+    assert found == [("seed", "left out"), ("logprobs", "left out"), ("temperature", "set"), ("messages.0.name", "left out")]
+
+
+def test_usage_is_wanted_only_if_asked_for() -> None:
+    assert wants_usage(b'{"stream_options":{"include_usage":true}}')
+    assert not wants_usage(b"{}")
+
+
+def test_a_request_that_goes_on_extends_the_canonical_one() -> None:
+    """Law 3: the messages of a longer request begin with those of the shorter one."""
+    talk: list[Json] = [USER, {"role": "assistant", "content": "a"}, USER, {"role": "system", "content": "s"}, USER]
+    lists = [messages(*talk[:count]) for count in range(1, len(talk) + 1)]
+    for shorter, longer in pairwise(lists):
+        assert longer[: len(shorter)] == shorter
+
+
+def test_a_request_goes_through_both_roles_as_it_came() -> None:
+    """What a client says in this dialect, a backend of this dialect is asked in the same words."""
+    talk: list[Json] = [
+        {"role": "system", "content": "be brief"},
+        USER,
+        {"role": "assistant", "content": "I call.", "tool_calls": [call("a", '{"q":1}')]},
+        {"role": "tool", "tool_call_id": "a", "content": "one"},
+        {"role": "user", "content": "go on"},
+    ]
+    raw: Json = {"model": "m", "messages": talk, "tools": [TOOL], "tool_choice": "required", "max_tokens": 9, "stop": ["E"]}
+    written = write_request(read_request(json.dumps(raw).encode(), {}), ChatOptions())
+    assert json.loads(written.body) == raw
+    assert written.changes == ()
