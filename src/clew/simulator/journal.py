@@ -102,7 +102,11 @@ class JournalEntry:
         """The entry for a reader: the body as JSON if it is JSON, else as text or base64."""
         body = self.body or b""
         if self.readable is None:
-            self.readable = _is_json(body)
+            try:
+                msgspec.json.decode(body)
+                self.readable = True
+            except (ValueError, RecursionError):
+                self.readable = False
         shown = {name: getattr(self, name) for name in self.__slots__ if name not in ("body", "readable")}
         if self.readable:
             return {**shown, "body": msgspec.Raw(body)}
@@ -191,14 +195,6 @@ class Journal:
 def entries_json(entries: Iterable[JournalEntry]) -> bytes:
     """Entries as one JSON array."""
     return msgspec.json.encode([entry.as_json() for entry in entries])
-
-
-def _is_json(body: bytes) -> bool:
-    try:
-        msgspec.json.decode(body)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _opaque(body: bytes) -> Mapping[str, str]:

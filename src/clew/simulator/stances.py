@@ -24,7 +24,6 @@ from clew.simulator.interfaces import Grade, Stance
 
 __all__ = ["read_file", "stance"]
 
-_GRADES: Final = get_args(Grade)
 _SETTINGS: Final = {
     "predecessor": ("sent", "read"),
     "prefix_enforcement": ("default", "on", "off"),
@@ -39,7 +38,8 @@ def stance(settings: Mapping[str, object] | None = None, *, file: str = "") -> S
     grades: frozenset[Grade] = frozenset()
     for key, value in (settings or {}).items():
         if key == "without_grades":
-            grades = _grades(value, file)
+            given = cast(list[object], value) if isinstance(value, list) else [value]
+            grades = frozenset(cast(Grade, _one_of(key, grade, get_args(Grade), file)) for grade in given)
         elif key in _SETTINGS:
             others[key] = _one_of(key, value, _SETTINGS[key], file)
         else:
@@ -77,8 +77,3 @@ def _one_of(key: str, value: object, allowed: Iterable[str], file: str) -> str:
     if text not in allowed:
         raise SettingsInvalid(f"{key} cannot be {value!r}; it is one of {', '.join(allowed)}", file=file, key=key)
     return text
-
-
-def _grades(value: object, file: str) -> frozenset[Grade]:
-    given = cast(list[object], value) if isinstance(value, list) else [value]
-    return frozenset(cast(Grade, _one_of("without_grades", grade, _GRADES, file)) for grade in given)

@@ -60,10 +60,12 @@ def message(whole: MessageAnswer) -> JsonObject:
 
 def events(whole: MessageAnswer) -> Iterator[Step]:
     """The answer as a stream."""
-    number = 0
+    number, end = 0, b"}\n\n"
     for step in _events(whole):
         if isinstance(step, Send) and step.event and whole.answer.padding:
-            step = Send(_padded(step.data, number * 7 % (whole.answer.padding + 1)), step.event)
+            spaces = b" " * (number * 7 % (whole.answer.padding + 1))
+            data = step.data.removesuffix(end) + spaces + end if step.data.endswith(end) else step.data
+            step = Send(data, step.event)
             number += 1
         yield step
 
@@ -165,8 +167,3 @@ def _usage_at_end(whole: MessageAnswer) -> JsonObject:
 def _event(data: JsonObject) -> Send:
     name = str(data["type"])
     return Send(b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode(data) + b"\n\n", name)
-
-
-def _padded(data: bytes, spaces: int) -> bytes:
-    end = b"}\n\n"
-    return data.removesuffix(end) + b" " * spaces + end if data.endswith(end) else data

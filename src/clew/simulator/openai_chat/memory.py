@@ -1,7 +1,10 @@
-"""What a simulated chat vendor remembers between requests: its answers, and the prompts that it has seen.
+"""What a simulated chat vendor remembers between requests (its answers, and the prompts that it has seen), and its proofs.
 
 Plain text proves nothing, so an answer is known by the ids of its tool calls, or by what it says and calls. Some vendors use
 the same call ids in every conversation; of several answers under one id, the best match is taken.
+
+Signatures, sealed data, and a mark in the thoughts of the built-in model prove that reasoning is the simulator's own. All
+are made with the realm's secret, so simulators of one realm accept each other's proofs, and no others.
 
 Tokens are counted as in the other dialect: four bytes of compact JSON are a token, an image costs a constant. A prompt is
 its tools and then its messages. The part that a request shares with an earlier one of the same account, from the beginning
@@ -10,7 +13,11 @@ on, is cached, in whole units of the vendor's.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
+import hmac
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,9 +28,24 @@ from clew.model.json import JsonObject, JsonValue
 from clew.simulator import tokens
 from clew.simulator.values import as_dict, as_list, as_str
 
-__all__ = ["AnswerMemory", "GivenAnswer", "PrefixCache", "prompt_tokens"]
+__all__ = [
+    "AnswerMemory",
+    "GivenAnswer",
+    "PrefixCache",
+    "add_mark",
+    "is_marked",
+    "is_sealed",
+    "is_signed",
+    "prompt_tokens",
+    "seal",
+    "sign",
+]
 
 _TOKENS_PER_IMAGE: Final = 1500
+_HEAD: Final = b"\x12chat"
+_NONCE: Final = 8
+_MAC: Final = 24
+_MARK: Final = re.compile(r"(.*) \(thought ([0-9a-f]{10})\)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,3 +165,52 @@ def _tokens(segment: JsonValue) -> int:
         return tokens.of_json(segment)
     light: JsonObject = {**as_dict(segment), "content": others}
     return tokens.of_json(light) + (len(parts) - len(others)) * _TOKENS_PER_IMAGE
+
+
+# Proofs.
+
+
+def sign(secret: bytes, model: str, text: str, *, salt: str = "") -> str:
+    """The signature of a thought. `salt` makes equal thoughts differ."""
+    nonce = hashlib.sha256(salt.encode()).digest()[:_NONCE]
+    return base64.b64encode(_HEAD + nonce + _mac(secret, "signature", model, nonce.hex() + text)).decode()
+
+
+def is_signed(secret: bytes, model: str, text: str, signature: str) -> bool:
+    try:
+        raw = base64.b64decode(signature, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    nonce, mac = raw[len(_HEAD) : len(_HEAD) + _NONCE], raw[len(_HEAD) + _NONCE :]
+    return raw.startswith(_HEAD) and hmac.compare_digest(mac, _mac(secret, "signature", model, nonce.hex() + text))
+
+
+def seal(secret: bytes, text: str, *, salt: str = "") -> str:
+    """Reasoning that only its maker can read: here its hash, with a proof. `salt` makes equal thoughts differ."""
+    body = hashlib.sha256(f"{salt}\n{text}".encode("utf-8", "surrogatepass")).digest()
+    return base64.b64encode(_mac(secret, "seal", "", body.hex()) + body).decode()
+
+
+def is_sealed(secret: bytes, data: str) -> bool:
+    """Whether the data was sealed with this secret."""
+    try:
+        raw = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return hmac.compare_digest(raw[:_MAC], _mac(secret, "seal", "", raw[_MAC:].hex()))
+
+
+def add_mark(secret: bytes, text: str) -> str:
+    """A thought with a mark at its end that proves its maker."""
+    return f"{text} (thought {_mac(secret, 'mark', '', text).hex()[:10]})"
+
+
+def is_marked(secret: bytes, text: str) -> bool:
+    """Whether a thought has a valid mark."""
+    found = _MARK.fullmatch(text)
+    return found is not None and add_mark(secret, found[1]) == text
+
+
+def _mac(secret: bytes, what: str, model: str, text: str) -> bytes:
+    content = f"{what}\n{model}\n{text}".encode("utf-8", "surrogatepass")
+    return hmac.new(secret, content, hashlib.sha256).digest()[:_MAC]

@@ -9,7 +9,7 @@ import msgspec
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.answers import AnswerBlock, ModelAnswer
 from clew.simulator.openai_chat.judge.case import ChatCase
-from clew.simulator.openai_chat.proofs import seal
+from clew.simulator.openai_chat.memory import seal
 from clew.simulator.openai_chat.thoughts import THOUGHT_FORMS, MessageDraft, ThoughtToWrite
 from clew.simulator.openai_chat.vendors import decoded
 from clew.simulator.values import as_str

@@ -19,9 +19,8 @@ from clew.simulator.conversation import calls_in, state_of
 from clew.simulator.ids import Ids
 from clew.simulator.interfaces import Prompt
 from clew.simulator.openai_chat.judge.case import ChatCase, IndexedMessage, answer_limit, calls_of, text_of
-from clew.simulator.openai_chat.memory import PrefixCache, prompt_tokens
+from clew.simulator.openai_chat.memory import PrefixCache, add_mark, prompt_tokens
 from clew.simulator.openai_chat.message import draft_of, message_of
-from clew.simulator.openai_chat.proofs import add_mark
 from clew.simulator.openai_chat.stream import Completion, usage_of
 from clew.simulator.player import TurnContext, play_turn
 from clew.simulator.turns import DEFAULT, ScenarioPicker, improvise, turn_of

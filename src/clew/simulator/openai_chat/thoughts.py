@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.acts import Pause, SendEvent, SendPings
-from clew.simulator.openai_chat.proofs import seal, sign
+from clew.simulator.openai_chat.memory import seal, sign
 from clew.simulator.openai_chat.vendors import Form, Traits
 from clew.simulator.values import as_dict
 

@@ -48,7 +48,9 @@ def _ttl(mark: JsonObject) -> str:
 def check_marks(case: Case) -> Iterator[BrokenRule]:
     items = [*_cacheable_items(case)]
     marked = [item for item in items if item.is_marked]
-    automatic = _automatic_target(case, items)
+    automatic = None
+    if case.body.get("cache_control") is not None:
+        automatic = next((item for item in reversed(items) if item.is_top and item.takes_automatic_mark), None)
     one_more = automatic is not None and not automatic.is_marked
     if len(marked) > _MOST:
         yield BrokenRule("R58.too-many-marks", "", {"count": len(marked) + one_more})
@@ -72,13 +74,6 @@ def _cacheable_items(case: Case) -> Iterator[CacheableItem]:
             if block.type == "tool_result":
                 for index, nested in enumerate(as_list(block.value.get("content"))):
                     yield CacheableItem(f"{block.path}.content.{index}", as_dict(nested), is_top=False)
-
-
-def _automatic_target(case: Case, items: list[CacheableItem]) -> CacheableItem | None:
-    """Where the automatic mark falls, if the request asks for one and there is a block for it."""
-    if case.body.get("cache_control") is None:
-        return None
-    return next((item for item in reversed(items) if item.is_top and item.takes_automatic_mark), None)
 
 
 def _order(marked: list[CacheableItem]) -> Iterator[BrokenRule]:

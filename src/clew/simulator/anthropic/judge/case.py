@@ -200,18 +200,18 @@ class BrokenRule:
     after: str = ""
 
 
-def _is_in_force(rule: Rule, stance: Stance, asked: frozenset[str]) -> bool:
-    enforced = (rule.enforced or rule.id in asked) and rule.id not in stance.without_rules
-    return enforced and rule.grade not in stance.without_grades and rule.in_force(stance.choices)
-
-
 def violations(found: Iterable[BrokenRule], stance: Stance, *, asked: frozenset[str] = frozenset()) -> list[VendorRefusal]:
     """The broken rules that are in force, the one that the vendor would name first.
 
     `asked` are rules that hold only on demand (`enforced = false` in the book).
     """
     book = rules()
-    counted = [broken for broken in found if _is_in_force(book[broken.rule], stance, asked)]
+
+    def is_in_force(rule: Rule) -> bool:
+        enforced = (rule.enforced or rule.id in asked) and rule.id not in stance.without_rules
+        return enforced and rule.grade not in stance.without_grades and rule.in_force(stance.choices)
+
+    counted = [broken for broken in found if is_in_force(book[broken.rule])]
     counted.sort(key=lambda broken: (book[broken.rule].order, path_order(broken.path)))
     return [refusal_of(broken) for broken in counted]
 

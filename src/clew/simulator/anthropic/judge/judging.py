@@ -17,9 +17,8 @@ from clew.simulator.anthropic.judge.arrival import VERSIONS, check_length, check
 from clew.simulator.anthropic.judge.bindings import check_bindings
 from clew.simulator.anthropic.judge.cache_marks import check_marks
 from clew.simulator.anthropic.judge.case import BrokenRule, Case, betas_of, refusal_of, violations
-from clew.simulator.anthropic.judge.layout import check_layout, check_passed_back
 from clew.simulator.anthropic.judge.media import check_media
-from clew.simulator.anthropic.judge.messages import check_emptiness, check_roles
+from clew.simulator.anthropic.judge.messages import check_emptiness, check_layout, check_passed_back, check_roles
 from clew.simulator.anthropic.judge.parameters import check_parameters, check_sampling, check_thinking
 from clew.simulator.anthropic.judge.prompt import prompt_of, refused_prompt
 from clew.simulator.anthropic.judge.schema import check_schema

@@ -18,7 +18,7 @@ from clew.model.json import JsonObject, JsonValue
 from clew.simulator import tokens
 from clew.simulator.anthropic.judge.bindings import BindingResult
 from clew.simulator.anthropic.judge.case import Case, RequestBlock, RequestMessage
-from clew.simulator.anthropic.judge.layout import first_of_loop
+from clew.simulator.anthropic.judge.messages import first_of_loop
 from clew.simulator.anthropic.judge.prefix import is_summary
 from clew.simulator.anthropic.judge.thinking import ThinkingHistory
 from clew.simulator.interfaces import BlockFate, Display, Prompt, ThinkingMode
@@ -30,7 +30,12 @@ _TRIGGER, _KEPT_USES = 100_000, 3
 
 
 def prompt_of(case: Case, history: ThinkingHistory, bindings: BindingResult) -> Prompt:
-    mode, sizes = _mode(case), _thinking_sizes(history)
+    mode = _mode(case)
+    # The full length of each thinking block, whatever was shown of it; of an unknown block, the length of its JSON.
+    sizes = {
+        returned.block.path: returned.imprint.tokens if returned.imprint else tokens.of_json(returned.block.value)
+        for returned in history.blocks
+    }
     thinking = _clear_thinking(case, bindings.fates, sizes, off=mode == "off")
     kept = sum(sizes.get(fate.path, 0) for fate in thinking.fates if fate.fate == "kept")
     length = _visible_tokens(case) + kept
@@ -84,14 +89,6 @@ def _is_interleaved(case: Case, mode: ThinkingMode) -> bool:
 
 
 # How long it is.
-
-
-def _thinking_sizes(history: ThinkingHistory) -> Mapping[str, int]:
-    """The tokens of each thinking block by path: the full length whatever was shown; for unknown blocks, of their JSON."""
-    return {
-        returned.block.path: returned.imprint.tokens if returned.imprint else tokens.of_json(returned.block.value)
-        for returned in history.blocks
-    }
 
 
 def _visible_tokens(case: Case) -> int:

@@ -115,11 +115,6 @@ def _mac(key: bytes, payload: bytes) -> bytes:
     return hmac.digest(key, payload, "sha256")[:_MAC_BYTES]
 
 
-def _unproven_signature(origin: bytes, length: int) -> str:
-    """Characters that look like a signature and prove nothing, as some vendors send them."""
-    return base64.b64encode(hashlib.shake_256(origin).digest(length)).decode()[:length]
-
-
 @dataclass(frozen=True, slots=True)
 class SigningPoint:
     """A point of the conversation: the content and the rows of thinking blocks up to it."""
@@ -146,8 +141,10 @@ class RequestSigner:
             case "empty":
                 return ""
             case "noise":
+                # It looks like a signature and proves nothing.
                 length = vendor.noise[self.case.body.get("stream") is True]
-                return _unproven_signature(self.key + hash_text(text), length)
+                digest = hashlib.shake_256(self.key + hash_text(text)).digest(length)
+                return base64.b64encode(digest).decode()[:length]
             case "bound" | "own":
                 return make_signature(self.key, self._imprint(text, answer, redacted=False))
 

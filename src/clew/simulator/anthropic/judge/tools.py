@@ -25,8 +25,12 @@ def check_tools(case: Case) -> Iterator[BrokenRule]:
         yield BrokenRule("R49.forced-tool-unsupported", "tool_choice")
     if case.forces_tool and case.thinking_type == "enabled":
         yield BrokenRule("R49.forced-tool-with-manual-thinking", "tool_choice")
-    if "tool_choice" in case.body:
-        yield from _choice(case)
+    choice = as_dict(case.body.get("tool_choice"))
+    chosen = as_str(choice.get("name"))
+    if "tool_choice" in case.body and not case.tools:
+        yield BrokenRule("R60.choice-without-tools", "tool_choice")
+    elif choice.get("type") == "tool" and all(tool.get("name") != chosen for tool in case.tools):
+        yield BrokenRule("R60.choice-name-unknown", "tool_choice.name", {"name": chosen})
     names = [as_str(tool.get("name")) for tool in case.tools if "name" in tool]
     if len(set(names)) < len(names):
         yield BrokenRule("R59.names-not-unique", "tools")
@@ -37,15 +41,6 @@ def check_tools(case: Case) -> Iterator[BrokenRule]:
         types = {"model": case.body.get("model"), "types": ", ".join(refused)}
         yield BrokenRule("R61.tool-types-unsupported", "tools", types)
     yield from _strict(case)
-
-
-def _choice(case: Case) -> Iterator[BrokenRule]:
-    choice = as_dict(case.body.get("tool_choice"))
-    name = as_str(choice.get("name"))
-    if not case.tools:
-        yield BrokenRule("R60.choice-without-tools", "tool_choice")
-    elif choice.get("type") == "tool" and all(tool.get("name") != name for tool in case.tools):
-        yield BrokenRule("R60.choice-name-unknown", "tool_choice.name", {"name": name})
 
 
 def _strict(case: Case) -> Iterator[BrokenRule]:

@@ -12,7 +12,6 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from clew.errors import BodyTooLarge, RequestInvalid
-from clew.model.json import JsonObject
 from clew.simulator.interfaces import Stance, VendorRefusal
 from clew.simulator.openai_chat.judge.case import ChatCase
 from clew.simulator.openai_chat.judge.messages import check_conversation, check_messages
@@ -58,9 +57,13 @@ class ChatVerdict:
 
 def judge_chat(body: bytes, *, vendor: ChatVendor, stance: Stance, memory: AnswerMemory) -> ChatVerdict:
     """Judge one request. Pure, but for reading the memory."""
-    document = _read(body)
-    if isinstance(document, BrokenChatRule):
-        return ChatVerdict(violation=refusal_by(vendor, document), names=document.names)
+    try:
+        document, reason = decode_json(body), "not an object"
+    except (BodyTooLarge, RequestInvalid) as error:
+        document, reason = None, str(error)
+    if not isinstance(document, dict):
+        unreadable = BrokenChatRule("chat.body-not-json", "", {"reason": reason})
+        return ChatVerdict(violation=refusal_by(vendor, unreadable), names=unreadable.names)
     case = ChatCase(body=document, vendor=vendor, stance=stance, memory=memory)
     thinking = returned_reasoning(case)
     for phase in PHASES:
@@ -69,13 +72,3 @@ def judge_chat(body: bytes, *, vendor: ChatVendor, stance: Stance, memory: Answe
             refused = tuple(replace(each, fate="refused") if each.path == broken.path else each for each in thinking)
             return ChatVerdict(violation=refusal_by(vendor, broken), names=broken.names, case=case, thinking=refused)
     return ChatVerdict(case=case, thinking=thinking)
-
-
-def _read(body: bytes) -> JsonObject | BrokenChatRule:
-    try:
-        document = decode_json(body)
-    except (BodyTooLarge, RequestInvalid) as error:
-        return BrokenChatRule("chat.body-not-json", "", {"reason": str(error)})
-    if not isinstance(document, dict):
-        return BrokenChatRule("chat.body-not-json", "", {"reason": "not an object"})
-    return document

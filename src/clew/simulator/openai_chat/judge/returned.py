@@ -18,8 +18,7 @@ from typing import Final, Literal
 
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.openai_chat.judge.case import ChatCase, IndexedMessage, calls_of, text_of
-from clew.simulator.openai_chat.memory import GivenAnswer
-from clew.simulator.openai_chat.proofs import is_marked, is_sealed, is_signed
+from clew.simulator.openai_chat.memory import GivenAnswer, is_marked, is_sealed, is_signed
 from clew.simulator.values import as_dict, as_list, as_str
 
 __all__ = ["DUMMY_SIGNATURES", "ReturnedReasoning", "returned_reasoning", "signature_of"]

@@ -65,14 +65,14 @@ def rule_of(vendor: ChatVendor, rule: str) -> ChatRule:
 def first_in_force(found: Iterable[BrokenChatRule], vendor: ChatVendor, stance: Stance) -> BrokenChatRule | None:
     """The broken rule that the vendor names: the first in the book's order, then by place."""
     book = chat_rules()
-    counted = [broken for broken in found if _is_in_force(book[broken.rule], vendor, stance)]
+
+    def is_in_force(rule: ChatRule) -> bool:
+        name = rule.id.removeprefix("chat.")
+        has = name in vendor.special if rule.special else name not in vendor.without
+        return has and rule.grade not in stance.without_grades
+
+    counted = [broken for broken in found if is_in_force(book[broken.rule])]
     return min(counted, key=lambda broken: (book[broken.rule].order, path_order(broken.path)), default=None)
-
-
-def _is_in_force(rule: ChatRule, vendor: ChatVendor, stance: Stance) -> bool:
-    name = rule.id.removeprefix("chat.")
-    has = name in vendor.special if rule.special else name not in vendor.without
-    return has and rule.grade not in stance.without_grades
 
 
 def refusal_by(vendor: ChatVendor, broken: BrokenChatRule) -> VendorRefusal:
