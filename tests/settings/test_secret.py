@@ -22,12 +22,12 @@ SEAL = Seal("local", Origin("deepseek", "deepseek", "deepseek-reasoner"), "ex_01
 LOADER = """
 import sys
 from pathlib import Path
-from clew.settings.secret import load_keyring, rotate
+from clew.settings.secret import load_keyring, rotate_keyring
 
 path, verb = Path(sys.argv[1]), sys.argv[2]
 print("ready", flush=True)
 sys.stdin.readline()
-print({"load": load_keyring, "rotate": rotate}[verb](path, {}).current)
+print({"load": load_keyring, "rotate": rotate_keyring}[verb](path, {}).current)
 """
 
 

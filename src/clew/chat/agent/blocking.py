@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, Unpack, cast, overload
 
-from clew.chat.agent.agent import AgentOptions, AsyncAgent, Listen, OpenOptions
+from clew.chat.agent.agent import AgentOptions, AsyncAgent, Listen
 from clew.chat.agent.approval import Decision
 from clew.chat.agent.context import AgentPlan
 from clew.chat.agent.events import AgentEvent, Result
@@ -18,7 +18,7 @@ from clew.chat.agent.run import AsyncRun
 from clew.chat.blocking import Conversation
 from clew.chat.contents import Content
 from clew.chat.lifetimes import Loop
-from clew.chat.opening import Where
+from clew.chat.opening import OpenOptions, Where
 from clew.chat.signatures import shows_keywords
 from clew.errors import RequestInvalid
 
