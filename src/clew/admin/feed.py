@@ -1,6 +1,6 @@
 """The feed: what happens in this process and in every other that shares the store, as one stream of events.
 
-The engine's hub reports at once what this process does. Worker processes have hubs of their own, which cannot be heard
+The engine's hub reports at once what this process does. Worker processes have hubs of their own, out of reach
 here; but the exchanges that they finish are in the store. So whenever a poll found that the store was written to, the feed
 asks it for the exchanges after the last one known. An exchange that comes from both sources is published once; one that
 takes its time is published twice, as `open` while it lasts and again when it is over. The place of an open exchange in the

@@ -128,7 +128,8 @@ class ChatAnswer:
     async def _send_end(self, reader: AnswerReader) -> None:
         """How the answer ended, last of all: by now it is recorded."""
         spot = self._context.service.tree[reader.id]
-        metadata = await asyncio.to_thread(self._metadata, reader.id)
+        line = self._context.service.tree.line(reader.id)
+        metadata = await asyncio.to_thread(lambda: self._context.account(groups_of(line)[-1].turns))
         if self._is_summarising:
             self._run.send(compaction_part(self._turn, "failed"))
         if spot.outcome == "whole":
@@ -141,10 +142,6 @@ class ChatAnswer:
             self._send_metadata(metadata)
             text = error_text(reader.failure) if reader.failure else "The answer broke off. What came of it is kept."
             self._run.send({"type": "error", "errorText": self._context.hide(text)})
-
-    def _metadata(self, turn: str) -> JsonObject:
-        group = groups_of(self._context.service.tree.line(turn))[-1]
-        return self._context.account(group.turns)
 
     def _send_metadata(self, metadata: JsonObject) -> None:
         self._run.send({"type": "message-metadata", "messageMetadata": metadata})

@@ -15,7 +15,7 @@ from msgspec import Struct
 from clew.admin.checkup.findings import CheckFinding, Circumstances, broken, fine, warning
 from clew.errors import SettingsInvalid, StoreError
 from clew.gateway.plan import gateway_on, owner_of
-from clew.settings.processes import RunningGateway, running_gateways
+from clew.settings.processes import running_gateways
 from clew.settings.rollout import how_to_apply, unknown_backend
 from clew.settings.values import GatewaySettings
 from clew.store.reports import ClockDoubt
@@ -47,20 +47,15 @@ def gateways(at: Circumstances) -> Iterator[CheckFinding]:
         used = sorted(filter(None, each.in_use))
         sends_to = f" and sends to {' and '.join(used)}" if used else ""
         yield fine(f"{each.name} (pid {each.pid}) answers at {each.url}{sends_to}")
-        yield from _unknown_backends(each)
+        for process in each.processes:
+            if (applied := process.applied) and not applied.in_use:
+                says = f"{each.name} (pid {process.pid}) answers 503: {unknown_backend(applied, applied.active)}"
+                yield broken(says, how_to_apply(applied, applied.active))
         if ready.problem:
             yield broken(
                 f"{each.name} (pid {each.pid}) goes on with its last settings: {ready.problem}",
                 "repair the settings file; the gateway reads it again by itself",
             )
-
-
-def _unknown_backends(gateway: RunningGateway) -> Iterator[CheckFinding]:
-    """Processes that answer 503, because they do not know the backend that was chosen."""
-    for process in gateway.processes:
-        if (applied := process.applied) and not applied.in_use:
-            says = f"{gateway.name} (pid {process.pid}) answers 503: {unknown_backend(applied, applied.active)}"
-            yield broken(says, how_to_apply(applied, applied.active))
 
 
 class _Readiness(Struct):
