@@ -93,13 +93,13 @@ class MarkdownText(Struct, kw_only=True, forbid_unknown_fields=True):
 async def post_markdown(services: AdminServices, request: Request) -> Response:
     """One element around the HTML, which says how many lines of the text are in it."""
     given = await read_body(request, MarkdownText)
-    done = await asyncio.to_thread(_render, given)
+
+    def render() -> Finished:
+        from clew.chat.markdown import Finished, render_finished, render_markdown  # late, as in `clew.web.filters`
+
+        if given.open:
+            return render_finished(given.text)
+        return Finished(render_markdown(given.text), given.text.count("\n") + 1)
+
+    done = await asyncio.to_thread(render)
     return HTMLResponse(f'<div data-lines="{done.lines}">{done.html}</div>')
-
-
-def _render(given: MarkdownText) -> Finished:
-    from clew.chat.markdown import Finished, render_finished, render_markdown  # late, as in `clew.web.filters`
-
-    if given.open:
-        return render_finished(given.text)
-    return Finished(render_markdown(given.text), given.text.count("\n") + 1)

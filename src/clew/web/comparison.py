@@ -11,7 +11,7 @@ from itertools import groupby, zip_longest
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Raw, Struct, structs
+from msgspec import Struct, structs
 
 from clew.chat.projected import Projected
 from clew.model.blocks import THINKING_TYPES
@@ -93,7 +93,10 @@ def compare(projected: Projected, line: Sequence[Passage], first: int, last: int
         pairs=[
             MessagePair(
                 [_held(asked[index], changes.get(index, {}), origins[index]) for index in one],
-                [_sent(sent[index]) for index in other],
+                [
+                    ComparedMessage(role=str(message.get("role")), pieces=sent_blocks(message))
+                    for message in (msgspec.json.decode(sent[index], type=JsonObject) for index in other)
+                ],
             )
             for one, other in [*runs][first:last]
         ],
@@ -141,8 +144,3 @@ def _held(message: JsonObject, changes: Mapping[str, list[Change]], origin: Orig
         before=changes.get("", ()),
         after=[change for place, here in changes.items() if place and place not in views for change in here],
     )
-
-
-def _sent(raw: Raw) -> ComparedMessage:
-    message = msgspec.json.decode(raw, type=JsonObject)
-    return ComparedMessage(role=str(message.get("role")), pieces=sent_blocks(message))

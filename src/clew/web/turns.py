@@ -93,6 +93,9 @@ def _shown_turn(
 ) -> ShownTurn:
     recording = passage.recording if passage.recording and passage.recording.blocks else None
     origin = recording.origin if recording else None
+    held_back = False
+    if recording and not recording.keys and recording.origin.realm != ANTHROPIC:
+        held_back = any(read_object(raw).get("type") in THINKING_TYPES for raw in recording.blocks)
     return ShownTurn(
         exchange=passage.exchange,
         at=passage.at,
@@ -105,7 +108,7 @@ def _shown_turn(
         whole=recording.whole if recording else True,
         ending=ending_word(exchange) if exchange and recording is None else unfinished_word(exchange),
         why=failure_of(exchange) if exchange else "",
-        held_back=recording is not None and _is_held_back(recording),
+        held_back=held_back,
         happened=exchange,
         chips=tuple(chips_of(exchange)) if exchange else (),
         after=(passage.recording.followed or "") if passage.recording else "",
@@ -127,11 +130,6 @@ def _shown_answer(recording: Recording, results: Results) -> ShownMessage:
     called = {str(block["id"]) for block in blocks if "id" in block}
     shown = [block for block in blocks if "tool_use_id" not in block or str(block["tool_use_id"]) not in called]
     return ShownMessage(role="assistant", pieces=shown_blocks(shown, recording.said.ids, {**results, **own}))
-
-
-def _is_held_back(recording: Recording) -> bool:
-    thought = any(read_object(raw).get("type") in THINKING_TYPES for raw in recording.blocks)
-    return thought and not recording.keys and recording.origin.realm != ANTHROPIC
 
 
 def _plain_text(asked: Sequence[JsonObject]) -> str:

@@ -98,9 +98,16 @@ class UsageRow(Struct, frozen=True, kw_only=True):
 
 async def page_usage(services: AdminServices, request: Request) -> Response:
     period, owner = _period(request), principal(request)
-    values = await services.read(lambda: _values(services, owner, period))
+    backends = services.current.snapshot.settings.backends
+
+    def values() -> dict[str, object]:
+        days = _read_days(services, owner, period)
+        rows = by_backend_and_model(days, backends)
+        by_day = {(each.backend, each.day): each for each in _totals(days, backends, lambda it: (it.backend, "", it.day))}
+        return {"rows": rows, "sum": _sum(rows), "plots": _plots(by_day, dates(period, date.today()))}
+
     frame = {"period": period, "periods": PERIODS, "owner": owner, "principals": principals_of(services.home)}
-    return page(services, request, "usage.html", {**values, **frame})
+    return page(services, request, "usage.html", {**await services.read(values), **frame})
 
 
 async def usage_csv(services: AdminServices, request: Request) -> Response:
@@ -124,13 +131,6 @@ def _read_days(services: AdminServices, owner: str, period: int) -> Days:
     """What was used in the last `period` days, from the beginning of the first of them."""
     midnight = time.mktime(time.strptime(dates(period, date.today())[0], "%Y-%m-%d"))
     return services.kept.days(owner, since=midnight)
-
-
-def _values(services: AdminServices, owner: str, period: int) -> dict[str, object]:
-    backends, days = services.current.snapshot.settings.backends, _read_days(services, owner, period)
-    rows = by_backend_and_model(days, backends)
-    by_day = {(each.backend, each.day): each for each in _totals(days, backends, lambda it: (it.backend, "", it.day))}
-    return {"rows": rows, "sum": _sum(rows), "plots": _plots(by_day, dates(period, date.today()))}
 
 
 def _sum(rows: Sequence[UsageRow]) -> UsageSum:
