@@ -10,7 +10,7 @@ from clew.backends.presets import Preset, preset_of_host, presets
 from clew.backends.row import Backend, Quirks
 from clew.dialects.openai_chat.options import ChatRequestOptions
 
-__all__ = ["deviations_of", "hidden_of", "models_of", "supports_of"]
+__all__ = ["deviations_of", "hidden_of", "is_unmapped", "models_of", "supports_of"]
 
 _WIRE: Final = ("reasoning", "knob")
 
@@ -43,6 +43,11 @@ def models_of(row: Backend) -> str:
     named = [f"{asked}={own}" for asked, own in row.models.items()]
     others = f"else {row.model}" if named else row.model
     return ", ".join([*named, *([others] if row.model else [])]) or "as asked"
+
+
+def is_unmapped(row: Backend) -> bool:
+    """Whether a backend gets the names of Claude models, which it does not know: no model is set for it."""
+    return row.dialect != "anthropic" and not (row.model or row.models)
 
 
 def deviations_of(row: Backend) -> dict[str, str]:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from clew.backends.about import deviations_of, hidden_of, models_of
+from clew.backends.about import deviations_of, hidden_of, is_unmapped, models_of
 from clew.backends.presets import Preset, presets
 from clew.backends.row import Auth, Backend
 from clew.cli.output import Page, TextLine, plural, printable, printable_table
@@ -59,7 +59,7 @@ def backends_page(loaded: Loaded) -> Page:
         rows.append((row.name, row.dialect, row.realm, row.url, _AUTHS[row.auth], models_of(row), deviations))
         if hidden := hidden_of(row):
             notes.append(f"{row.name}: {hidden}")
-        if row.dialect != "anthropic" and not (row.model or row.models):
+        if is_unmapped(row):
             notes.append(f"{row.name}: clients ask for Claude's names, which it does not know: set `model`, or `models`")
     rows += [(name, "disabled", "", "", "", "", "") for name in loaded.settings.disabled]
     where = f"from {loaded.file}" if loaded.file else "found without a config; `clew config init` writes one"

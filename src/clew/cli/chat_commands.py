@@ -226,7 +226,7 @@ def _usage_cells(summary: AnswerSummary) -> tuple[str, ...]:
     about = "≈" if usage.estimated else ""
     tokens = thought.tokens if isinstance(thought, Estimate) else thought
     return (
-        f"{usage.input + usage.cache_read + usage.cache_written:,}",
+        f"{usage.prompt:,}",
         "" if summary.efficiency is None else f"{summary.efficiency:.0f} %",
         f"{about}{usage.output:,}",
         "" if tokens is None else f"{'≈' if isinstance(thought, Estimate) else ''}{tokens:,}",

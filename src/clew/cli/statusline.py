@@ -165,7 +165,7 @@ def _parts(last: Exchange | None, following: str) -> Iterator[str]:
     if counts:
         yield "thinking " + ", ".join(f"{count} {name}" for name, count in counts.items())
     usage = last.usage
-    if usage and (whole := usage.input + usage.cache_read + usage.cache_written):
-        yield f"cache {100 * usage.cache_read // whole} %"
+    if usage and usage.prompt:
+        yield f"cache {100 * usage.cache_read // usage.prompt} %"
     if following and following != last.backend:
         yield f"next: {following}"

@@ -55,6 +55,11 @@ class TokenUsage(Struct, frozen=True, kw_only=True):
     thinking: int | None = None
     """The part of the output that was thinking; None where the backend did not report it."""
 
+    @property
+    def prompt(self) -> int:
+        """All tokens of the prompt, whether they came from the cache or not."""
+        return self.input + self.cache_read + self.cache_written
+
 
 class Try(Struct, frozen=True, kw_only=True):
     """One call to a backend for an exchange: how it answered, after how long, and why it was not the last ("" if it was)."""

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from clew.admin.parameters import principal
 from clew.admin.services import AdminServices
-from clew.backends.about import deviations_of, hidden_of, models_of, supports_of
+from clew.backends.about import deviations_of, hidden_of, is_unmapped, models_of, supports_of
 from clew.backends.manner import Quirks
 from clew.backends.row import Auth, Backend
 from clew.dialects.openai_chat.options import ChatRequestOptions
@@ -116,7 +116,7 @@ def _views(services: AdminServices, owner: str) -> list[BackendView]:
             hidden=hidden_of(row),
             supports=supports_of(row),
             deviations=tuple(deviations(row)),
-            unmapped=row.dialect != "anthropic" and not (row.model or row.models),
+            unmapped=is_unmapped(row),
             condition=health,
             mishaps=tuple(failed[:_ERRORS]),
         )

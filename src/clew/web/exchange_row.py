@@ -79,8 +79,7 @@ def ending_of(exchange: Exchange) -> tuple[str, Mood]:
 
 def cache_share(usage: TokenUsage | None) -> float | None:
     """How much of the prompt came from the cache; None where there was no prompt."""
-    prompt = usage.input + usage.cache_read + usage.cache_written if usage else 0
-    return usage.cache_read / prompt if usage and prompt else None
+    return usage.cache_read / usage.prompt if usage and usage.prompt else None
 
 
 def cost_in(exchange: Exchange, backends: Mapping[str, Backend]) -> Cost | None:

@@ -73,7 +73,7 @@ class UsageRow(Struct, frozen=True, kw_only=True):
 
     @property
     def prompt(self) -> int:
-        return self.usage.input + self.usage.cache_read + self.usage.cache_written
+        return self.usage.prompt
 
     @property
     def tokens(self) -> int:
