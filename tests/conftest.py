@@ -75,5 +75,5 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Time for all loops in threads that start after it: it stands still until the test moves it. Name it first."""
     clock = Clock()
-    monkeypatch.setattr("clew.http.loop_thread.new_event_loop", clock.new_event_loop)
+    monkeypatch.setattr("clew.http.loops.new_event_loop", clock.new_event_loop)
     return clock

@@ -15,12 +15,12 @@ from clew.engine.snapshot import Snapshot
 from clew.errors import ClewError
 from clew.http.client.connection import ClientConnection
 from clew.http.message import HttpRequest, request_of
-from clew.http.outlet import Outlet
+from clew.http.transport_writer import TransportWriter
 from clew.http.wire_responder import WireResponder
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
 from clew.store.values import Exchange, TurnRecord
-from clew.upstream.pool import Asking, Pool, PoolSettings
+from clew.upstream.pool import Pool, PooledCall, PoolSettings
 from tests.engine.kept_by_hand import KeptByHand
 
 __all__ = ["ByHand", "Plug", "Seen", "in_use", "resting"]
@@ -70,7 +70,7 @@ class Plug:
     def resume_reading(self) -> None: ...
 
 
-class Client(Outlet):
+class Client(TransportWriter):
     """A client's connection, and its one request."""
 
     def __init__(self, request: HttpRequest) -> None:
@@ -109,7 +109,7 @@ class _Pool(Pool):
         self.now = lambda: 0.0  # so that no connection has rested for long
         self._played = played
 
-    async def _dial(self, asking: Asking) -> ClientConnection:
+    async def _dial(self, asking: PooledCall) -> ClientConnection:
         connection = ClientConnection()
         plug = Plug(lambda data: self._played(connection, data))
         connection.connection_made(cast("asyncio.BaseTransport", plug))
@@ -118,13 +118,13 @@ class _Pool(Pool):
 
 def in_use(pool: Pool) -> int:
     """Slots that nobody gave back yet."""
-    return sum(PoolSettings().connections - stock.slots.free for stock in pool._stocks.values())
+    return sum(PoolSettings().connections - connections.slots.free for connections in pool._endpoints.values())
 
 
 def resting(hand: ByHand) -> int:
     """Connections that wait for the next request."""
     pool: Any = hand.engine.parts.pool
-    return sum(len(stock.resting) for stock in pool._stocks.values())
+    return sum(len(connections.resting) for connections in pool._endpoints.values())
 
 
 class ByHand:

@@ -31,8 +31,8 @@ async def asked(kind: str, dials: Dials | None, *, leaves: bool = False) -> Seen
     for number in range(2):
         await hand.asks(f"a{number}", call, question("hi", stream=True), [stream])
     pool: Any = hand.engine.parts.pool
-    for stock in pool._stocks.values():
-        stock.resting.clear()
+    for connections in pool._endpoints.values():
+        connections.resting.clear()
     dial, first = pool._dial, True
 
     async def dialled(asking: Any) -> ClientConnection:

@@ -112,11 +112,11 @@ def test_a_client_that_catches_up_when_all_is_over_sets_nobody_elses_reads_going
         hand, call = ByHand(SNAPSHOTS[0]), Call(body=b"")
         await hand.asks("a", call, question("one", stream=True), [STREAM])
         pool: Any = hand.engine.parts.pool
-        (stock,) = pool._stocks.values()
+        (connections,) = pool._endpoints.values()
         whole = b"".join(map(sse, EVENTS))
         pieces = [STARTED + chunk(whole[:600]), chunk(whole[600:]) + b"0\r\n\r\n"]
         await hand.asks("b", call, question("two", stream=True), Slow(pieces, hand))
-        connection = stock.take(0.0)
+        connection = connections.take(0.0)
         assert connection is not None
         connection.pause()
         assert hand.client is not None

@@ -11,7 +11,7 @@ from clew.backends.row import Backend, Secret
 from clew.engine.call import Call
 from clew.gateway.plane import DataPlane
 from clew.gateway.routes import RouteTable
-from clew.http.message import Limits
+from clew.http.message import ServerLimits
 from clew.http.responder import Responder
 from clew.http.server import Server, listen
 from clew.model.facts import models
@@ -123,7 +123,7 @@ def making() -> Iterator[Making]:
             host: str = "127.0.0.1",
             loaded: bool = True,
             routes: RouteTable | None = None,
-            limits: Limits | None = None,
+            limits: ServerLimits | None = None,
         ) -> Gateway:
             async def start() -> Gateway:
                 engine = FakeEngine()

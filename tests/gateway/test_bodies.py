@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.http.message import Limits
+from clew.http.message import ServerLimits
 from clew.http.server import Server
 from tests.gateway.conftest import KEY, KEYED, Gateway, Making, said, settings_with
 from tests.gateway.served import Served, backend
@@ -134,7 +134,7 @@ class Clock:
 
 
 def timed(making: Making, **limits: float) -> tuple[Gateway, Clock]:
-    gateway = making(settings_with(KEYED), limits=Limits(tick_seconds=0.01, **limits))
+    gateway = making(settings_with(KEYED), limits=ServerLimits(tick_seconds=0.01, **limits))
     return gateway, Clock(gateway.server)
 
 
@@ -232,7 +232,7 @@ def ticked(gateway: Gateway) -> None:
 
 
 def test_all_long_bodies_share_a_budget_and_the_oldest_that_is_not_whole_goes(making: Making) -> None:
-    gateway = making(settings_with(KEYED), limits=Limits(bodies_bytes=8 * MEGABYTE, body_bytes=4 * MEGABYTE))
+    gateway = making(settings_with(KEYED), limits=ServerLimits(bodies_bytes=8 * MEGABYTE, body_bytes=4 * MEGABYTE))
     asked = head(gateway, b"content-length: %d" % (4 * MEGABYTE))
     piece = b"x" * (3 * MEGABYTE)
     peers = [_sends(gateway, asked + piece, count * len(piece)) for count in (1, 2)]
@@ -254,7 +254,7 @@ def _sends(gateway: Gateway, data: bytes, held: int) -> Peer:
 
 def test_small_requests_are_answered_while_large_ones_hold_the_budget(making: Making) -> None:
     """Those that are being answered are not broken off for it; a large one more is refused."""
-    gateway = making(settings_with(KEYED), limits=Limits(bodies_bytes=4 * MEGABYTE, body_bytes=4 * MEGABYTE))
+    gateway = making(settings_with(KEYED), limits=ServerLimits(bodies_bytes=4 * MEGABYTE, body_bytes=4 * MEGABYTE))
     hold = gateway.loop.call(_event())
     gateway.engine.hold = hold
     whole = head(gateway, b"content-length: %d" % (4 * MEGABYTE)) + b"x" * (4 * MEGABYTE)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from clew.http.message import Limits
+from clew.http.message import ServerLimits
 from tests.clock import Clock
 from tests.gateway.conftest import KEY, KEYED, Gateway, Making, said, settings_with
 from tests.http.conftest import busy
@@ -72,7 +72,7 @@ def test_what_can_be_read_in_two_ways_is_refused_and_nothing_behind_it_is_heard(
 @pytest.mark.parametrize("framing", [b"content-length: 4097", b"transfer-encoding: chunked"])
 def test_a_body_over_the_bound_is_refused_in_the_vendors_shape(making: Making, framing: bytes) -> None:
     """C5: counted while it comes, and read no further."""
-    gateway = making(limits=Limits(body_bytes=4096))
+    gateway = making(limits=ServerLimits(body_bytes=4096))
     chunk = b"1000\r\n" + b"x" * 4096 + b"\r\n"
     peer = gateway.peer().send(head(gateway, framing) + (chunk + b"1\r\nx\r\n" if b"chunked" in framing else b""))
     assert said(peer.response()) == (413, "request_too_large")
@@ -89,7 +89,7 @@ def test_a_body_of_thirty_two_megabytes_is_taken(gateway: Gateway) -> None:
 def test_slow_clients_and_idle_ones_do_not_disturb_the_others(clock: Clock, making: Making) -> None:
     """C4: heads and bodies that come in drops, and more idle connections than there is room for. The answer comes while no
     time passes, so nobody waited for the slow ones to be given up."""
-    limits = Limits(connections=200)
+    limits = ServerLimits(connections=200)
     gateway = making(settings_with(KEYED), limits=limits)
     heads = [gateway.peer().send(head(gateway, b"content-length: 99")[:20]) for _ in range(20)]
     bodies = [gateway.peer().send(head(gateway, b"content-length: 99") + b"{") for _ in range(20)]
@@ -106,7 +106,7 @@ def test_slow_clients_and_idle_ones_do_not_disturb_the_others(clock: Clock, maki
 
 def test_a_crowd_that_comes_at_once_finds_no_more_room_than_there_is(making: Making) -> None:
     """All accepted in one go: each must make room by another one."""
-    gateway = making(limits=Limits(connections=10))
+    gateway = making(limits=ServerLimits(connections=10))
 
     all_came = threading.Event()
 
@@ -125,7 +125,7 @@ def test_a_crowd_that_comes_at_once_finds_no_more_room_than_there_is(making: Mak
 
 def test_who_is_being_answered_keeps_its_connection_when_others_come(making: Making) -> None:
     """Room is made by those that wait for nothing; if there is none, the newcomer goes."""
-    gateway = making(limits=Limits(connections=3))
+    gateway = making(limits=ServerLimits(connections=3))
     peers = [gateway.peer().send(head(gateway, b"content-length: 99")) for _ in range(3)]
     until(lambda: busy(gateway.server) == 3)
     newcomer = gateway.peer()
@@ -145,7 +145,7 @@ def test_pipelined_requests_are_answered_in_order(gateway: Gateway) -> None:
 @proves("fault:C9")
 def test_an_expectation_is_answered_and_a_refusal_spares_the_upload(making: Making) -> None:
     """C9."""
-    gateway = making(limits=Limits(body_bytes=8))
+    gateway = making(limits=ServerLimits(body_bytes=8))
     peer = gateway.peer().send(head(gateway, b"content-length: 2", b"expect: 100-continue"))
     assert peer.read_until(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
     assert peer.send(b"{}").response()[0] == 200

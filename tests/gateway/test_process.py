@@ -13,7 +13,7 @@ import pytest
 
 from clew.gateway.plan import Plan, claim_port
 from clew.gateway.resources import client_limits
-from clew.http.message import Limits
+from clew.http.message import ServerLimits
 from clew.http.server import bound
 from clew.settings.values import GatewaySettings
 from clew.testing import Simulator
@@ -199,8 +199,8 @@ def test_of_two_that_bind_a_port_at_once_the_one_that_claimed_it_has_it() -> Non
 
 def test_the_bounds_of_a_connection_are_the_operators(vendors: dict[str, Simulator]) -> None:
     """Each is a key of `[gateway]`, and without any they are the server's own."""
-    assert client_limits(GatewaySettings(), 20_128, 4 * 1024**3) == Limits()
-    assert client_limits(GatewaySettings(head_seconds=0.5), 20_128, 4 * 1024**3) == Limits(head_seconds=0.5)
+    assert client_limits(GatewaySettings(), 20_128, 4 * 1024**3) == ServerLimits()
+    assert client_limits(GatewaySettings(head_seconds=0.5), 20_128, 4 * 1024**3) == ServerLimits(head_seconds=0.5)
     given = config(vendors, 1).replace("admin_port = 0", "admin_port = 0\nmax_headers = 3\nhead_seconds = 0.5")
     with Served(given) as gateway:
         many, slow = gateway.peer(), gateway.peer()

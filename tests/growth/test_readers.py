@@ -18,7 +18,7 @@ from clew.dialects.failures.reading import failure_of
 from clew.errors import SettingsInvalid
 from clew.http.client.message import ResponseBroken, ResponseLimits
 from clew.http.client.reader import ResponseReader
-from clew.http.message import Limits
+from clew.http.message import ServerLimits
 from clew.http.reader import RequestReader
 from clew.model.json import read_partial
 from clew.model.recording import Shelf
@@ -60,7 +60,7 @@ def _all_and_byte_by_byte(raw: bytes) -> list[list[bytes]]:
 
 def _read_requests(raw: bytes) -> None:
     for pieces in _all_and_byte_by_byte(raw):
-        reader = RequestReader(Limits())
+        reader = RequestReader(ServerLimits())
         for piece in pieces:
             reader.feed(piece)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from clew.http.message import Head, HttpRequest
+from clew.http.message import HttpRequest, RequestHead
 from clew.simulator.acts import Act, CallTool, Pause, Say, ScriptTurn, SendBlock, SendEvent, SendPings, Think
 from clew.simulator.answers import ModelAnswer
 from clew.simulator.anthropic.judge import judge
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.slow
 
 
 def request(body: bytes = b"{}", *headers: tuple[str, str], path: str = "/v1/messages", method: str = "POST") -> HttpRequest:
-    return HttpRequest(Head(method, path, (("x-api-key", "sim-a-1"), *headers), "1.1", keep_alive=True), body)
+    return HttpRequest(RequestHead(method, path, (("x-api-key", "sim-a-1"), *headers), "1.1", keep_alive=True), body)
 
 
 # The journal.

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from clew.http.connection import Handle
-from clew.http.message import HttpRequest, Limits
+from clew.http.message import HttpRequest, ServerLimits
 from clew.http.responder import Responder
 from clew.http.server import Server, listen
 from clew.testing.background import Background
@@ -108,7 +108,7 @@ def serving(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     with ExitStack() as stack:
         loop = stack.enter_context(Background())
 
-        def start(handle: Handle = echo, limits: Limits | None = None) -> Site:
+        def start(handle: Handle = echo, limits: ServerLimits | None = None) -> Site:
             site = Site(loop, loop.call(listen(handle, limits=limits)))
             stack.callback(lambda: loop.call(site.server.close(grace=0)))
             stack.callback(lambda: [peer.socket.close() for peer in site.peers])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.http.chunks import Flow
+from clew.http.chunks import ChunkFlow
 from clew.http.client.connection import ClientConnection
 from clew.http.client.message import ClientRequest, ResponseBroken, ResponseLimits, Timeouts
 from clew.wire.chunks import SIZE_LINES, WHOLE
@@ -67,7 +67,7 @@ def flowed(reads: list[bytes], verdicts: list[bool], limits: ResponseLimits | No
         connection = ClientConnection()
         connection.connection_made(cast("asyncio.Transport", Nowhere()))
         connection.begin(REQUEST, Timeouts(), limits or ResponseLimits())
-        connection.pour(out.append, Flow(Chunks(), Chunks(), Chunks()))
+        connection.pour(out.append, ChunkFlow(Chunks(), Chunks(), Chunks()))
         for data in reads:
             connection.data_received(data)
         if connection.has_failed:
@@ -161,7 +161,7 @@ async def begun(client: Client, gap: float | None = None) -> ClientConnection:
     connection.connection_made(cast("asyncio.Transport", Nowhere()))
     connection.begin(REQUEST, Timeouts(gap=gap), ResponseLimits())
     connection.data_received(HEAD + chunk(b"data: first\n\n"))
-    connection.pour(lambda _: None, Flow(client, client, client))
+    connection.pour(lambda _: None, ChunkFlow(client, client, client))
     return connection
 
 

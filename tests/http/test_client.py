@@ -9,6 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from clew.http.client.connection import ClientConnection
+from clew.http.client.exchange import SLICE_BYTES
 from clew.http.client.message import (
     ClientRequest,
     PeerClosed,
@@ -17,7 +18,6 @@ from clew.http.client.message import (
     ResponseLimits,
     Timeouts,
 )
-from clew.http.client.slices import SLICE_BYTES
 from tests.upstream import peers
 from tests.upstream.peers import SOON, Call, Play, Script, Site, connected, get, post, saying, site
 from tests.waiting import forever, turns

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from clew.http.local_socket import LocalSocket
 from clew.http.message import HttpRequest
 from clew.http.responder import Responder
-from clew.http.server import Server, bound, listen
+from clew.http.server import LocalSocket, Server, bound, listen
 from clew.testing.background import Background
 
 pytestmark = pytest.mark.slow

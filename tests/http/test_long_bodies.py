@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from clew.http.message import HttpRequest, Limits
+from clew.http.message import HttpRequest, ServerLimits
 from clew.http.responder import Responder
 from tests.http.conftest import Site
 
@@ -61,7 +61,7 @@ def test_a_body_that_breaks_off_is_no_request(serving: Serving) -> None:
 
 @pytest.mark.parametrize("is_known", [False, True])
 def test_a_body_that_stops_coming_is_given_up(serving: Serving, is_known: bool) -> None:
-    site = serving(tell, limits=Limits(body_seconds=0.2, tick_seconds=0.05))
+    site = serving(tell, limits=ServerLimits(body_seconds=0.2, tick_seconds=0.05))
     peer = site.peer()
     if is_known:
         peer.send(head(2) + b"{}").response()
@@ -71,7 +71,7 @@ def test_a_body_that_stops_coming_is_given_up(serving: Serving, is_known: bool) 
 
 @pytest.mark.parametrize("is_known", [False, True])
 def test_a_body_past_the_limit_is_refused_before_it_comes(serving: Serving, is_known: bool) -> None:
-    peer = serving(tell, limits=Limits(body_bytes=1000)).peer()
+    peer = serving(tell, limits=ServerLimits(body_bytes=1000)).peer()
     if is_known:
         assert peer.send(head(1000)).send(b"x" * 1000).response()[2] == told(b"x" * 1000)
     assert peer.send(head(1001)).response()[0] == 413

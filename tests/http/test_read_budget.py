@@ -4,8 +4,8 @@ import asyncio
 import threading
 from collections.abc import Callable
 
+from clew.http.connection_limits import ROUND_BYTES, BodyConnection, ReadBudget
 from clew.http.message import HttpRequest
-from clew.http.read_budget import ROUND_BYTES, BodyConnection, ReadBudget
 from clew.http.responder import Responder
 from tests.http.conftest import Peer, Site
 

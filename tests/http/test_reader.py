@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.http.message import HttpRequest, Limits, Refusal, request_of
+from clew.http.message import HttpRefusal, HttpRequest, ServerLimits, request_of
 from clew.http.reader import RequestReader
 from tests.counts import examples
 
@@ -37,8 +37,8 @@ REQUESTS = [
 ]
 
 
-def read(*pieces: bytes, limits: Limits | None = None) -> list[HttpRequest | Refusal]:
-    reader = RequestReader(limits or Limits())
+def read(*pieces: bytes, limits: ServerLimits | None = None) -> list[HttpRequest | HttpRefusal]:
+    reader = RequestReader(limits or ServerLimits())
     for piece in pieces:
         reader.feed(piece)
     return list(reader.ready)
@@ -109,8 +109,8 @@ SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
 def test_bytes_that_can_be_read_in_two_ways_are_refused_with_all_behind_them(status: int, data: bytes) -> None:
     """Nothing is smuggled: the second request never comes out."""
     found = read(data + SMUGGLED, SMUGGLED)
-    assert [type(item) for item in found] == [Refusal]
-    assert isinstance(found[0], Refusal)
+    assert [type(item) for item in found] == [HttpRefusal]
+    assert isinstance(found[0], HttpRefusal)
     assert found[0].status == status
 
 
@@ -127,7 +127,7 @@ def test_an_upgrade_is_answered_as_a_plain_request_and_ends_the_reading() -> Non
     assert len(found) == 1
 
 
-TIGHT = Limits(head_bytes=200, head_count=4, body_bytes=10)
+TIGHT = ServerLimits(head_bytes=200, head_count=4, body_bytes=10)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ TIGHT = Limits(head_bytes=200, head_count=4, body_bytes=10)
 def test_bounds_are_kept_in_large_pieces_and_byte_by_byte(status: int, data: bytes) -> None:
     for size in (100, 1):
         found = read(*(data[i : i + size] for i in range(0, len(data), size)), limits=TIGHT)
-        assert isinstance(found[0], Refusal)
+        assert isinstance(found[0], HttpRefusal)
         assert found[0].status == status
         assert len(found) == 1
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.http.message import HttpRequest, Limits, Refusal
+from clew.http.message import HttpRefusal, HttpRequest, ServerLimits
 from clew.http.reader import RequestReader
 from tests.counts import examples
 
@@ -27,12 +27,12 @@ def message(head: bytes, spelling: bytes, body: bytes) -> bytes:
     return head % (spelling % len(body) if spelling else b"") + body
 
 
-def read(*pieces: bytes) -> tuple[list[HttpRequest | Refusal], bool]:
+def read(*pieces: bytes) -> tuple[list[HttpRequest | HttpRefusal], bool]:
     """Without what the parser says of bytes behind the last one: in a read of their own they are ignored."""
-    reader = RequestReader(Limits())
+    reader = RequestReader(ServerLimits())
     for piece in pieces:
         reader.feed(piece)
-    ready = [each for each in reader.ready if not (isinstance(each, Refusal) and each.reason.startswith("Data after"))]
+    ready = [each for each in reader.ready if not (isinstance(each, HttpRefusal) and each.reason.startswith("Data after"))]
     return ready, reader.finished
 
 

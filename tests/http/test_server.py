@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from clew.http.message import HttpRequest, Limits
+from clew.http.message import HttpRequest, ServerLimits
 from clew.http.responder import Responder
 from tests.http.conftest import Site
 from tests.waiting import turns, until, until_so
@@ -111,7 +111,7 @@ def test_expect_continue_is_answered_before_the_body_comes(serving: Serving) -> 
 
 def test_no_continue_for_a_body_that_is_there_or_too_large(serving: Serving) -> None:
     """C5: the client is spared the upload."""
-    site = serving(limits=Limits(body_bytes=8))
+    site = serving(limits=ServerLimits(body_bytes=8))
     assert site.ask(post(b"body", b"Expect: 100-continue"))[0] == 200
     assert site.ask(b"POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n")[0] == 413
 
@@ -135,7 +135,7 @@ def test_a_refusal_comes_after_the_answers_before_it_and_ends_the_connection(ser
 
 def test_a_client_that_is_turned_away_in_mid_upload_can_still_read_why(serving: Serving) -> None:
     """A plain close on unread bytes would be a reset, and the 413 be lost."""
-    peer = serving(limits=Limits(body_bytes=1000)).peer()
+    peer = serving(limits=ServerLimits(body_bytes=1000)).peer()
     peer.send(b"POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
     chunk = b"3e8\r\n" + b"x" * 1000 + b"\r\n"
     for _ in range(2000):
@@ -335,13 +335,13 @@ def test_a_client_that_does_not_read_holds_the_writer_back(serving: Serving) -> 
 @pytest.mark.parametrize(
     ("limits", "data"),
     [
-        pytest.param(Limits(tick_seconds=0.02, head_seconds=0.1), b"GET / HTTP/1.1\r\nHost:", id="slow-head"),
-        pytest.param(Limits(tick_seconds=0.02, body_seconds=0.1), post(b"abc")[:-1], id="slow-body"),
-        pytest.param(Limits(tick_seconds=0.02, idle_seconds=0.1), b"", id="never-asked"),
-        pytest.param(Limits(tick_seconds=0.02, idle_seconds=0.1), GET, id="idle-after-an-answer"),
+        pytest.param(ServerLimits(tick_seconds=0.02, head_seconds=0.1), b"GET / HTTP/1.1\r\nHost:", id="slow-head"),
+        pytest.param(ServerLimits(tick_seconds=0.02, body_seconds=0.1), post(b"abc")[:-1], id="slow-body"),
+        pytest.param(ServerLimits(tick_seconds=0.02, idle_seconds=0.1), b"", id="never-asked"),
+        pytest.param(ServerLimits(tick_seconds=0.02, idle_seconds=0.1), GET, id="idle-after-an-answer"),
     ],
 )
-def test_who_takes_too_long_is_closed(serving: Serving, limits: Limits, data: bytes) -> None:
+def test_who_takes_too_long_is_closed(serving: Serving, limits: ServerLimits, data: bytes) -> None:
     site = serving(limits=limits)
     peer = site.peer().send(data)
     with contextlib.suppress(ConnectionResetError):
@@ -351,7 +351,7 @@ def test_who_takes_too_long_is_closed(serving: Serving, limits: Limits, data: by
 
 def test_a_reader_that_takes_nothing_is_given_up(serving: Serving) -> None:
     watcher = Watcher("flood")
-    peer = serving(watcher, limits=Limits(tick_seconds=0.02, write_seconds=0.1)).peer().send(GET)
+    peer = serving(watcher, limits=ServerLimits(tick_seconds=0.02, write_seconds=0.1)).peer().send(GET)
     assert watcher.ended.wait(120)
     peer.socket.close()
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 import pytest
 
 from clew.http.connection import Connection
-from clew.http.message import HttpRequest, Limits
+from clew.http.message import HttpRequest, ServerLimits
 from clew.http.responder import Responder
 from clew.http.server import Server
 from tests.http.test_server import GET, Serving
@@ -133,7 +133,7 @@ def test_a_client_that_is_gone_at_once_gets_nothing_and_nothing_stays_taken() ->
             respond.after = lambda: told.append("put back")
             return work()
 
-        connection = Connection(Server(handle, lambda refusal, respond: None, Limits()))
+        connection = Connection(Server(handle, lambda refusal, respond: None, ServerLimits()))
         connection.connection_made(_Deaf())
         connection.data_received(GET)
         connection.connection_lost(None)
@@ -163,7 +163,7 @@ def test_whoever_goes_on_in_a_task_in_the_moment_in_which_the_client_is_lost_beg
             held.append(respond)
 
         held: list[Responder] = []
-        connection = Connection(Server(handle, lambda refusal, respond: None, Limits()))
+        connection = Connection(Server(handle, lambda refusal, respond: None, ServerLimits()))
         connection.connection_made(_Deaf())
         connection.data_received(GET)
         connection.connection_lost(None)

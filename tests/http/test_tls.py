@@ -229,7 +229,7 @@ def test_a_server_that_has_said_its_last_word_is_asked_nothing_more(play: Play[A
             async with way.ask(endpoint, post()) as reply:
                 assert await reply.read() == b"ok"
             is_rested.set()
-            ((_, resting),) = way.stock(endpoint).resting
+            ((_, resting),) = way.connections(endpoint).resting
             await until_so(lambda: not resting.reusable)
             async with way.ask(endpoint, post()) as reply:
                 assert await reply.read() == b"ok"

@@ -3,8 +3,7 @@
 import pytest
 
 from clew.errors import SettingsInvalid
-from clew.upstream.endpoint import Endpoint, endpoint_of
-from clew.upstream.proxy import Proxy, proxy_for
+from clew.upstream.endpoint import Endpoint, Proxy, endpoint_of, proxy_for
 
 VENDOR = Endpoint("api.example.com", 443, True)
 

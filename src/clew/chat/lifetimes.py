@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from clew.errors import RequestInvalid
-from clew.http.loop_thread import LoopThread
+from clew.http.loops import LoopThread
 
 __all__ = ["Loop", "Opening", "Stoppable"]
 

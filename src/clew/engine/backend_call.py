@@ -14,13 +14,13 @@ from clew.engine.outgoing import outgoing, place_of
 from clew.engine.streamed import MOST_BYTES
 from clew.engine.waiting import WAITING, Poll
 from clew.errors import BackendBroken, BackendTimedOut, BackendUnreachable
-from clew.http.chunks import Flow
+from clew.http.chunks import ChunkFlow
 from clew.http.client.connection import ClientConnection
 from clew.http.client.message import ResponseLimits, Timeouts
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.upstream.endpoint import Endpoint
-from clew.upstream.foreign import translated
-from clew.upstream.pool import Asking, Pool
+from clew.upstream.failures import backend_error_of
+from clew.upstream.pool import Pool, PooledCall
 
 __all__ = ["BackendCall"]
 
@@ -35,7 +35,7 @@ class BackendCall:
 
     head_at = 0.0
     """When the head of the answer came, on the loop's clock."""
-    _asked: Asking | None = None
+    _asked: PooledCall | None = None
     _dialling: asyncio.Task[ClientConnection] | None = None
     _on: ClientConnection | None = None
     """The connection that the request went out on."""
@@ -102,7 +102,7 @@ class BackendCall:
     def _check(self, on: ClientConnection) -> None:
         """Raises BackendError if it failed."""
         if on.error is not None:
-            raise translated(on.error, self._endpoint) from on.error
+            raise backend_error_of(on.error, self._endpoint) from on.error
 
     def take(self) -> object:
         """What came of the body; b"" at its end."""
@@ -172,7 +172,7 @@ class BackendCall:
 
         if not on.is_over:
             out = client.framed()
-            on.pour(sink, None if out is None else Flow(answer, out, client))
+            on.pour(sink, None if out is None else ChunkFlow(answer, out, client))
         elif rest := on.take():
             sink(rest)
         if answer.ended:

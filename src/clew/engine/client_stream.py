@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from clew.engine.reply_head import STREAM_TYPE
-from clew.http.chunks import Pushes
+from clew.http.chunks import ChunkWriter
 from clew.http.responder import Responder
-from clew.http.rounds import rounds_of
+from clew.http.timers import timer_groups_of
 from clew.wire.sse import PING
 
 __all__ = ["AnswerHeaders", "ClientStream", "Commit", "PausableSource"]
@@ -80,7 +80,7 @@ class ClientStream:
         self._last = 0.0
         self._source: PausableSource | None = None
         self._hides = False
-        self._rounds = rounds_of(asyncio.get_running_loop())
+        self._rounds = timer_groups_of(asyncio.get_running_loop())
         self._round = 0.0
         """When it is looked whether it is quiet; 0 if it is not."""
         self._push: Callable[[bytes], bool] | None = None
@@ -121,7 +121,7 @@ class ClientStream:
         else:
             self._withhold(data)
 
-    def framed(self) -> Pushes | None:
+    def framed(self) -> ChunkWriter | None:
         """Who takes chunks of HTTP/1.1 as they come; None where such are not what goes out."""
         return self.client.framed()
 

@@ -19,8 +19,8 @@ from clew.engine.failures import shown
 from clew.engine.reply_type import JSON, STREAM, check_encoding, form_of, not_expected, type_of
 from clew.engine.turns import Heard, with_late
 from clew.errors import BackendBroken, StreamIllegal
+from clew.http.client.exchange import SLICE_BYTES
 from clew.http.client.message import ResponseHead
-from clew.http.client.slices import SLICE_BYTES
 from clew.model.bounds import check_before
 from clew.model.events import StreamFailed
 from clew.model.json import JsonObject

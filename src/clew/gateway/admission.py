@@ -31,7 +31,7 @@ from clew.backends.credential import CREDENTIAL_VARIABLES
 from clew.backends.row import Credential, Secret
 from clew.gateway.plan import WILDCARDS, is_loopback
 from clew.gateway.routes import Scope
-from clew.http.message import HttpRequest, Refusal
+from clew.http.message import HttpRefusal, HttpRequest
 from clew.settings.gateway_key import LOCAL
 
 __all__ = ["CREDENTIALS", "Admission", "Border", "Keys", "admit", "check_content", "find_key"]
@@ -69,35 +69,37 @@ class Border:
         self._hosts = frozenset(name.lower() for name in hosts)
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
 
-    def check(self, request: HttpRequest) -> Refusal | None:
+    def check(self, request: HttpRequest) -> HttpRefusal | None:
         """Why this request is refused, whatever key it has; None if it may pass."""
         if not request.target.startswith("/"):
-            return Refusal(400, "The request target must be a path.")
+            return HttpRefusal(400, "The request target must be a path.")
         names = [name for name, _ in request.headers if name in _SINGLE_HEADERS]
         if len(names) != len(set(names)):
-            return Refusal(400, f"Each of {', '.join(_SINGLE_HEADERS)} may be there once.")
+            return HttpRefusal(400, f"Each of {', '.join(_SINGLE_HEADERS)} may be there once.")
         return self._check_host(request) or self._check_origin(request)
 
     def is_near(self, request: HttpRequest) -> bool:
         """Was the gateway called by a loopback name?"""
         return (request.header("host") or "").lower() in self._loopback
 
-    def _check_host(self, request: HttpRequest) -> Refusal | None:
+    def _check_host(self, request: HttpRequest) -> HttpRefusal | None:
         host = (request.header("host") or "").lower()
         if not host:
-            return Refusal(400, "A Host header is needed.")
+            return HttpRefusal(400, "A Host header is needed.")
         name, colon, port = host.rpartition(":")
         without_port = name if colon and port.isdecimal() else host
         if host in self._own or host in self._hosts or without_port in self._hosts:
             return None
-        return Refusal(421, "This gateway is not called by that name. Add it to `hosts` under [gateway] if it should be.")
+        return HttpRefusal(
+            421, "This gateway is not called by that name. Add it to `hosts` under [gateway] if it should be."
+        )
 
-    def _check_origin(self, request: HttpRequest) -> Refusal | None:
+    def _check_origin(self, request: HttpRequest) -> HttpRefusal | None:
         origin = (request.header("origin") or "").lower()
         if origin and (origin in self._origins or origin == f"http://{(request.header('host') or '').lower()}"):
             return None
         if origin or request.header("sec-fetch-site") == "cross-site":
-            return Refusal(
+            return HttpRefusal(
                 403, "Web pages may not call this gateway. Add theirs to `origins` under [gateway] if one should."
             )
         return None
@@ -108,13 +110,13 @@ def _with_port(names: Iterable[str], port: int) -> frozenset[str]:
     return frozenset(f"{name.lower()}:{port}" for name in names) | frozenset(names if port == 80 else ())
 
 
-def check_content(request: HttpRequest) -> Refusal | None:
+def check_content(request: HttpRequest) -> HttpRefusal | None:
     """Why the body of this request is refused; None if it is uncompressed JSON."""
     kind = (request.header("content-type") or "").partition(";")[0].strip().lower()
     if kind != _JSON:
-        return Refusal(415, f"The content type must be {_JSON}.")
+        return HttpRefusal(415, f"The content type must be {_JSON}.")
     if (request.header("content-encoding") or "identity").strip().lower() != "identity":
-        return Refusal(415, "Compressed requests are not taken: send the body without Content-Encoding.")
+        return HttpRefusal(415, "Compressed requests are not taken: send the body without Content-Encoding.")
     return None
 
 
@@ -133,7 +135,7 @@ class Admission(Struct, frozen=True):
 
 def admit(
     request: HttpRequest, scope: Scope, keys: Keys, *, passthrough: bool, held: Iterable[Secret] = ()
-) -> Admission | Refusal:
+) -> Admission | HttpRefusal:
     """Whether this request may pass.
 
     `passthrough`: here, a client's own credential is enough. `held`: keys of vendors that open the gateway here.
@@ -151,8 +153,8 @@ def admit(
             return Admission(LOCAL, found.credential)
     for variable, header in CREDENTIAL_VARIABLES.items():
         if shown.get(header, "").startswith(VENDOR_PREFIX):
-            return Refusal(401, _VENDOR_KEY.format(header=header, variable=variable))
-    return Refusal(401, _NO_KEY)
+            return HttpRefusal(401, _VENDOR_KEY.format(header=header, variable=variable))
+    return HttpRefusal(401, _NO_KEY)
 
 
 def find_key(headers: Mapping[str, str], keys: Keys) -> Admission:

@@ -24,7 +24,7 @@ from clew.gateway.models import MODEL_LISTS
 from clew.gateway.plan import is_loopback
 from clew.gateway.replies import BUSY, ENDING, fail, refuse, send_json
 from clew.gateway.routes import Action, Match, RouteTable
-from clew.http.message import LENGTH, HttpRequest, Refusal
+from clew.http.message import LENGTH, HttpRefusal, HttpRequest
 from clew.http.responder import Responder
 from clew.model.json import JsonValue
 from clew.settings.values import GatewaySettings, Settings
@@ -128,23 +128,23 @@ class DataPlane:
         refuse(found, respond)
         return None
 
-    def check(self, request: HttpRequest) -> Refusal | None:
+    def check(self, request: HttpRequest) -> HttpRefusal | None:
         """Why a request whose body is still to come is refused; None if it is not."""
         found = self._check_head(request)
-        return found if isinstance(found, Refusal) else None
+        return found if isinstance(found, HttpRefusal) else None
 
-    def refuse(self, refusal: Refusal, respond: Responder) -> None:
+    def refuse(self, refusal: HttpRefusal, respond: Responder) -> None:
         """Answer a request that the HTTP layer refuses."""
         refuse(refusal, respond)
 
     # The checks.
 
-    def _check_head(self, request: HttpRequest) -> _Passed | Refusal:
+    def _check_head(self, request: HttpRequest) -> _Passed | HttpRefusal:
         settings = self.source.settings
         border = self._present_border(settings.gateway)
         match = border.check(request) or self._routes.find(request.method, request.path)
         found = self._admit(request, match, border) if isinstance(match, Match) else match
-        if isinstance(found, Refusal):
+        if isinstance(found, HttpRefusal):
             _log.info("refused with %d", found.status)
             return found
         assert isinstance(match, Match)
@@ -163,7 +163,7 @@ class DataPlane:
         most = min(settings.gateway.max_streams, self._room)
         return _Passed(self._actions[match.route.action], match, call, most)
 
-    def _admit(self, request: HttpRequest, match: Match, border: Border) -> Admission | Refusal:
+    def _admit(self, request: HttpRequest, match: Match, border: Border) -> Admission | HttpRefusal:
         """By the credential that the route asks for, and by the content type."""
         settings = self.source.settings
         near = is_loopback(self._address[0]) and border.is_near(request)
@@ -171,8 +171,8 @@ class DataPlane:
         found = admit(request, match.route.scope, self._keys, passthrough=near and settings.wants_no_key, held=held)
         if isinstance(found, Admission) and request.method == "POST":
             found = check_content(request) or found
-        if isinstance(found, Refusal):
-            return Refusal(found.status, found.reason, found.headers, match.route.dialect)
+        if isinstance(found, HttpRefusal):
+            return HttpRefusal(found.status, found.reason, found.headers, match.route.dialect)
         return found
 
     def _present_border(self, gateway: GatewaySettings) -> Border:
@@ -202,7 +202,7 @@ class DataPlane:
             return
         if found is None:
             reason = "There is no model of that name; GET /v1/models lists those that there are."
-            refuse(Refusal(404, reason), respond, dialect)
+            refuse(HttpRefusal(404, reason), respond, dialect)
         else:
             send_json(respond, found)
 

@@ -15,15 +15,15 @@ import msgspec
 
 from clew.dialects.anthropic.errors import write_error
 from clew.errors import BackendDisabled, BackendOverloaded, BackendRejected, BackendUnknown, ClewError
-from clew.http.message import Refusal
+from clew.http.message import HttpRefusal
 from clew.http.responder import Responder
 from clew.model.failure import Failure, error_type_of
 from clew.model.json import JsonValue
 
 __all__ = ["BUSY", "ENDING", "ERROR_BODIES", "fail", "refuse", "send_json"]
 
-BUSY: Final = Refusal(503, "Overloaded: this gateway answers as many requests at once as it may. Try again in a moment.")
-ENDING: Final = Refusal(503, "Overloaded: this gateway is being stopped. Try again in a moment.")
+BUSY: Final = HttpRefusal(503, "Overloaded: this gateway answers as many requests at once as it may. Try again in a moment.")
+ENDING: Final = HttpRefusal(503, "Overloaded: this gateway is being stopped. Try again in a moment.")
 
 _JSON: Final = ("content-type", "application/json")
 _RETRYABLE: Final = frozenset({408, 409, 429})
@@ -51,7 +51,7 @@ def send_json(respond: Responder, value: Mapping[str, JsonValue], status: int = 
     respond.send(status, [_JSON, ("cache-control", "no-store")], msgspec.json.encode(value))
 
 
-def refuse(refusal: Refusal, respond: Responder, dialect: str = "") -> None:
+def refuse(refusal: HttpRefusal, respond: Responder, dialect: str = "") -> None:
     """Answer a request that the gateway refuses, in this dialect, or in the one that the refusal names."""
     retry_after = 1.0 if refusal.status == 503 else None
     write = ERROR_BODIES[dialect or refusal.dialect]

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from clew.http.message import Limits
+from clew.http.message import ServerLimits
 from clew.settings.values import GatewaySettings
 
 __all__ = ["client_limits", "keep_freed_memory", "raise_file_limit", "usable_memory"]
@@ -29,11 +29,11 @@ _KEPT_BYTES: Final = 32 * _MEGABYTE
 _LARGEST_BYTES: Final = 12 * _MEGABYTE
 
 
-def client_limits(gateway: GatewaySettings, files: int, memory: int) -> Limits:
+def client_limits(gateway: GatewaySettings, files: int, memory: int) -> ServerLimits:
     """What clients may do at most. `files` and `memory` (bytes) are what this process may use."""
     body_bytes = gateway.max_body_megabytes * _MEGABYTE
     bodies_bytes = gateway.bodies_megabytes * _MEGABYTE or memory // _SHARE_OF_MEMORY
-    return Limits(
+    return ServerLimits(
         # Half of the files are for clients: each of them may need a connection to a backend.
         connections=max(1, (files - min(_SPARE_FILES, files // 2)) // 2),
         head_bytes=gateway.max_head_kilobytes * _KILOBYTE,

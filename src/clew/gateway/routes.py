@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from urllib.parse import unquote
 
 from clew.errors import SettingsInvalid
-from clew.http.message import Refusal
+from clew.http.message import HttpRefusal
 
 __all__ = ["ROUTES", "Action", "ClientDialect", "Match", "Route", "RouteTable", "Scope"]
 
@@ -103,7 +103,7 @@ class RouteTable:
                 raise SettingsInvalid(f"the route {route.path} is there twice", key=route.path)
             table[path] = route
 
-    def find(self, method: str, path: str) -> Match | Refusal:
+    def find(self, method: str, path: str) -> Match | HttpRefusal:
         """The route for a request, or why there is none."""
         match = self._match(path)
         if match is not None and method in match.route.methods:
@@ -111,10 +111,10 @@ class RouteTable:
         if refusal := _refuse_unserved(method, path):
             return refusal
         if match is None:
-            return Refusal(404, f"clew does not serve {method} {path[:_SHOWN]}.")
+            return HttpRefusal(404, f"clew does not serve {method} {path[:_SHOWN]}.")
         methods = match.route.methods
         reason = f"{path[:_SHOWN]} takes {' and '.join(methods)}, not {method}."
-        return Refusal(405, reason, (("allow", ", ".join(methods)),), match.route.dialect)
+        return HttpRefusal(405, reason, (("allow", ", ".join(methods)),), match.route.dialect)
 
     def _match(self, path: str) -> Match | None:
         if path in self._exact:
@@ -125,7 +125,7 @@ class RouteTable:
         return None
 
 
-def _refuse_unserved(method: str, path: str) -> Refusal | None:
+def _refuse_unserved(method: str, path: str) -> HttpRefusal | None:
     """The refusal, in its own dialect, for a path of an API that clew does not serve; None for any other path."""
     for api in _UNSERVED:
         if not path.endswith(api.ends) or not any(path == start or path.startswith(f"{start}/") for start in api.starts):
@@ -137,5 +137,5 @@ def _refuse_unserved(method: str, path: str) -> Refusal | None:
                 f"clew takes Anthropic's Messages API (POST /v1/messages) from clients, not {api.name}; other APIs are for "
                 f"backends only. Use a client of the Messages API, or send {method} {path[:_SHOWN]} to the vendor directly."
             )
-        return Refusal(404, reason, dialect=api.dialect)
+        return HttpRefusal(404, reason, dialect=api.dialect)
     return None

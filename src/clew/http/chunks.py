@@ -13,25 +13,25 @@ from typing import Protocol, TypeAlias
 
 from clew.http.client.reader import ResponseReader
 
-__all__ = ["Behind", "Flow", "Passes", "Pushes", "Relays"]
+__all__ = ["ChunkFlow", "ChunkRelay", "ChunkWriter", "PassChunk", "SlowReader"]
 
 _NOTHING = -1
 
-Passes: TypeAlias = Callable[[bytes, int], bytes]
+PassChunk: TypeAlias = Callable[[bytes, int], bytes]
 """What goes on for a read of this length, where a chunk has to begin; b"" if it is anything else than one chunk that may go
 on at once, and has to come the usual way."""
 
 
-class Relays(Protocol):
+class ChunkRelay(Protocol):
     """The relay of a stream: says which chunks may go on to the client as they come."""
 
     @property
-    def pass_chunk(self) -> Passes | None:
+    def pass_chunk(self) -> PassChunk | None:
         """The look at a chunk that holds for what came until now; None if no chunk may go on unlooked at."""
         ...
 
 
-class Pushes(Protocol):
+class ChunkWriter(Protocol):
     """The client's side: takes chunks, framing and all."""
 
     eager: asyncio.Transport | None
@@ -42,7 +42,7 @@ class Pushes(Protocol):
         ...
 
 
-class Behind(Protocol):
+class SlowReader(Protocol):
     """Stops the source while the client is behind."""
 
     @property
@@ -53,16 +53,16 @@ class Behind(Protocol):
     def falls_behind(self) -> None: ...
 
 
-class Flow:
+class ChunkFlow:
     """One stream. No closures: there may be thousands that hardly ever say something."""
 
     __slots__ = ("_passing", "_relay", "out", "passes", "room", "shown")
 
-    def __init__(self, relay: Relays, out: Pushes, passing: Behind) -> None:
+    def __init__(self, relay: ChunkRelay, out: ChunkWriter, passing: SlowReader) -> None:
         self._relay = relay
         self._passing = passing
         self.out = out
-        self.passes: Passes = _none
+        self.passes: PassChunk = _none
         self.room = _NOTHING
         """How many bytes may go on at once."""
         self.shown = 0.0

@@ -17,13 +17,11 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from clew.http.body_account import BodyAccount
-from clew.http.message import Head, HttpRequest, Limits, Refusal
-from clew.http.outlet import LONG, Outlet
-from clew.http.patience import Patience
-from clew.http.read_budget import read_budget_of
+from clew.http.connection_limits import ClientDeadlines, HeldBodies, read_budget_of
+from clew.http.message import HttpRefusal, HttpRequest, RequestHead, ServerLimits
 from clew.http.reader import RequestReader
 from clew.http.responder import Responder
+from clew.http.transport_writer import LONG, TransportWriter
 from clew.http.wire_responder import WireResponder
 
 if TYPE_CHECKING:
@@ -35,28 +33,28 @@ Handle: TypeAlias = Callable[[HttpRequest, Responder], Awaitable[None] | None]
 """Answers one request. What it gives to await may be cancelled at any await, when the client is gone or the server ends. If
 it gives nothing, the answer is whole, or somebody holds the responder (`Responder.hold`)."""
 
-Refuse: TypeAlias = Callable[[Refusal, Responder], None]
+Refuse: TypeAlias = Callable[[HttpRefusal, Responder], None]
 """Says a refusal in the words of the dialect that is served."""
 
 _log = logging.getLogger("clew.http")
 _PROBES = 8
 _PROBE_SECONDS = 0.1
-_TOO_SLOW = Refusal(408, "The body of this request came too slowly, or not at all.")
-_UNREAD = Head("", "", (), "1.1", keep_alive=False)
+_TOO_SLOW = HttpRefusal(408, "The body of this request came too slowly, or not at all.")
+_UNREAD = RequestHead("", "", (), "1.1", keep_alive=False)
 
 
-class Connection(Outlet):
+class Connection(TransportWriter):
     """The protocol object that the event loop calls."""
 
     __slots__ = (
-        *("_begun", "_bodies", "_budget", "_closing", "_discarding", "_is_reading", "_limits", "_patience", "_paused"),
-        *("_probes", "_reader", "_responder", "_server", "_since", "_task", "_turned_away", "_yields"),
+        *("_begun", "_bodies", "_budget", "_closing", "_discarding", "_limits", "_deadlines"),
+        *("_probes", "_reader", "_responder", "_server", "_since", "_task", "_turned_away"),
     )
 
     def __init__(self, server: Server) -> None:
         super().__init__(server.loop)
         self._server = server
-        self._limits: Limits = server.limits
+        self._limits: ServerLimits = server.limits
         self._reader = RequestReader(server.limits, server.check)
         self._task: asyncio.Task[None] | None = None
         self._begun = False
@@ -65,16 +63,11 @@ class Connection(Outlet):
         self._probes: int | None = None
         self._closing = False
         self._discarding = False
-        self._paused = False
-        """Too many requests wait."""
-        self._yields = False
-        """Other connections read first (`read_budget`)."""
-        self._is_reading = True
         self._budget = read_budget_of(server.loop)
         self._since = server.now()
         self._turned_away = 0.0
-        self._patience = Patience(server.limits)
-        self._bodies = BodyAccount()
+        self._deadlines = ClientDeadlines(server.limits)
+        self._bodies = HeldBodies()
 
     # What the event loop calls.
 
@@ -96,13 +89,13 @@ class Connection(Outlet):
         if size > LONG:
             self._budget.spend(self, size)
         self._advance()
-        if reader.in_body and self._patience.has_brought_enough(reader):
-            self._patience.mark_body(reader, self._server.now())
+        if reader.in_body and self._deadlines.has_brought_enough(reader):
+            self._deadlines.mark_body(reader, self._server.now())
         self._charge()
 
     def eof_received(self) -> bool:
         """Keep the connection if there is something left to say on it."""
-        self._turn.end()
+        self._batch.end()
         self._probes = _PROBES
         if self._responder is None or self._discarding:
             return False
@@ -141,7 +134,7 @@ class Connection(Outlet):
         self._closing = True
         if self._lost:
             return
-        self._turn.end()
+        self._batch.end()
         if self._discarding:
             self._transport.write_eof()
         else:
@@ -150,16 +143,6 @@ class Connection(Outlet):
     def reset(self) -> None:
         self._closing = True
         super().reset()
-
-    # What the read budget calls.
-
-    def pause_body(self) -> None:
-        self._yields = True
-        self._update_reading()
-
-    def resume_body(self) -> None:
-        self._yields = False
-        self._update_reading()
 
     # What the server calls.
 
@@ -209,7 +192,7 @@ class Connection(Outlet):
     def tick(self, now: float) -> None:
         """Close what has waited too long."""
         self._probe()
-        patience, waited = self._patience, now - self._since
+        patience, waited = self._deadlines, now - self._since
         if self._discarding:
             is_over = patience.is_over_with_refused(waited, now - self._turned_away)
         else:
@@ -219,7 +202,7 @@ class Connection(Outlet):
         elif not self._paused and patience.is_late(self._reader, now):
             self.refuse_body(_TOO_SLOW)
 
-    def refuse_body(self, refusal: Refusal) -> None:
+    def refuse_body(self, refusal: HttpRefusal) -> None:
         """The body that is coming is forgotten; its client is told why, behind what is being answered."""
         self._reader.refuse(refusal)
         self._charge()
@@ -233,7 +216,7 @@ class Connection(Outlet):
             self._begin(reader.ready.pop(0))
         if reader.expects_continue and self._responder is None:
             reader.expects_continue = False
-            self._patience.mark_body(reader, self._server.now())
+            self._deadlines.mark_body(reader, self._server.now())
             self.write([b"HTTP/1.1 100 Continue\r\n\r\n"])
         if reader.ready or self._paused:
             self._throttle()
@@ -242,17 +225,11 @@ class Connection(Outlet):
         full = len(self._reader.ready) >= self._limits.pipelined
         if full != self._paused:
             self._paused = full
-            self._patience.mark_body(self._reader, self._server.now())
+            self._deadlines.mark_body(self._reader, self._server.now())
             self._update_reading()
 
-    def _update_reading(self) -> None:
-        wanted = not (self._paused or self._yields)
-        if wanted != self._is_reading and not self._lost and not self._transport.is_closing():
-            self._is_reading = wanted
-            (self._transport.resume_reading if wanted else self._transport.pause_reading)()
-
-    def _begin(self, item: HttpRequest | Refusal) -> None:
-        if isinstance(item, Refusal):
+    def _begin(self, item: HttpRequest | HttpRefusal) -> None:
+        if isinstance(item, HttpRefusal):
             self._turn_away(item)
         else:
             self._bodies.answer(item.body)
@@ -351,7 +328,7 @@ class Connection(Outlet):
             responder.abort()
         else:
             responder.keep_alive = False
-            self._server.refuse(Refusal(500, "Internal server error"), responder)
+            self._server.refuse(HttpRefusal(500, "Internal server error"), responder)
 
     def _probe(self) -> None:
         """Ask a client that sent its FIN whether it is still there; only the write after its reset tells us."""
@@ -359,7 +336,7 @@ class Connection(Outlet):
             self._probes -= 1
             self.write([probe])
 
-    def _turn_away(self, refusal: Refusal) -> None:
+    def _turn_away(self, refusal: HttpRefusal) -> None:
         """Answer, then throw away what still comes: closing on unread bytes would reset the answer away."""
         self._closing = self._discarding = True
         self._server.refuse(refusal, WireResponder(self, _UNREAD, False))

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-__all__ = ["LENGTH", "Head", "HttpRequest", "Limits", "Refusal", "request_of"]
+__all__ = ["LENGTH", "HttpRefusal", "HttpRequest", "RequestHead", "ServerLimits", "request_of"]
 
 LENGTH = "content-length"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ServerLimits:
     """How much, and for how long, a client may ask of one connection; and how many of these there may be."""
 
     connections: int = 10_000
@@ -50,7 +50,7 @@ class Limits:
     """How often the times above are looked at."""
 
 
-class Head:
+class RequestHead:
     """What a request says before its body."""
 
     __slots__ = ("_joined", "headers", "keep_alive", "method", "path", "query", "target", "version")
@@ -89,7 +89,7 @@ def _split(target: str) -> tuple[str, str]:
 class HttpRequest(Struct, frozen=True, eq=False, gc=False):
     """One request, complete: its head, and its body."""
 
-    head: Head
+    head: RequestHead
     body: bytes
 
     def with_body(self, body: bytes) -> HttpRequest:
@@ -158,11 +158,11 @@ def request_of(
     keep_alive: bool = True,
 ) -> HttpRequest:
     """A request as it was read, with a head of its own."""
-    return HttpRequest(Head(method, target, headers, version, keep_alive), body)
+    return HttpRequest(RequestHead(method, target, headers, version, keep_alive), body)
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class HttpRefusal:
     """What the server does not even hand on. The connection is closed after the answer."""
 
     status: int

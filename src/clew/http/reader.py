@@ -20,14 +20,14 @@ from typing import NamedTuple, TypeAlias
 import httptools
 
 from clew.http.long_body import LongBody
-from clew.http.message import HttpRequest, Limits, Refusal, request_of
+from clew.http.message import HttpRefusal, HttpRequest, ServerLimits, request_of
 
 __all__ = ["Check", "RequestReader"]
 
-Check: TypeAlias = Callable[[HttpRequest], Refusal | None]
+Check: TypeAlias = Callable[[HttpRequest], HttpRefusal | None]
 """Looks at a request whose body is still to come, and says why it is refused; None: its body is taken."""
 
-_NO_MEMORY = Refusal(503, "Overloaded: there is not enough memory for this request. Try again in a moment.")
+_NO_MEMORY = HttpRefusal(503, "Overloaded: there is not enough memory for this request. Try again in a moment.")
 _LINE_OVERHEAD = 4  # ": " and CRLF
 
 
@@ -51,8 +51,8 @@ class RequestReader:
         *("body_number", "body_size", "expects_continue", "finished", "in_body", "in_head", "ready"),
     )
 
-    def __init__(self, limits: Limits, check: Check | None = None) -> None:
-        self.ready: list[HttpRequest | Refusal] = []
+    def __init__(self, limits: ServerLimits, check: Check | None = None) -> None:
+        self.ready: list[HttpRequest | HttpRefusal] = []
         self.finished = False
         """No more requests will come: a refusal, an upgrade, or the client's `Connection: close`."""
         self.in_head = False
@@ -66,7 +66,7 @@ class RequestReader:
         self._check = check
         self._parser: httptools.HttpRequestParser | None = None
         """There only inside a request: a thousand idle streams should not keep a thousand."""
-        self._refusal: Refusal | None = None
+        self._refusal: HttpRefusal | None = None
         self._unframed = 0
         self._opened: _Opened | None = None
         """A request whose body is still to come, past the parser."""
@@ -77,7 +77,7 @@ class RequestReader:
         self.finished = True
         self.ready.clear()
 
-    def refuse(self, refusal: Refusal) -> None:
+    def refuse(self, refusal: HttpRefusal) -> None:
         """The body that is coming is not wanted any more: forget what came of it, and read nothing behind it."""
         self.finished = True
         self.in_head = self.in_body = self.expects_continue = False
@@ -109,7 +109,7 @@ class RequestReader:
         except httptools.HttpParserError as error:
             if isinstance(error.__context__, MemoryError):
                 raise MemoryError from error
-            self.refuse(self._refusal or Refusal(400, str(error)))
+            self.refuse(self._refusal or HttpRefusal(400, str(error)))
         else:
             self._check_unframed()
             if self.in_body and self._like is None:
@@ -280,11 +280,11 @@ class RequestReader:
     def _check_unframed(self) -> None:
         """Bytes that belong to no head and no body yet: a line without end, chunk extensions, trailers."""
         if self._unframed > self._limits.head_bytes and (self.in_head or self.in_body):
-            self.refuse(Refusal(431 if self.in_head else 400, f"more than {self._limits.head_bytes} bytes of framing"))
+            self.refuse(HttpRefusal(431 if self.in_head else 400, f"more than {self._limits.head_bytes} bytes of framing"))
 
     def _value(self, name: str) -> str | None:
         return next((value for given, value in self._headers if given == name), None)
 
     def _stop(self, status: int, reason: str) -> None:
-        self._refusal = Refusal(status, reason)
+        self._refusal = HttpRefusal(status, reason)
         raise _RefusedError(reason)

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 
-from clew.http.chunks import Pushes
+from clew.http.chunks import ChunkWriter
 
 __all__ = ["HeaderList", "Holder", "Responder", "lines_of"]
 
@@ -81,7 +81,7 @@ class Responder:
     def flow(self) -> Callable[[bytes], bool]:
         """`push`, for whoever calls it with every read, and never after the end."""
 
-    def framed(self) -> Pushes | None:
+    def framed(self) -> ChunkWriter | None:
         """Who takes the same as chunks of HTTP/1.1, framing and all; None where such are not what goes out."""
         return None
 

@@ -1,35 +1,95 @@
 """The listener: accepts connections, keeps their set, and ends them in good order.
 
-`listen` starts one. `Server.close` stops accepting at once, so that a successor can take the port; lets the running answers
-finish within a grace period; then tells those that are left (`Responder.draining`), which gives their handlers a moment for
-a last word; and ends the rest. A connection that is idle when it begins may ask once more, and is closed after the answer:
-no request fails because it was on its way. Nothing here knows what is served: a `Handle` answers requests, a `Refuse` says
-the few things that the protocol layer turns away by itself (bad framing, bounds).
+`listen` starts one. `Server.close` stops accepting at once, so that a successor can take the port; lets the running
+answers finish within a grace period; then tells those that are left (`Responder.draining`), which gives their handlers
+a moment for a last word; and ends the rest. A connection that is idle when it begins may ask once more, and is closed
+after the answer: no request fails because it was on its way. Nothing here knows what is served: a `Handle` answers
+requests, a `Refuse` says the few things that the protocol layer turns away by itself (bad framing, bounds).
+
+A unix socket is opened for its owner only. The mode is set between bind and listen: nobody can connect to a socket that
+does not listen yet. A socket file that a dead process left behind is replaced; one that a process answers on is not.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import socket
+import stat
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 from clew.http.connection import Connection, Handle, Refuse
-from clew.http.local_socket import LocalSocket
-from clew.http.message import Limits, Refusal
+from clew.http.message import HttpRefusal, ServerLimits
 from clew.http.reader import Check
 from clew.http.responder import Responder
 
-__all__ = ["Server", "bound", "listen"]
+__all__ = ["LocalSocket", "Server", "bound", "listen"]
+
+_OWNER_ONLY = 0o600
+
+
+class LocalSocket:
+    """A listening place at `path`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._file: tuple[int, int] | None = None
+
+    def bind(self) -> socket.socket:
+        """The socket, not yet listening. Raises OSError if somebody is there, or where it cannot be."""
+        if _is_answered(self.path):
+            raise OSError(errno.EADDRINUSE, f"another process listens on {self.path}")
+        with suppress(FileNotFoundError):
+            if stat.S_ISSOCK(os.lstat(self.path).st_mode):
+                os.unlink(self.path)
+        plug = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            plug.bind(self.path)
+            os.chmod(self.path, _OWNER_ONLY)
+        except OSError:
+            plug.close()
+            raise
+        self._file = _identity(self.path)
+        return plug
+
+    def remove(self) -> None:
+        """Take the file away, if it is still ours."""
+        if self._file is not None and _identity(self.path) == self._file:
+            Path(self.path).unlink(missing_ok=True)
+        self._file = None
+
+
+def _is_answered(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+        return True
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    with suppress(OSError):
+        found = os.lstat(path)
+        return found.st_dev, found.st_ino
+    return None
+
 
 _WIND_UP_SECONDS = 0.4
 _BACKLOG = 1024
 _UNSENT = 256 * 1024
 """Bytes that the system may hold for a client that does not take them; without a bound it is megabytes for each."""
 
-_OVER_BUDGET = Refusal(503, "Overloaded: the requests that are being read are too large together. Try again in a moment.")
+_OVER_BUDGET = HttpRefusal(
+    503, "Overloaded: the requests that are being read are too large together. Try again in a moment."
+)
 
 
-def refuse_plainly(refusal: Refusal, respond: Responder) -> None:
+def refuse_plainly(refusal: HttpRefusal, respond: Responder) -> None:
     """One line of text."""
     respond.send(refusal.status, [("content-type", "text/plain; charset=utf-8")], f"{refusal.reason}\n".encode())
 
@@ -37,7 +97,7 @@ def refuse_plainly(refusal: Refusal, respond: Responder) -> None:
 class Server:
     """A running listener. Made by `listen`."""
 
-    def __init__(self, handle: Handle, refuse: Refuse, limits: Limits, check: Check | None = None) -> None:
+    def __init__(self, handle: Handle, refuse: Refuse, limits: ServerLimits, check: Check | None = None) -> None:
         self.handle = handle
         self.refuse = refuse
         self.check = check
@@ -184,13 +244,13 @@ async def listen(
     sock: socket.socket | None = None,
     reuse_port: bool = False,
     refuse: Refuse = refuse_plainly,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     check: Check | None = None,
 ) -> Server:
     """Start to serve on a host's port (0 takes a free one), on a unix socket that only its owner can open, or on a socket
     that is bound already. `reuse_port`: other processes may listen there too. `check` sees a request before its body.
     Raises OSError where it cannot listen."""
-    server = Server(handle, refuse, limits or Limits(), check)
+    server = Server(handle, refuse, limits or ServerLimits(), check)
     if path is not None:
         local = LocalSocket(path)
         await server.open(local.bind(), local)

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from clew.http.message import Head
+from clew.http.message import RequestHead
 from clew.http.responder import HeaderList, Holder, Responder, lines_of
 
 __all__ = ["Wire", "WireResponder"]
@@ -49,7 +49,7 @@ class WireResponder(Struct, Responder, eq=False):
     """Answers one request, once. (A struct, since there is one for each request: it is made without a step of Python.)"""
 
     _wire: Wire
-    _head: Head
+    _head: RequestHead
     keep_alive: bool
     started: bool = False
     ended: bool = False

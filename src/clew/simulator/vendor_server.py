@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from clew.errors import SettingsInvalid
-from clew.http.message import HttpRequest, Refusal
+from clew.http.message import HttpRefusal, HttpRequest
 from clew.http.responder import Responder
 from clew.simulator import control, faults
 from clew.simulator.accounts import credential_of, refusal_of_rule
@@ -93,7 +93,7 @@ class VendorServer(ABC):
             self.journal.close(entry, ("cut" if broken else "whole") if respond.ended else "client left")
 
     @abstractmethod
-    def refuse(self, turned_away: Refusal, respond: Responder) -> None:
+    def refuse(self, turned_away: HttpRefusal, respond: Responder) -> None:
         """Answer a request that the HTTP layer refuses, in the vendor's shape."""
 
     @abstractmethod

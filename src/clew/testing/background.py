@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from clew.http.loop_thread import LoopThread
+from clew.http.loops import LoopThread
 
 __all__ = ["Background"]
 

@@ -1,9 +1,14 @@
 """A new connection: name to addresses, the first address that answers, the tunnel if there is a proxy, TLS.
 
-A name often has addresses of both families, and one of them may be a black hole. So the families alternate, and each address
-gets a head start of a quarter of a second before the next is tried beside it (RFC 8305); the first to connect wins.
+A name often has addresses of both families, and one of them may be a black hole. So the families alternate, and each
+address gets a head start of a quarter of a second before the next is tried beside it (RFC 8305); the first to connect
+wins.
 
 Whatever ends a dial early, cancellation too, leaves no socket behind.
+
+A server that was connected before gives a TLS session to begin the next connection with. Then neither side proves again
+who it is, which saves most of the handshake's work. A session is kept for its server alone; a server that refuses its
+own session is not given one again.
 """
 
 from __future__ import annotations
@@ -12,17 +17,50 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Coroutine
+from functools import partial
 from itertools import chain, zip_longest
 from types import TracebackType
 from typing import TypeAlias
 
 from clew.http.client.connection import ClientConnection
 from clew.http.client.message import Phase, PhaseTimedOut, Timeouts
-from clew.upstream.endpoint import Endpoint
-from clew.upstream.proxy import Proxy, open_tunnel
-from clew.upstream.tls import Tls
+from clew.http.client.tls import TlsTransport
+from clew.upstream.endpoint import Endpoint, Proxy, open_tunnel
 
-__all__ = ["Within", "dial"]
+__all__ = ["PhaseTimeout", "TlsSessions", "dial"]
+
+
+class TlsSessions:
+    """`ca_file` adds authorities to the system's, it does not replace them."""
+
+    def __init__(self, ca_file: str | None = None) -> None:
+        self._ca_file = ca_file
+        self._context: ssl.SSLContext | None = None
+        self._sessions: dict[Endpoint, ssl.SSLSession] = {}
+        self._forgetful: set[Endpoint] = set()
+        """Those with which every connection begins like the first."""
+
+    def transport(self, above: ClientConnection, endpoint: Endpoint) -> TlsTransport:
+        """Not connected yet. The context is made when first needed: loading the system's authorities takes a while."""
+        self._context = self._context or _context(self._ca_file)
+        keep = None if endpoint in self._forgetful else partial(self._sessions.__setitem__, endpoint)
+        return TlsTransport(above, self._context, endpoint.host, session=self._sessions.get(endpoint), keep=keep)
+
+    def failed(self, endpoint: Endpoint) -> None:
+        """There was no handshake. If it began with what was kept, that may be why, and would be why for ever."""
+        if self._sessions.pop(endpoint, None) is not None:
+            self._forgetful.add(endpoint)
+
+
+def _context(ca_file: str | None) -> ssl.SSLContext:
+    """Verifies the chain and the name."""
+    context = ssl.create_default_context()
+    if ca_file is not None:
+        context.load_verify_locations(ca_file)
+    context.set_alpn_protocols(["http/1.1"])
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    return context
+
 
 _HEAD_START = 0.25
 
@@ -33,17 +71,19 @@ _Address: TypeAlias = tuple[int, int, int, _Where]
 """Family, kind, protocol, and where."""
 
 
-async def dial(endpoint: Endpoint, *, tls: Tls, proxy: Proxy | None, timeouts: Timeouts, began: float) -> ClientConnection:
+async def dial(
+    endpoint: Endpoint, *, tls: TlsSessions, proxy: Proxy | None, timeouts: Timeouts, began: float
+) -> ClientConnection:
     """Connect. `began`: since when the total counts."""
-    async with Within("connect", timeouts, began):
+    async with PhaseTimeout("connect", timeouts, began):
         plug = await _reach(endpoint, proxy)
     if not endpoint.tls:
         return await _wrapped(plug)
-    async with Within("tls", timeouts, began):
+    async with PhaseTimeout("tls", timeouts, began):
         return await _secured(plug, tls, endpoint)
 
 
-class Within:
+class PhaseTimeout:
     """Raises PhaseTimedOut if the block lasts longer than its phase may, or than is left of the total. No generator: there
     may be thousands at the same time."""
 
@@ -99,7 +139,7 @@ async def _wrapped(plug: socket.socket) -> ClientConnection:
     return connection
 
 
-async def _secured(plug: socket.socket, tls: Tls, endpoint: Endpoint) -> ClientConnection:
+async def _secured(plug: socket.socket, tls: TlsSessions, endpoint: Endpoint) -> ClientConnection:
     """The same, with TLS between the two."""
     connection = ClientConnection()
     try:

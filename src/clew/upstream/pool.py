@@ -21,14 +21,13 @@ from dataclasses import dataclass, field, replace
 from clew.errors import BackendError, BackendUnreachable
 from clew.http.client.connection import ClientConnection
 from clew.http.client.message import ClientRequest, PeerClosed, ResponseHead, ResponseLimits, Timeouts
-from clew.upstream.dial import Tls, Within, dial
-from clew.upstream.endpoint import Endpoint
-from clew.upstream.foreign import FOREIGN, translated
-from clew.upstream.proxy import proxy_for
-from clew.upstream.reply import Reply
-from clew.upstream.stock import Stock
+from clew.upstream.connections import EndpointConnections
+from clew.upstream.dial import PhaseTimeout, TlsSessions, dial
+from clew.upstream.endpoint import Endpoint, proxy_for
+from clew.upstream.failures import FOREIGN_ERRORS, backend_error_of
+from clew.upstream.reply import BackendReply
 
-__all__ = ["Asking", "Pool", "PoolSettings"]
+__all__ = ["Pool", "PoolSettings", "PooledCall"]
 
 _STALE_SECONDS = 1.0
 """A connection that was dead before the request says so within a round trip."""
@@ -59,8 +58,8 @@ class Pool:
         self._settings = settings or PoolSettings()
         self._loop = asyncio.get_running_loop()
         self.now = self._loop.time
-        self._stocks: dict[Endpoint, Stock] = {}
-        self._tls = Tls(self._settings.ca_file)
+        self._endpoints: dict[Endpoint, EndpointConnections] = {}
+        self._tls = TlsSessions(self._settings.ca_file)
         self._sweeper: asyncio.TimerHandle | None = None
         self.is_closed = False
 
@@ -72,10 +71,10 @@ class Pool:
         if new == old:
             return
         self._settings = new
-        self._tls = Tls(settings.ca_file)
-        for stock in self._stocks.values():
-            stock.sweep(self.now())
-            stock.leaving |= stock.open
+        self._tls = TlsSessions(settings.ca_file)
+        for connections in self._endpoints.values():
+            connections.sweep(self.now())
+            connections.leaving |= connections.open
 
     def ask(
         self,
@@ -84,91 +83,91 @@ class Pool:
         *,
         timeouts: Timeouts | None = None,
         limits: ResponseLimits | None = None,
-    ) -> Asking:
+    ) -> PooledCall:
         """Send a request; the block begins when the head of the answer is here. Raises BackendError, whatever happened."""
         settings = self._settings
-        return Asking(self, endpoint, request, timeouts or settings.timeouts, limits or settings.limits)
+        return PooledCall(self, endpoint, request, timeouts or settings.timeouts, limits or settings.limits)
 
     def resting(self, endpoint: Endpoint) -> int:
         """How many connections to it wait for the next request."""
-        return len(self.stock(endpoint).resting)
+        return len(self.connections(endpoint).resting)
 
     def close(self) -> None:
         """Close every connection, those in use too; who uses one is told so."""
         self.is_closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
-        for stock in self._stocks.values():
-            stock.sweep(self.now())
-            for connection in list(stock.open):
+        for connections in self._endpoints.values():
+            connections.sweep(self.now())
+            for connection in list(connections.open):
                 connection.abort()
 
     def _check_open(self, endpoint: Endpoint) -> None:
         if self.is_closed:
             raise BackendUnreachable(f"{endpoint}: we are shutting down")
 
-    def stock(self, endpoint: Endpoint) -> Stock:
-        stock = self._stocks.get(endpoint)
-        if stock is None:
-            stock = self._stocks[endpoint] = Stock(self._settings.connections)
-        return stock
+    def connections(self, endpoint: Endpoint) -> EndpointConnections:
+        connections = self._endpoints.get(endpoint)
+        if connections is None:
+            connections = self._endpoints[endpoint] = EndpointConnections(self._settings.connections)
+        return connections
 
-    async def answered(self, asking: Asking, stock: Stock) -> tuple[ClientConnection, ResponseHead]:
+    async def answered(self, call: PooledCall, connections: EndpointConnections) -> tuple[ClientConnection, ResponseHead]:
         """A connection that has the head of the answer: a kept one, or a fresh one."""
-        kept = asking.begun or self.begin(asking, stock, self.now())
+        kept = call.begun or self.begin(call, connections, self.now())
         if kept is not None:
             try:
-                return kept, await _heard(kept, stock)
+                return kept, await _heard(kept, connections)
             except PeerClosed as error:
-                if error.began or asking.is_fresh or self.now() - asking.sent > _STALE_SECONDS:
+                if error.began or call.is_fresh or self.now() - call.sent > _STALE_SECONDS:
                     raise
-        fresh = await self.dialled(asking)
-        return fresh, await _heard(fresh, stock)
+        fresh = await self.dialled(call)
+        return fresh, await _heard(fresh, connections)
 
-    async def dialled(self, asking: Asking) -> ClientConnection:
+    async def dialled(self, call: PooledCall) -> ClientConnection:
         """A fresh connection with the request on its way."""
-        self._check_open(asking.endpoint)
+        self._check_open(call.endpoint)
         tls = self._tls
-        fresh = await self._dial(asking)
-        self._send(fresh, asking)
+        fresh = await self._dial(call)
+        self._send(fresh, call)
         if tls is not self._tls:  # renewed meanwhile
-            asking.stock.leaving.add(fresh)
+            call.connections.leaving.add(fresh)
         return fresh
 
-    def begin(self, asking: Asking, stock: Stock, now: float) -> ClientConnection | None:
+    def begin(self, call: PooledCall, connections: EndpointConnections, now: float) -> ClientConnection | None:
         """Send the request on a kept connection, if there is one."""
-        asking.sent = now
-        kept = stock.take(now)
+        call.sent = now
+        kept = connections.take(now)
         if kept is not None:
-            self._send(kept, asking)
+            self._send(kept, call)
         return kept
 
-    def _send(self, connection: ClientConnection, asking: Asking) -> None:
+    def _send(self, connection: ClientConnection, call: PooledCall) -> None:
         try:
-            self._check_open(asking.endpoint)  # a dial may outlast the pool
+            self._check_open(call.endpoint)  # a dial may outlast the pool
         except BackendUnreachable:
             connection.abort()
             raise
-        asking.stock.open.add(connection)
+        call.connections.open.add(connection)
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(self._settings.idle_seconds, self._sweep)
-        connection.begin(asking.request, asking.timeouts, asking.limits, began=asking.began)
+        connection.begin(call.request, call.timeouts, call.limits, began=call.began)
 
-    def _dial(self, asking: Asking) -> Coroutine[None, None, ClientConnection]:
+    def _dial(self, call: PooledCall) -> Coroutine[None, None, ClientConnection]:
         environ = self._settings.proxy_environ
-        proxy = None if environ is None else proxy_for(asking.endpoint, environ)
-        return dial(asking.endpoint, tls=self._tls, proxy=proxy, timeouts=asking.timeouts, began=asking.began)
+        proxy = None if environ is None else proxy_for(call.endpoint, environ)
+        return dial(call.endpoint, tls=self._tls, proxy=proxy, timeouts=call.timeouts, began=call.began)
 
     def _sweep(self) -> None:
         """One timer for all: it goes off no later than half an idle time after the first that is due."""
         self._sweeper = None
-        for stock in self._stocks.values():
-            stock.sweep(self.now() - self._settings.idle_seconds)
-        if any(stock.open for stock in self._stocks.values()):
+        for connections in self._endpoints.values():
+            connections.sweep(self.now() - self._settings.idle_seconds)
+        if any(connections.open for connections in self._endpoints.values()):
             self._sweeper = self._loop.call_later(self._settings.idle_seconds / 2, self._sweep)
 
 
-class Asking:
+class PooledCall:
     """One call of `ask`: `async with` sends the request, gives the reply, and ends the exchange.
 
     Written out instead of a generator, because every request passes here: nothing is set up that is not needed, no timer
@@ -177,7 +176,19 @@ class Asking:
     """
 
     __slots__ = (
-        *("_failed", "_pool", "began", "begun", "endpoint", "is_fresh", "limits", "request", "sent", "stock", "timeouts"),
+        *(
+            "_failed",
+            "_pool",
+            "began",
+            "begun",
+            "endpoint",
+            "is_fresh",
+            "limits",
+            "request",
+            "sent",
+            "connections",
+            "timeouts",
+        ),
     )
 
     def __init__(
@@ -194,30 +205,30 @@ class Asking:
         """That connection is its own: what breaks it is no remainder of another exchange."""
         self._failed: BackendError | None = None
         self._pool = pool
-        self.stock = pool.stock(endpoint)
+        self.connections = pool.connections(endpoint)
 
     def begin(self) -> ClientConnection | None:
         """Send it at once, if there is a connection to send it on; if not, nothing has happened."""
-        stock = self.stock
-        if self._pool.is_closed or not stock.resting or not stock.slots.take_at_once():
+        connections = self.connections
+        if self._pool.is_closed or not connections.resting or not connections.slots.take_at_once():
             return None
-        self.begun = self._pool.begin(self, stock, self.began)
+        self.begun = self._pool.begin(self, connections, self.began)
         if self.begun is None:
-            stock.slots.give_back()
+            connections.slots.give_back()
         return self.begun
 
     async def open(self) -> ClientConnection:
         """Send it on a connection of its own. Raises BackendError, and so does the block then."""
         try:
-            if not self.stock.slots.take_at_once():
+            if not self.connections.slots.take_at_once():
                 await self._slot()
             try:
                 self.begun = await self._pool.dialled(self)
             except BaseException:
-                self.stock.slots.give_back()
+                self.connections.slots.give_back()
                 raise
-        except FOREIGN as error:
-            self._failed = translated(error, self.endpoint)
+        except FOREIGN_ERRORS as error:
+            self._failed = backend_error_of(error, self.endpoint)
             raise self._failed from error
         except BackendError as error:
             self._failed = error
@@ -233,42 +244,42 @@ class Asking:
     async def open_again(self) -> ClientConnection:
         """Send it once more, on a connection of its own: the kept one was stale. Raises BackendError."""
         assert self.begun is not None
-        self.stock.drop(self.begun)
-        self.stock.slots.give_back()
+        self.connections.drop(self.begun)
+        self.connections.slots.give_back()
         self.begun = None
         return await self.open()
 
     def end(self) -> None:
         """Keep the connection if the answer was read to its end, else close it."""
         assert self.begun is not None
-        self.stock.give_back(self.begun, self._pool.now())
+        self.connections.give_back(self.begun, self._pool.now())
 
-    async def __aenter__(self) -> Reply:
+    async def __aenter__(self) -> BackendReply:
         if self._failed is not None:
             raise self._failed
         try:
-            if self.begun is None and not self.stock.slots.take_at_once():
+            if self.begun is None and not self.connections.slots.take_at_once():
                 await self._slot()
             try:
-                self.begun, head = await self._pool.answered(self, self.stock)
+                self.begun, head = await self._pool.answered(self, self.connections)
             except BaseException:
-                self.stock.slots.give_back()
+                self.connections.slots.give_back()
                 raise
-        except FOREIGN as error:
-            raise translated(error, self.endpoint) from error
-        return Reply(self.endpoint, self.begun, head)
+        except FOREIGN_ERRORS as error:
+            raise backend_error_of(error, self.endpoint) from error
+        return BackendReply(self.endpoint, self.begun, head)
 
     async def __aexit__(self, *error: object) -> None:
         self.end()
 
     async def _slot(self) -> None:
-        async with Within("slot", self.timeouts, self.began):
-            await self.stock.slots.take()
+        async with PhaseTimeout("slot", self.timeouts, self.began):
+            await self.connections.slots.take()
 
 
-async def _heard(connection: ClientConnection, stock: Stock) -> ResponseHead:
+async def _heard(connection: ClientConnection, connections: EndpointConnections) -> ResponseHead:
     try:
         return await connection.head()
     except BaseException:
-        stock.drop(connection)
+        connections.drop(connection)
         raise

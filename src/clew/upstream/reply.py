@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 from clew.errors import BackendBroken
-from clew.http.chunks import Flow
+from clew.http.chunks import ChunkFlow
 from clew.http.client.connection import ClientConnection, Sink
 from clew.http.client.message import Headers, ResponseHead
 from clew.upstream.endpoint import Endpoint
-from clew.upstream.foreign import FOREIGN, translated
+from clew.upstream.failures import FOREIGN_ERRORS, backend_error_of
 
-__all__ = ["Reply"]
+__all__ = ["BackendReply"]
 
 
-class Reply:
+class BackendReply:
     """A response whose head is here. The body is taken once, by `chunk`, `chunks`, `read` or `relay`."""
 
     __slots__ = ("_connection", "endpoint", "head")
@@ -40,8 +40,8 @@ class Reply:
         """What came of the body, as it came; b"" at its end. Raises BackendError if it breaks off or stalls."""
         try:
             return await self._connection.chunk()
-        except FOREIGN as error:
-            raise translated(error, self.endpoint) from error
+        except FOREIGN_ERRORS as error:
+            raise backend_error_of(error, self.endpoint) from error
 
     async def beginning(self, most: int) -> bytes:
         """The body up to the read that brings more than white space, or so many bytes of that. It is still to be taken."""
@@ -76,17 +76,17 @@ class Reply:
         if most is not None and size > most:
             raise BackendBroken(f"{self.endpoint}: a body of more than {most} bytes")
 
-    async def relay(self, sink: Sink, flow: Flow | None = None) -> None:
+    async def relay(self, sink: Sink, flow: ChunkFlow | None = None) -> None:
         """Hand the body to `sink` from inside the read, without a wait between; returns at its end.
 
         For the fast path. The sink calls `pause` when it is full, and somebody calls `resume` when it is not.
         """
         try:
             await self._connection.relay(sink, flow)
-        except FOREIGN as error:
+        except FOREIGN_ERRORS as error:
             if error is self._connection.sink_error:  # not the backend's fault
                 raise
-            raise translated(error, self.endpoint) from error
+            raise backend_error_of(error, self.endpoint) from error
 
     @property
     def heard_at(self) -> float:

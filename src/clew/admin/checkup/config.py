@@ -15,11 +15,9 @@ from clew.errors import ClewError
 from clew.pipeline.attempts import class_of_status
 from clew.settings.gateway_key import LOCAL, named_keys
 from clew.settings.values import Settings, timeouts_for
-from clew.upstream.dial import dial
-from clew.upstream.endpoint import endpoint_of
-from clew.upstream.foreign import mapped
-from clew.upstream.proxy import proxy_for
-from clew.upstream.tls import Tls
+from clew.upstream.dial import TlsSessions, dial
+from clew.upstream.endpoint import endpoint_of, proxy_for
+from clew.upstream.failures import as_backend_errors
 
 __all__ = ["backends", "config"]
 
@@ -75,10 +73,10 @@ async def _reach_all(backends: list[Backend], settings: Settings, at: Circumstan
     async def reach(backend: Backend) -> str:
         try:
             endpoint = endpoint_of(backend.url)
-            with mapped(endpoint):
+            with as_backend_errors(endpoint):
                 connection = await dial(
                     endpoint,
-                    tls=Tls(settings.ca_file or None),
+                    tls=TlsSessions(settings.ca_file or None),
                     proxy=proxy_for(endpoint, at.environ) if settings.proxy else None,
                     timeouts=timeouts_for(settings, backend),
                     began=asyncio.get_running_loop().time(),

@@ -20,8 +20,8 @@ from clew.settings.gateway_key import KEY_VARIABLE
 from clew.settings.home import Home
 from clew.settings.processes import RegisteredGateway, registered_gateways
 from clew.upstream.endpoint import Endpoint, endpoint_of
-from clew.upstream.pool import Asking, Pool, PoolSettings
-from clew.upstream.reply import Reply
+from clew.upstream.pool import Pool, PooledCall, PoolSettings
+from clew.upstream.reply import BackendReply
 
 __all__ = ["AUTO", "GatewayConnection", "check_reply", "connection_at", "connection_to", "gateway_in"]
 
@@ -53,7 +53,7 @@ class GatewayConnection:
     def close(self) -> None:
         self._pool.close()
 
-    def ask(self, method: str, path: str = "", body: object = None) -> Asking:
+    def ask(self, method: str, path: str = "", body: object = None) -> PooledCall:
         """Send a request; `async with` it for the reply."""
         kind = () if body is None else ((b"content-type", b"application/json"),)
         request = ClientRequest(
@@ -75,7 +75,7 @@ class GatewayConnection:
             raise BackendBroken(f"the gateway's answer cannot be read: {error}") from None
 
 
-async def check_reply(reply: Reply) -> None:
+async def check_reply(reply: BackendReply) -> None:
     """Raises the exception of a refusal."""
     if reply.status != 200:
         wait = next((value for name, value in reply.headers if name.lower() == b"retry-after"), b"")

@@ -25,8 +25,8 @@ from clew.chat.turns import Tree
 from clew.engine.ids import new_id
 from clew.errors import BackendBroken, BackendError, ClewError, RequestInvalid
 from clew.store.values import Thread
-from clew.upstream.pool import Asking
-from clew.upstream.reply import Reply
+from clew.upstream.pool import PooledCall
+from clew.upstream.reply import BackendReply
 from clew.wire.sse import SseEvent, SseReader
 
 __all__ = ["RemoteAnswerReader", "RemoteThreadService", "open_remote"]
@@ -195,13 +195,13 @@ def _new_thread(id: str, *, session: str = "", agent: str = "") -> Thread:
 class RemoteAnswerReader:
     """Reads one answer. Call `begin` first: it returns when the question is stored."""
 
-    def __init__(self, service: RemoteThreadService, asking: Asking) -> None:
+    def __init__(self, service: RemoteThreadService, asking: PooledCall) -> None:
         self.id = ""
         self.failure: BaseException | None = None
         self._service = service
         self._asking = asking
         self._reader = SseReader()
-        self._reply: Reply | None = None
+        self._reply: BackendReply | None = None
         self._early: list[AnswerEvent] = []
         self._has_ended = False
         """Has the gateway sent the outcome?"""
@@ -250,7 +250,7 @@ class RemoteAnswerReader:
         if not self._over and self._leaving is None and self.id:
             self._leaving = asyncio.ensure_future(self._service.stop(self.id))
 
-    async def _next(self, reply: Reply) -> list[AnswerEvent]:
+    async def _next(self, reply: BackendReply) -> list[AnswerEvent]:
         data = await reply.chunk()
         if not data:
             self._end()

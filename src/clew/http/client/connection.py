@@ -17,8 +17,8 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from clew.http.chunks import Flow
-from clew.http.client.flow import Flowing
+from clew.http.chunks import ChunkFlow
+from clew.http.client.exchange import SLICE_BYTES, ExchangeListener, Flowing, Sink, SlicedRead, is_readable
 from clew.http.client.message import (
     ClientRequest,
     PhaseTimedOut,
@@ -28,11 +28,8 @@ from clew.http.client.message import (
     Timeouts,
 )
 from clew.http.client.reader import ResponseReader
-from clew.http.client.slices import SLICE_BYTES, Slices
-from clew.http.client.waiting import Listener, Sink
-from clew.http.client.watch import Watch
-from clew.http.readable import is_readable
-from clew.http.turn import turn_of
+from clew.http.timers import PhaseTimer
+from clew.http.transport_writer import write_batch_of
 
 __all__ = ["ClientConnection", "Sink"]
 
@@ -51,7 +48,7 @@ class ClientConnection(Flowing):
         """What the sink of a relay raised, if that is what ended it."""
         self.is_closed = False
         """No request can be sent on it any more."""
-        self.listener: Listener | None = None
+        self.listener: ExchangeListener | None = None
         self._transport: asyncio.Transport | None = None
         self._timeouts = Timeouts()
         self._limits = ResponseLimits()
@@ -62,7 +59,7 @@ class ClientConnection(Flowing):
         self._paused = False
         self._waiting = 0
         self._sink: Sink | None = None
-        self._slices: Slices | None = None  # of a long read, while they are taken in; meanwhile nothing more is read
+        self._slices: SlicedRead | None = None  # of a long read, while they are taken in; meanwhile nothing more is read
 
     # What the owner calls.
 
@@ -89,12 +86,12 @@ class ClientConnection(Flowing):
     def _send(self, parts: list[bytes], began: float | None) -> None:
         transport, timeouts = self._transport, self._timeouts
         assert transport is not None
-        self._watch = watch = self._watch or Watch(self)
-        watch.begin("first byte", timeouts.first_byte, total=timeouts.total, began=began)
+        self._timer = timer = self._timer or PhaseTimer(self)
+        timer.begin("first byte", timeouts.first_byte, total=timeouts.total, began=began)
         if len(parts) == 1:
-            self._turn.write(transport, parts[0])
+            self._batch.write(transport, parts[0])
         else:
-            self._turn.writelines(transport, parts)
+            self._batch.writelines(transport, parts)
 
     def take(self) -> bytes:
         """What came of the body and was not taken yet."""
@@ -138,7 +135,7 @@ class ClientConnection(Flowing):
         self._waiting = 0
         return parts.pop()
 
-    def pour(self, sink: Sink, flow: Flow | None = None) -> None:
+    def pour(self, sink: Sink, flow: ChunkFlow | None = None) -> None:
         """From now on `sink` is called with each read, but for those that go on with the `flow`."""
         self._sink, self._flow = sink, flow
         if data := self.take():
@@ -189,14 +186,14 @@ class ClientConnection(Flowing):
         self._transport = cast("asyncio.Transport", transport)
         # So that `resume_writing` means: all is sent.
         self._transport.set_write_buffer_limits(high=1, low=0)
-        self._turn = turn_of(asyncio.get_running_loop())
+        self._batch = write_batch_of(asyncio.get_running_loop())
 
     def _came(self, data: bytes) -> None:
         if self._slices is None and (self._sink is None or len(data) <= SLICE_BYTES):
             self._take_in(data)
             return
         if self._slices is None:
-            self._slices = Slices(asyncio.get_running_loop(), self._take_in, self._sliced, held=self._paused)
+            self._slices = SlicedRead(asyncio.get_running_loop(), self._take_in, self._sliced, held=self._paused)
             if self._transport is not None and not self._paused:
                 self._transport.pause_reading()
         self._slices.add(data)
@@ -208,20 +205,20 @@ class ClientConnection(Flowing):
             self._transport.resume_reading()
 
     def _take_in(self, data: bytes) -> None:
-        reader, watch, flow = self._reader, self._watch, self._flow
-        if reader is None or watch is None or reader.done:
+        reader, timer, flow = self._reader, self._timer, self._flow
+        if reader is None or timer is None or reader.done:
             self._drop()  # nobody asked: whatever it is, it is not the answer to the next request
             return
         if flow is not None:
             flow.stops(reader)
-        self._hear(data, reader, watch)
+        self._hear(data, reader, timer)
         if flow is not None and not (self._slices and self._slices.are_waiting):
             self._flows(flow)
 
-    def _hear(self, data: bytes, reader: ResponseReader, watch: Watch) -> None:
+    def _hear(self, data: bytes, reader: ResponseReader, timer: PhaseTimer) -> None:
         had_head = reader.head is not None
         if had_head:
-            watch.since = watch.now()  # a head that comes in drops must still be whole in its time
+            timer.since = timer.now()  # a head that comes in drops must still be whole in its time
         try:
             new = reader.passed(data)
         except ResponseBroken as error:
@@ -236,7 +233,7 @@ class ClientConnection(Flowing):
                 self._sink_failed(error)
             return
         if reader.head is not None and not had_head:
-            watch.enter("gap", None if reader.done else self._timeouts.gap)
+            timer.enter("gap", None if reader.done else self._timeouts.gap)
         self._deliver(reader, new)
 
     def eof_received(self) -> bool:
@@ -253,8 +250,8 @@ class ClientConnection(Flowing):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_closed = True
-        if self._watch is not None:
-            self._watch.stop()
+        if self._timer is not None:
+            self._timer.stop()
         reader = self._reader
         if reader is not None and not reader.done and self._error is None:
             self._error = reader.closed()
@@ -263,14 +260,14 @@ class ClientConnection(Flowing):
 
     def pause_writing(self) -> None:
         self._sending = True
-        if self._waits and self._watch is not None and self._transport is not None:
+        if self._waits and self._timer is not None and self._transport is not None:
             self._unsent = self._transport.get_write_buffer_size()
-            self._watch.enter("send", self._timeouts.send)
+            self._timer.enter("send", self._timeouts.send)
 
     def resume_writing(self) -> None:
         self._sending = False
-        if self._waits and self._watch is not None:
-            self._watch.enter("first byte", self._timeouts.first_byte)
+        if self._waits and self._timer is not None:
+            self._timer.enter("first byte", self._timeouts.first_byte)
 
     # How it goes on.
 
@@ -314,15 +311,15 @@ class ClientConnection(Flowing):
             self._slices.hold(not on)
         else:
             (self._transport.resume_reading if on else self._transport.pause_reading)()
-        if self._watch is not None:
-            self._watch.hold(not on)
+        if self._timer is not None:
+            self._timer.hold(not on)
 
     def expired(self, error: PhaseTimedOut) -> None:
         """Time is up (`Watch`); while sending only if not a byte went meanwhile."""
         unsent = self._transport.get_write_buffer_size() if self._transport is not None else 0
-        if error.phase == "send" and unsent < self._unsent and self._watch is not None:
+        if error.phase == "send" and unsent < self._unsent and self._timer is not None:
             self._unsent = unsent
-            self._watch.enter("send", self._timeouts.send)
+            self._timer.enter("send", self._timeouts.send)
         else:
             self._fail(error)
 
@@ -339,8 +336,8 @@ class ClientConnection(Flowing):
             self._slices.stop()
         if self._transport is not None:
             self._transport.abort()
-        if self._watch is not None:
-            self._watch.stop()
+        if self._timer is not None:
+            self._timer.stop()
 
     def _wake(self) -> None:
         if self.listener is not None:

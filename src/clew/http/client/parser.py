@@ -1,8 +1,8 @@
-"""The parser of responses, and what it calls; lent to a reader for as long as that needs one.
+"""The parser of responses. A reader has one only while it needs one.
 
-Between two chunks of a body every parser is in the same state, whatever came before. A stream is there nearly all the time,
-and takes a kilobyte less if it has none meanwhile: so a reader gives its parser away there (`lend`), and takes any other
-that stands there when something comes (`borrowed`).
+Between two chunks of a body every parser is in the same state, whatever came before. A stream is in that state nearly all
+the time, and takes a kilobyte less without a parser. So a reader gives its parser back there (`give_back_parser`), and takes
+any other parser in that state when data comes (`take_parser`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 import httptools
 
-__all__ = ["Reads", "ResponseParser", "borrowed", "lend"]
+__all__ = ["ParserOwner", "ResponseParser", "give_back_parser", "take_parser"]
 
 _CHUNKED: Final = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 _MOST: Final = 16
@@ -37,7 +37,7 @@ class _Fields(dict[tuple[bytes, bytes], tuple[bytes, bytes]]):
 _FIELDS: Final = _Fields()
 
 
-class Reads(Protocol):
+class ParserOwner(Protocol):
     """Whose response it is."""
 
     def message_begins(self) -> None: ...
@@ -62,11 +62,11 @@ _NOBODY: Final = _Nobody()
 
 
 class ResponseParser:
-    """Reads one response after another."""
+    """ParserOwner one response after another."""
 
     __slots__ = ("_in_head", "_llhttp", "feed", "headers", "keeps_alive", "on_body", "parts", "reader")
 
-    def __init__(self, reader: Reads) -> None:
+    def __init__(self, reader: ParserOwner) -> None:
         self.reader = reader
         self.headers: list[tuple[bytes, bytes]] = []
         self.parts: list[bytes] = []
@@ -105,7 +105,7 @@ class ResponseParser:
         self.reader.message_ends(self.keeps_alive())
 
 
-def lend(parser: ResponseParser) -> bool:
+def give_back_parser(parser: ResponseParser) -> bool:
     """Whether another may have it: it stands between two chunks, and all that is left to say about it is how they end."""
     if not parser.keeps_alive():
         return False
@@ -115,7 +115,7 @@ def lend(parser: ResponseParser) -> bool:
     return True
 
 
-def borrowed(reader: Reads) -> ResponseParser:
+def take_parser(reader: ParserOwner) -> ResponseParser:
     """A parser in the state between two chunks, one that was given back if there is one."""
     try:
         parser = _RESTING.pop()

@@ -14,7 +14,7 @@ from sys import intern
 import httptools
 
 from clew.http.client.message import PeerClosed, ResponseBroken, ResponseHead, ResponseLimits
-from clew.http.client.parser import ResponseParser, borrowed, lend
+from clew.http.client.parser import ResponseParser, give_back_parser, take_parser
 from clew.wire.chunks import WHOLE
 
 __all__ = ["ResponseReader"]
@@ -89,7 +89,7 @@ class ResponseReader:
         parts.clear()
         self._unframed = 0
         self.is_level = is_level = data.endswith(WHOLE) and new.endswith(_PARAGRAPH)
-        if is_level and lend(parser):
+        if is_level and give_back_parser(parser):
             self._parser = None
         self.room -= len(new)
         if self.room < 0:
@@ -98,7 +98,7 @@ class ResponseReader:
 
     def _new_parser(self) -> ResponseParser:
         """At the beginning, or where the last one was given away."""
-        self._parser = parser = borrowed(self) if self.is_level else ResponseParser(self)
+        self._parser = parser = take_parser(self) if self.is_level else ResponseParser(self)
         return parser
 
     def _check_unframed(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final, Literal, cast
 
 from clew.errors import SettingsInvalid
-from clew.http.message import HttpRequest, Refusal
+from clew.http.message import HttpRefusal, HttpRequest
 from clew.http.responder import Responder
 from clew.simulator.accounts import account_of, organization_of, refusal_of_rule
 from clew.simulator.anthropic.errors import ANTHROPIC_ERRORS, error_body, refusal_steps, type_of_status
@@ -69,7 +69,7 @@ class MessagesServer(VendorServer):
         for memory in (self._model, self._quota, self._given):
             memory.reset()
 
-    def refuse(self, turned_away: Refusal, respond: Responder) -> None:
+    def refuse(self, turned_away: HttpRefusal, respond: Responder) -> None:
         """A request that the HTTP layer refuses, in the vendor's shape."""
         kind, text, tags = type_of_status(turned_away.status), turned_away.reason, ()
         if turned_away.status == 413:

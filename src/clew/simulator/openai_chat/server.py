@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Final
 
 from clew.errors import SettingsInvalid
-from clew.http.message import HttpRequest, Refusal
+from clew.http.message import HttpRefusal, HttpRequest
 from clew.http.responder import Responder
 from clew.simulator.accounts import account_of_key, credential_of
 from clew.simulator.fault_effects import apply_faults
@@ -62,7 +62,7 @@ class ChatServer(VendorServer):
         self._model.reset()
         self._memory.reset()
 
-    def refuse(self, turned_away: Refusal, respond: Responder) -> None:
+    def refuse(self, turned_away: HttpRefusal, respond: Responder) -> None:
         """A request that the HTTP layer refuses, in the vendor's shape."""
         headers = [("content-type", "application/json")]
         if turned_away.status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:

@@ -3,14 +3,14 @@
 import asyncio
 from typing import cast
 
-from clew.http.outlet import Outlet
+from clew.http.transport_writer import TransportWriter
 
 
 class Plug:
     """A transport that is not written to."""
 
 
-class Lost(Outlet):
+class Lost(TransportWriter):
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost = True
         self.resume_writing()

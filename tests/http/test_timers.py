@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from clew.http.rounds import Rounds, rounds_of
+from clew.http.timers import TimerGroups, timer_groups_of
 
 
 class Loop:
@@ -39,7 +39,7 @@ class Loop:
 class Waiting:
     """Joins again until its moment has come, as all do."""
 
-    def __init__(self, rounds: Rounds, when: float) -> None:
+    def __init__(self, rounds: TimerGroups, when: float) -> None:
         self.rounds, self.when = rounds, when
         self.then: Callable[[], None] = lambda: None
         self.called: list[float] = []
@@ -52,9 +52,9 @@ class Waiting:
             self.at = self.rounds.join(self.when, self)
 
 
-def made() -> tuple[Loop, Rounds]:
+def made() -> tuple[Loop, TimerGroups]:
     loop: Any = Loop()
-    return loop, Rounds(loop)
+    return loop, TimerGroups(loop)
 
 
 def test_who_waits_is_called_a_little_before_its_moment_and_then_in_it() -> None:
@@ -116,9 +116,9 @@ def test_what_one_does_wrong_is_told_and_the_others_are_called() -> None:
 def test_a_loop_has_its_own_rounds_and_one_that_is_over_none() -> None:
     """Nothing is kept of a loop that is closed."""
 
-    async def mine() -> tuple[Rounds, bool]:
+    async def mine() -> tuple[TimerGroups, bool]:
         loop = asyncio.get_running_loop()
-        return rounds_of(loop), rounds_of(loop) is rounds_of(loop)
+        return timer_groups_of(loop), timer_groups_of(loop) is timer_groups_of(loop)
 
     (one, kept), (other, also_kept) = asyncio.run(mine()), asyncio.run(mine())
     assert (kept, also_kept, one is other) == (True, True, False)

@@ -15,12 +15,11 @@ from typing import Final
 
 from clew.errors import BackendBroken, BackendError, BackendTimedOut, BackendUnreachable
 from clew.http.client.message import PeerClosed, PhaseTimedOut, ResponseBroken
-from clew.upstream.endpoint import Endpoint
-from clew.upstream.proxy import ProxyRefused
+from clew.upstream.endpoint import Endpoint, ProxyRefused
 
-__all__ = ["FOREIGN", "mapped", "translated"]
+__all__ = ["FOREIGN_ERRORS", "as_backend_errors", "backend_error_of"]
 
-FOREIGN: Final = (OSError, UnicodeError)
+FOREIGN_ERRORS: Final = (OSError, UnicodeError)
 """What comes from the other side of the border; a host name that cannot be encoded is a UnicodeError to Python."""
 
 
@@ -67,15 +66,15 @@ _TABLE: Final[tuple[tuple[type[Exception], Callable[[Exception, Endpoint], Backe
 )
 
 
-def translated(error: Exception, where: Endpoint) -> BackendError:
+def backend_error_of(error: Exception, where: Endpoint) -> BackendError:
     """Our error for one of FOREIGN."""
     return next(make for kind, make in _TABLE if isinstance(error, kind))(error, where)
 
 
 @contextmanager
-def mapped(where: Endpoint) -> Generator[None]:
+def as_backend_errors(where: Endpoint) -> Generator[None]:
     """Foreign exceptions become ours at the end of this block."""
     try:
         yield
-    except FOREIGN as error:
-        raise translated(error, where) from error
+    except FOREIGN_ERRORS as error:
+        raise backend_error_of(error, where) from error

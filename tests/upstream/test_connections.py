@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.upstream.slots import Slots
+from clew.upstream.connections import ConnectionSlots
 from tests.counts import examples
 
 
-def free(slots: Slots) -> int:
+def free(slots: ConnectionSlots) -> int:
     """How many can be had at once; they are given back."""
     taken = 0
     while slots.take_at_once():
@@ -24,7 +24,7 @@ def test_who_waits_longest_is_served_first() -> None:
     """Nobody who comes later overtakes, even in the moment in which a slot comes back."""
 
     async def story() -> list[int]:
-        slots, served = Slots(1), list[int]()
+        slots, served = ConnectionSlots(1), list[int]()
         assert slots.take_at_once()
         tasks = [asyncio.create_task(_served(slots, served, number)) for number in range(3)]
         await asyncio.sleep(0)
@@ -37,7 +37,7 @@ def test_who_waits_longest_is_served_first() -> None:
     assert asyncio.run(story()) == [0, 1, 2]
 
 
-async def _served(slots: Slots, served: list[int], number: int) -> None:
+async def _served(slots: ConnectionSlots, served: list[int], number: int) -> None:
     await slots.take()
     served.append(number)
 
@@ -47,7 +47,7 @@ def test_a_slot_is_not_lost_with_whoever_leaves(given_first: bool) -> None:
     """One that waits is cancelled, before a slot comes or in the very moment in which it does."""
 
     async def story() -> int:
-        slots = Slots(1)
+        slots = ConnectionSlots(1)
         assert slots.take_at_once()
         task = asyncio.create_task(slots.take())
         await asyncio.sleep(0)
@@ -67,7 +67,7 @@ def test_as_many_are_free_as_are_not_held(count: int, steps: list[str]) -> None:
     """After any story: every slot is held by one, or free."""
 
     async def story() -> tuple[int, int]:
-        slots, waiting, held = Slots(count), list[asyncio.Task[None]](), 0
+        slots, waiting, held = ConnectionSlots(count), list[asyncio.Task[None]](), 0
         for step in steps:
             if step == "come":
                 waiting.append(asyncio.create_task(slots.take()))

@@ -1,22 +1,62 @@
-"""Stock: the connections to one endpoint, those in use and those that rest until somebody takes one."""
+"""The connections to one endpoint: how many there may be, those in use, and those that rest until the next request."""
 
 from __future__ import annotations
 
-from clew.http.client.connection import ClientConnection
-from clew.upstream.slots import Slots
+import asyncio
+from collections import deque
 
-__all__ = ["Stock"]
+from clew.http.client.connection import ClientConnection
+
+__all__ = ["ConnectionSlots", "EndpointConnections"]
+
+
+class ConnectionSlots:
+    """So many; whoever comes later waits, first come, first served."""
+
+    def __init__(self, count: int) -> None:
+        self.free = count
+        self.waiting: deque[asyncio.Future[None]] = deque()
+
+    def take_at_once(self) -> bool:
+        """One, if one is free."""
+        if not self.free:
+            return False
+        self.free -= 1
+        return True
+
+    async def take(self) -> None:
+        """One, as soon as there is one."""
+        if self.take_at_once():
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self.waiting.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if not waiter.cancelled():  # it was given in the very moment in which nobody wanted it any more
+                self.give_back()
+            raise
+
+    def give_back(self) -> None:
+        """On to whoever waits longest."""
+        while self.waiting:
+            waiter = self.waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        self.free += 1
+
 
 _FRESH_SECONDS = 0.05
 """For so long after its last use a connection is taken without asking the kernel whether it still lives."""
 
 
-class Stock:
+class EndpointConnections:
     """The connections to one endpoint: how many more there may be, and those that rest, oldest first. They were found
     reusable when they were laid here, so all that can have become of them since is that they were closed."""
 
     def __init__(self, connections: int) -> None:
-        self.slots = Slots(connections)
+        self.slots = ConnectionSlots(connections)
         self.open: set[ClientConnection] = set()
         """Those that are in use, too."""
         self.leaving: set[ClientConnection] = set()

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 import uvloop
 
-from clew.http.turn import Turn, turn_of
+from clew.http.transport_writer import WriteBatch, write_batch_of
 
 
 class Plug:
@@ -39,7 +39,7 @@ class Plug:
         self.closed = True
 
 
-def say(turn: Turn, plug: Plug, *words: str) -> None:
+def say(turn: WriteBatch, plug: Plug, *words: str) -> None:
     for word in words:
         turn.write(cast("asyncio.Transport", plug), word.encode())
 
@@ -47,7 +47,7 @@ def say(turn: Turn, plug: Plug, *words: str) -> None:
 def test_what_is_written_in_a_turn_goes_out_at_its_end_in_order() -> None:
     async def turns() -> tuple[list[str], list[str]]:
         noted: list[str] = []
-        turn, one, other = turn_of(asyncio.get_running_loop()), Plug("one", noted), Plug("other", noted)
+        turn, one, other = write_batch_of(asyncio.get_running_loop()), Plug("one", noted), Plug("other", noted)
         say(turn, one, "a")
         say(turn, other, "a")
         say(turn, one, "b")
@@ -63,7 +63,7 @@ def test_what_is_written_in_a_turn_goes_out_at_its_end_in_order() -> None:
 def test_a_turn_that_is_ended_early_says_everything_once() -> None:
     async def turns() -> list[str]:
         noted: list[str] = []
-        turn, plug = turn_of(asyncio.get_running_loop()), Plug("one", noted)
+        turn, plug = write_batch_of(asyncio.get_running_loop()), Plug("one", noted)
         say(turn, plug, "a")
         turn.end()
         say(turn, plug, "b")
@@ -78,7 +78,7 @@ def test_what_is_long_does_not_wait_nor_does_what_was_written_before() -> None:
 
     async def turns() -> list[str]:
         noted: list[str] = []
-        turn, plug = turn_of(asyncio.get_running_loop()), Plug("one", noted)
+        turn, plug = write_batch_of(asyncio.get_running_loop()), Plug("one", noted)
         say(turn, plug, "a", "b" * 70_000, "c")
         return list(noted)
 
@@ -90,7 +90,7 @@ def test_several_pieces_go_out_behind_what_waits_for_their_connection() -> None:
 
     async def turns() -> list[str]:
         noted: list[str] = []
-        turn, one, other = turn_of(asyncio.get_running_loop()), Plug("one", noted), Plug("other", noted)
+        turn, one, other = write_batch_of(asyncio.get_running_loop()), Plug("one", noted), Plug("other", noted)
         say(turn, other, "a")
         turn.writelines(cast("asyncio.Transport", one), [b"a", b"b"])
         say(turn, one, "c")
@@ -103,7 +103,7 @@ def test_several_pieces_go_out_behind_what_waits_for_their_connection() -> None:
 def test_a_connection_that_was_given_up_gets_nothing_and_the_others_all() -> None:
     async def turns() -> list[str]:
         noted: list[str] = []
-        turn, gone, other = turn_of(asyncio.get_running_loop()), Plug("gone", noted), Plug("other", noted)
+        turn, gone, other = write_batch_of(asyncio.get_running_loop()), Plug("gone", noted), Plug("other", noted)
         say(turn, gone, "a")
         say(turn, other, "a")
         gone.abort()
@@ -125,7 +125,7 @@ def test_nor_does_a_transport_of_any_loop(
         with theirs:
             loop = asyncio.get_running_loop()
             transport, _ = await loop.create_connection(asyncio.Protocol, sock=ours)
-            turn = turn_of(loop)
+            turn = write_batch_of(loop)
             transport.abort()
             for _ in range(later):
                 await asyncio.sleep(0)
@@ -142,7 +142,11 @@ def test_nor_does_a_transport_of_any_loop(
 def test_a_connection_that_fails_takes_no_other_with_it(caplog: pytest.LogCaptureFixture) -> None:
     async def turns() -> tuple[list[str], bool]:
         noted: list[str] = []
-        turn, broken, other = Turn(asyncio.get_running_loop()), Plug("broken", noted, broken=True), Plug("other", noted)
+        turn, broken, other = (
+            WriteBatch(asyncio.get_running_loop()),
+            Plug("broken", noted, broken=True),
+            Plug("other", noted),
+        )
         say(turn, broken, "a")
         say(turn, other, "a")
         await asyncio.sleep(0)
@@ -156,7 +160,7 @@ def test_nothing_is_kept_of_a_loop_that_is_over() -> None:
     """A process may have many loops, one after the other."""
 
     async def turns() -> "weakref.ref[asyncio.AbstractEventLoop]":
-        turn_of(asyncio.get_running_loop())
+        write_batch_of(asyncio.get_running_loop())
         return weakref.ref(asyncio.get_running_loop())
 
     loops = [asyncio.run(turns()) for _ in range(3)]
@@ -165,9 +169,9 @@ def test_nothing_is_kept_of_a_loop_that_is_over() -> None:
 
 
 def test_connections_of_a_loop_share_its_turns() -> None:
-    async def turns() -> Turn:
-        turn = turn_of(asyncio.get_running_loop())
-        assert turn is turn_of(asyncio.get_running_loop())
+    async def turns() -> WriteBatch:
+        turn = write_batch_of(asyncio.get_running_loop())
+        assert turn is write_batch_of(asyncio.get_running_loop())
         return turn
 
     assert asyncio.run(turns()) is not asyncio.run(turns())

@@ -1,0 +1,219 @@
+"""Writes to the transport of a connection: together with other connections, in one piece, or as fast as the peer
+reads.
+
+All small writes of one round of the event loop go out at its end (`WriteBatch`). A write wakes the process that reads
+it, and to wake a process on another core costs the kernel more than the write itself. Where many connections write in
+one round, the process that the first write wakes finds the other writes on its way, and is not woken again. No write
+waits for long: a round ends when all ready events were handled. Long writes do not wait at all.
+
+The order on each connection stays. Code that closes a connection, or asks how much was sent, ends the batch first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import struct
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import cast
+
+from clew.http.loops import EachLoop
+
+__all__ = ["LONG", "TransportWriter", "WriteBatch", "write_batch_of"]
+
+_log = logging.getLogger("clew.http")
+_LONG = 64 * 1024
+"""Bytes that do not wait: as much as makes a transport say that it is full."""
+
+
+class WriteBatch:
+    """The turns of one loop, one after the other."""
+
+    __slots__ = ("_call_soon", "_now", "time", "writes")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._call_soon = loop.call_soon
+        self._now = loop.time
+        self.time = 0.0
+        """When the turn began of which something waits."""
+        self.writes: list[tuple[asyncio.Transport, bytes]] = []
+        """What waits. Whoever adds to it says so before, if it is the first (`begin`), and adds nothing that is long."""
+
+    def write(self, transport: asyncio.Transport, data: bytes) -> None:
+        """Write it when this turn ends; what is long now, so that whoever reads a fast source hears in time to stop it."""
+        if not self.writes:
+            self.begin()
+        self.writes.append((transport, data))
+        if len(data) > _LONG:
+            self.end()
+
+    def writelines(self, transport: asyncio.Transport, parts: list[bytes]) -> None:
+        """Write these now, behind what waits for the same connection."""
+        if any(each is transport for each, _ in self.writes):
+            self.end()
+        transport.writelines(parts)
+
+    def begin(self) -> None:
+        """Something will have to be written when this turn ends."""
+        now, call_soon = self._now, self._call_soon
+        self.time = now()
+        call_soon(self.end)
+
+    def end(self) -> None:
+        """Write what waits, now. A connection that was given up meanwhile takes nothing."""
+        writes, self.writes = self.writes, []
+        for transport, data in writes:
+            try:
+                transport.write(data)
+            except Exception:  # nobody who wrote is here to hear of it
+                if not transport.is_closing():
+                    _log.exception("a connection takes nothing more")
+                    transport.abort()
+
+
+write_batch_of = EachLoop(WriteBatch)
+"""All connections of a loop share it."""
+
+
+LONG = 64 * 1024 if hasattr(os, "readv") else sys.maxsize
+"""Bytes that are worth a call of the kernel of our own. (Windows has no such call.)"""
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, zero seconds: close sends RST
+
+
+class TransportWriter(asyncio.Protocol):
+    """What is written to one transport. Whoever loses the connection sets `_lost`."""
+
+    __slots__ = (
+        *("_batch", "_corked", "_is_reading", "_loop", "_lost", "_paused", "_transport", "_waiter", "_yields"),
+        "eager",
+    )
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._batch = write_batch_of(loop)
+        self._transport: asyncio.Transport
+        self._lost = False
+        self._corked: list[bytes] | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self.eager: asyncio.Transport | None = None
+        """The transport, as long as it takes what is written as it comes."""
+        self._is_reading = True
+        self._paused = False
+        """Too many requests wait: nothing is read."""
+        self._yields = False
+        """The read budget of this round is spent (`connection_limits`): nothing is read."""
+
+    # What the event loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = self.eager = cast("asyncio.Transport", transport)
+
+    def pause_writing(self) -> None:
+        self._waiter = self._waiter or self._loop.create_future()
+        self.eager = None
+
+    def resume_writing(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        self.eager = None if self._lost else self._transport
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    # What the read budget calls.
+
+    def pause_body(self) -> None:
+        self._yields = True
+        self._update_reading()
+
+    def resume_body(self) -> None:
+        self._yields = False
+        self._update_reading()
+
+    def _update_reading(self) -> None:
+        wanted = not (self._paused or self._yields)
+        if wanted != self._is_reading and not self._lost and not self._transport.is_closing():
+            self._is_reading = wanted
+            (self._transport.resume_reading if wanted else self._transport.pause_reading)()
+
+    # What the responder calls.
+
+    def cork(self) -> None:
+        """Keep what is written until `uncork`."""
+        self._corked = []
+
+    def uncork(self) -> None:
+        """Write what was kept, in one piece."""
+        parts, self._corked = self._corked, None
+        if parts and not self._lost:
+            self._batch.write(self._transport, b"".join(parts))
+
+    def write(self, parts: list[bytes]) -> None:
+        if not self._lost:
+            self._write(parts)
+
+    def put(self, data: bytes) -> None:
+        """The same with one piece."""
+        if self._corked is not None:
+            self._corked.append(data)
+        elif not self._lost:
+            self._batch.write(self._transport, data)
+
+    def push(self, parts: list[bytes]) -> bool:
+        if self._lost:
+            return False
+        self._write(parts)
+        return self._waiter is None
+
+    def push_chunk(self, data: bytes) -> bool:
+        """`push` of one chunk, for whoever calls it with every read."""
+        return self.push_framed(b"%x\r\n%b\r\n" % (len(data), data))
+
+    def push_framed(self, data: bytes) -> bool:
+        """The same with its framing."""
+        if self._lost:
+            return False
+        if self._corked is None:
+            self._batch.write(self._transport, data)
+        else:
+            self._corked.append(data)  # behind what waits there
+        return self._waiter is None
+
+    def _write(self, parts: list[bytes]) -> None:
+        """Several pieces are not copied into one, so they cannot wait for the others of this turn."""
+        if self._corked is not None:
+            self._corked += parts
+        elif len(parts) == 1:
+            self._batch.write(self._transport, parts[0])
+        else:
+            self._batch.end()
+            self._transport.writelines(parts)
+
+    async def drained(self) -> None:
+        self._batch.end()  # only then it is known how much waits
+        if self._waiter is not None:
+            await asyncio.shield(self._waiter)
+        if self._lost or self._transport.is_closing():
+            raise ConnectionResetError("the client is gone")
+
+    def reset(self) -> None:
+        """Break off, so that the other side knows it was no end."""
+        self._corked = None
+        plug = self._plug()
+        if plug is not None and not self._lost:
+            plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self._transport.abort()
+
+    def _pull(self, take: Callable[[Callable[[memoryview], int]], int]) -> int:
+        """What the kernel has goes straight to where `take` wants it: how many bytes. An end or an error, the loop meets
+        too."""
+        plug = self._plug()
+        if plug is not None and plug.fileno() >= 0:
+            with suppress(OSError):
+                return take(lambda free: os.readv(plug.fileno(), [free]))
+        return 0
+
+    def _plug(self) -> socket.socket | None:
+        return cast("socket.socket | None", self._transport.get_extra_info("socket"))
