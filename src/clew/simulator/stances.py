@@ -32,7 +32,7 @@ _SETTINGS: Final = {
 
 
 def stance(settings: Mapping[str, object] | None = None, *, file: str = "") -> Stance:
-    """The default stance with these settings on top. Raises SettingsInvalid for a key or a value that there is not."""
+    """The default stance with these settings on top. Raises SettingsInvalid for an unknown key or value."""
     choices = dict(default_stances())
     others: dict[str, str] = {}
     grades: frozenset[Grade] = frozenset()

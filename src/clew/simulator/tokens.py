@@ -1,9 +1,9 @@
-"""How the simulator counts tokens: four bytes of UTF-8 are one, and whatever is not empty is at least one.
+"""How the simulator counts tokens: four bytes of UTF-8 are one token, and a value that is not empty has at least one.
 
-No tokenizer is as good as none here: what matters is that the count is the same on every machine, grows with the text,
-and can be worked out by hand in a test. A prompt is a sequence of segments (each tool that is loaded, each block of the
-system prompt, each block of a message; content given as a string is one text block) and costs what they cost: a plain
-text by its words, all else in compact JSON, without cache marks. An image or a document in it costs a constant.
+A real tokenizer would not help: the count must be the same on every machine, grow with the text, and be easy to work out by
+hand in a test. A prompt is a sequence of segments: each loaded tool, each block of the system prompt, each block of a
+message. Content given as a string is one text block. A plain text costs the tokens of its text, any other segment those of
+its compact JSON, without cache marks. An image or a document costs a constant.
 """
 
 from __future__ import annotations
