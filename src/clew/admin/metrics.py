@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
 from clew.model.change import THINKING_STEPS
@@ -83,7 +83,9 @@ class BackendCounts:
 class Metrics:
     """One set of counters. Backends whose names are not known are counted as `other`."""
 
-    def __init__(self) -> None:
+    def __init__(self, backends: Callable[[], Collection[str]] = tuple) -> None:
+        """`backends` gives the names in the present settings."""
+        self._present_backends = backends
         self._backends: frozenset[str] = frozenset()
         self._known: Collection[str] = ()
         self._waiting: list[Exchange] = []
@@ -97,6 +99,7 @@ class Metrics:
 
     def count(self, exchange: Exchange) -> None:
         """Add one exchange. Every answer waits for this call, so exchanges are added up later, many at a time."""
+        self.know(self._present_backends())
         self._waiting.append(exchange)
         if len(self._waiting) >= MOST_WAITING:
             self._add_up()

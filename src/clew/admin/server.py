@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from clew.gateway.workers import WorkerReport
     from clew.settings.home import Home
     from clew.store import Store
-    from clew.store.values import Exchange
 
 __all__ = ["serve_admin"]
 
@@ -50,46 +49,27 @@ async def serve_admin(
 
     Raises OSError for a port that is taken.
     """
-    await asyncio.to_thread(import_module, "clew.admin.routes")
     await asyncio.to_thread(import_module, "clew.admin.serving")
     from clew.admin.access import AdminAccess, BrowserSessions
     from clew.admin.feed import Feed
-    from clew.admin.guard import Guard
     from clew.admin.metrics import Metrics
-    from clew.admin.routes import ROUTES
-    from clew.admin.routing import Routes
     from clew.admin.services import AdminServices, principals_of
-    from clew.admin.serving import LOOPBACK, Admin, AdminListener, bind_sockets
+    from clew.admin.serving import LOOPBACK, bind_sockets, start_admin
 
-    rows = (*await asyncio.to_thread(pages), *ROUTES)
+    rows = await asyncio.to_thread(pages)
     path = home.make().socket(f"admin-{name or os.getpid()}")
     sockets = bind_sockets(port, path)
-    port = sockets[0].getsockname()[1]
-    url = f"http://{LOOPBACK}:{port}"
-    metrics = Metrics()
-
-    def count(exchange: Exchange) -> None:
-        metrics.know(current.snapshot.settings.backends)
-        metrics.count(exchange)
-
+    url = f"http://{LOOPBACK}:{sockets[0].getsockname()[1]}"
+    metrics = Metrics(lambda: current.snapshot.settings.backends)
     services = AdminServices(
         current=current,
         store=store,
         home=home,
         access=AdminAccess(token, keys=keys or KeyTable(key, home.keys), sessions=BrowserSessions(home.sessions, url)),
-        feed=Feed(hub, store, lambda: principals_of(home), current, finished=count),
+        feed=Feed(hub, store, lambda: principals_of(home), current, finished=metrics.count),
         metrics=metrics,
         planes=planes,
         works=works,
         url=url,
     )
-    await services.feed.begin()
-    app = Guard(
-        Routes(rows, services),
-        [f"{host}:{port}" for host in (LOOPBACK, "localhost")],
-        origins=lambda: current.snapshot.settings.chat.origins,
-    )
-    listeners = [AdminListener(app, each) for each in reversed(sockets)]
-    following = asyncio.create_task(services.feed.run(), name="clew admin feed")
-    await asyncio.gather(*(listener.begun() for listener in listeners))
-    return Admin(services, listeners, path, following)
+    return await start_admin(services, rows, sockets, path)

@@ -21,10 +21,13 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from clew.admin.guard import Guard
 from clew.admin.login import login_url
+from clew.admin.routes import ROUTES
+from clew.admin.routing import AdminRoute, Routes
 from clew.admin.services import AdminServices
 
-__all__ = ["LOOPBACK", "Admin", "AdminListener", "bind_sockets"]
+__all__ = ["LOOPBACK", "Admin", "bind_sockets", "start_admin"]
 
 LOOPBACK: Final = "127.0.0.1"
 MOST_CONNECTIONS: Final = 200
@@ -179,6 +182,23 @@ class Admin:
             await self._following
         await asyncio.gather(*(listener.closed() for listener in self._listeners))
         self.socket.unlink(missing_ok=True)
+
+
+async def start_admin(
+    services: AdminServices, pages: Sequence[AdminRoute], sockets: tuple[socket.socket, socket.socket], path: Path
+) -> Admin:
+    """Serve these pages and the API on the sockets of `bind_sockets`."""
+    await services.feed.begin()
+    port = services.url.rpartition(":")[2]
+    app = Guard(
+        Routes((*pages, *ROUTES), services),
+        [f"{host}:{port}" for host in (LOOPBACK, "localhost")],
+        origins=lambda: services.current.snapshot.settings.chat.origins,
+    )
+    listeners = [AdminListener(app, each) for each in reversed(sockets)]
+    following = asyncio.create_task(services.feed.run(), name="clew admin feed")
+    await asyncio.gather(*(listener.begun() for listener in listeners))
+    return Admin(services, listeners, path, following)
 
 
 def bind_sockets(port: int, path: Path) -> tuple[socket.socket, socket.socket]:
