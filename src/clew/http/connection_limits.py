@@ -21,7 +21,7 @@ __all__ = ["ROUND_BYTES", "BodyConnection", "ClientDeadlines", "HeldBodies", "Re
 
 
 class ClientDeadlines:
-    """With one connection."""
+    """How long one connection may take: for a head, a body, its next request, and to read what is sent to it."""
 
     __slots__ = ("_body_number", "_body_since", "_body_size", "_limits", "_pending", "_pending_since")
 
@@ -67,7 +67,7 @@ _UNCOUNTED = 64 * 1024
 
 
 class HeldBodies:
-    """Keeps what was said of them last."""
+    """Bytes held by the bodies of one connection: the one being answered, those that wait, and the one that is coming."""
 
     __slots__ = ("_answered", "_held")
 

@@ -31,7 +31,7 @@ _LONG = 64 * 1024
 
 
 class WriteBatch:
-    """The turns of one loop, one after the other."""
+    """The small writes of one round of an event loop."""
 
     __slots__ = ("_call_soon", "_now", "time", "writes")
 
@@ -39,12 +39,12 @@ class WriteBatch:
         self._call_soon = loop.call_soon
         self._now = loop.time
         self.time = 0.0
-        """When the turn began of which something waits."""
+        """When the first of the waiting writes was added, on the loop's clock."""
         self.writes: list[tuple[asyncio.Transport, bytes]] = []
-        """What waits. Whoever adds to it says so before, if it is the first (`begin`), and adds nothing that is long."""
+        """What waits. Code that adds to it calls `begin` before the first, and adds nothing that is long."""
 
     def write(self, transport: asyncio.Transport, data: bytes) -> None:
-        """Write it when this turn ends; what is long now, so that whoever reads a fast source hears in time to stop it."""
+        """Write it when this round ends; a long write now, so that the reader of a fast source learns in time to stop."""
         if not self.writes:
             self.begin()
         self.writes.append((transport, data))
@@ -58,7 +58,7 @@ class WriteBatch:
         transport.writelines(parts)
 
     def begin(self) -> None:
-        """Something will have to be written when this turn ends."""
+        """Schedule the end of the batch."""
         now, call_soon = self._now, self._call_soon
         self.time = now()
         call_soon(self.end)
@@ -69,7 +69,7 @@ class WriteBatch:
         for transport, data in writes:
             try:
                 transport.write(data)
-            except Exception:  # nobody who wrote is here to hear of it
+            except Exception:  # the code that wrote it has returned
                 if not transport.is_closing():
                     _log.exception("a connection takes nothing more")
                     transport.abort()
@@ -85,7 +85,7 @@ _RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, zero seconds: close sends RST
 
 
 class TransportWriter(asyncio.Protocol):
-    """What is written to one transport. Whoever loses the connection sets `_lost`."""
+    """Writes to one transport, and pauses its reads. The subclass sets `_lost` when the connection is lost."""
 
     __slots__ = (
         *("_batch", "_corked", "_is_reading", "_loop", "_lost", "_paused", "_transport", "_waiter", "_yields"),
@@ -182,7 +182,7 @@ class TransportWriter(asyncio.Protocol):
         return self._waiter is None
 
     def _write(self, parts: list[bytes]) -> None:
-        """Several pieces are not copied into one, so they cannot wait for the others of this turn."""
+        """Several pieces are not copied into one, so they cannot wait for the end of the round."""
         if self._corked is not None:
             self._corked += parts
         elif len(parts) == 1:

@@ -18,7 +18,7 @@ import asyncio
 from typing import cast
 
 from clew.http.chunks import ChunkFlow
-from clew.http.client.exchange import SLICE_BYTES, ExchangeListener, Flowing, Sink, SlicedRead, is_readable
+from clew.http.client.exchange import SLICE_BYTES, ExchangeListener, Sink, SlicedRead, StreamedExchange, is_readable
 from clew.http.client.message import (
     ClientRequest,
     PhaseTimedOut,
@@ -34,7 +34,7 @@ from clew.http.transport_writer import write_batch_of
 __all__ = ["ClientConnection", "Sink"]
 
 
-class ClientConnection(Flowing):
+class ClientConnection(StreamedExchange):
     """The protocol object that the event loop calls, and what the pool keeps."""
 
     __slots__ = (

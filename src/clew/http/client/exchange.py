@@ -21,14 +21,14 @@ from clew.http.client.reader import ResponseReader
 from clew.http.timers import PhaseTimer
 from clew.http.transport_writer import WriteBatch
 
-__all__ = ["SLICE_BYTES", "Awaited", "ExchangeListener", "Flowing", "Sink", "SlicedRead", "is_readable"]
+__all__ = ["SLICE_BYTES", "AwaitedExchange", "ExchangeListener", "Sink", "SlicedRead", "StreamedExchange", "is_readable"]
 
 SLICE_BYTES: Final = 16 * 1024
 """A few hundred events at most. What a model says in one moment is far less."""
 
 
 class SlicedRead:
-    """`take` gets one slice in each turn of the loop, and `done` is called behind the last."""
+    """`take` gets one slice in each round of the event loop, and `done` is called after the last."""
 
     __slots__ = ("_done", "_handle", "_held", "_loop", "_take", "_waiting")
 
@@ -79,15 +79,15 @@ Sink: TypeAlias = Callable[[bytes], None]
 
 
 class ExchangeListener(Protocol):
-    """Is called when something happened on the connection, in place of a task that would wait for it."""
+    """Called when something happened on the connection, in place of a task that awaits it."""
 
     def news(self) -> None:
         """There is a head, a piece of the body that nobody took, an end, or an error."""
         ...
 
 
-class Awaited(asyncio.Protocol):
-    """The awaiting half of a connection; the other one wakes it."""
+class AwaitedExchange(asyncio.Protocol):
+    """The part of a connection that a task awaits: the head, the next piece of the body, the end."""
 
     __slots__ = ("_error", "_parts", "_reader", "_timer", "_waiter")
 
@@ -146,8 +146,8 @@ class Awaited(asyncio.Protocol):
             self._waiter = None
 
 
-class Flowing(Awaited):
-    """The part of a connection that events of a stream pass."""
+class StreamedExchange(AwaitedExchange):
+    """The part of a connection that passes the events of a stream on, nearly every read at once (`chunks`)."""
 
     __slots__ = ("_batch", "_flow")
 
