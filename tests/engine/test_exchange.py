@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clew.engine import commands, driver
+from clew.engine import aside, commands
 from clew.engine.aside import VERY_LARGE, aside
 from clew.engine.call import Call
 from clew.engine.commands import ClientGone, EngineCommand, ServerEnds
@@ -184,7 +184,7 @@ def test_a_client_that_leaves_while_its_request_is_looked_up_is_kept_as_cut(monk
             await looked_up.wait()
             work()
 
-        monkeypatch.setattr(driver, "looking_up", looking_up)
+        monkeypatch.setattr(aside, "looking_up", looking_up)
         monkeypatch.setattr(Exchange, "begins_at_once", lambda self: False)
         hand.engine.parts.finished = lambda exchange, recording: told.append(exchange.outcome)
         client = Client(request_of(method="POST", target="/v1/messages", headers=(), body=b""))
