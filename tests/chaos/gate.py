@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from clew.engine.current import ACTIVE
-from clew.engine.works import Works
+from clew.engine.runtime import Runtime
 from clew.gateway.plan import Plan
 from clew.gateway.process import open_gateway
 from clew.settings.home import Home
@@ -67,7 +67,7 @@ class Gate:
         self._file = _written(home, simulators, more)
         self._background = Background()
         self._open = AsyncExitStack()
-        self._works: Works
+        self._runtime: Runtime
         self.url = ""
 
     def __enter__(self) -> Self:
@@ -81,9 +81,9 @@ class Gate:
 
     def use(self, backend: str) -> None:
         """As `clew use` does it; what follows the store's settings looks at once instead of twice a second."""
-        assert self._works.store is not None
-        self._works.store.set(ACTIVE, backend, at=time.time()).result(120)
-        self._works.current.glance()
+        assert self._runtime.store is not None
+        self._runtime.store.set(ACTIVE, backend, at=time.time()).result(120)
+        self._runtime.current.glance()
 
     def restart(self) -> None:
         self._background.call(self._open.aclose())
@@ -93,8 +93,8 @@ class Gate:
         plan = Plan(name="chaos", port=0, admin_port=0, named_file=str(self._file))
         gateway = await open_gateway(plan, load(self._file, self._environ), self._home, environ=self._environ)
         self._open.push_async_callback(gateway.server.close, 1.0)
-        self._works = await self._open.enter_async_context(gateway.load())
-        self._works.engine.parts.commit_seconds = PATIENCE
+        self._runtime = await self._open.enter_async_context(gateway.load())
+        self._runtime.engine.services.commit_seconds = PATIENCE
         self.url = gateway.url
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from clew.engine.call import Call
 from clew.engine.engine import Engine
-from clew.engine.parts import Parts
+from clew.engine.services import EngineServices
 from clew.engine.snapshot import Snapshot
 from clew.errors import ClewError
 from clew.http.client.connection import ClientConnection
@@ -123,7 +123,7 @@ def in_use(pool: Pool) -> int:
 
 def resting(hand: ByHand) -> int:
     """Connections that wait for the next request."""
-    pool: Any = hand.engine.parts.pool
+    pool: Any = hand.engine.services.pool
     return sum(len(connections.resting) for connections in pool._endpoints.values())
 
 
@@ -142,7 +142,7 @@ class ByHand:
         self._sent: list[bytes] = []
         self._answers: Sequence[Sequence[bytes]] = ()
         self._ends: Sequence[bool] = ()
-        parts = Parts(
+        parts = EngineServices(
             pool=_Pool(self._play),
             snapshot=lambda: self.snapshot,
             store=cast("Store | None", store),
@@ -163,7 +163,7 @@ class ByHand:
         self._id, self._answers, self._ends = id, [answer, then or answer], [ends, ends and not then]
         self._told, self._sent = [], []
         before = len(self._store.turns) if self._store else 0
-        self.engine.parts.cool_downs = CoolDowns()
+        self.engine.services.cool_downs = CoolDowns()
         self.client = client = Client(request_of(method="POST", target="/v1/messages", headers=(), body=body))
         try:
             call.body = body

@@ -21,8 +21,8 @@ from clew.backends.row import Backend, Quirks, Secret
 from clew.engine.current import ACTIVE, Current
 from clew.engine.engine import Engine
 from clew.engine.hub import Hub
-from clew.engine.parts import Parts
 from clew.engine.redact import Redactor
+from clew.engine.services import EngineServices
 from clew.gateway.plane import DataPlane
 from clew.http.server import Server, listen
 from clew.model.facts import models
@@ -136,7 +136,7 @@ class Gate:
         self.current = Current(Loaded(settings=settings), sealer, store=self.store, environ={"CLEW_HOME": str(self.home)})
         self._pool = Pool(PoolSettings(timeouts=settings.timeouts))
         keys = [key.reveal() for backend in self._backends.values() for key in backend.keys]
-        parts = Parts(
+        parts = EngineServices(
             pool=self._pool,
             snapshot=lambda: self.current.snapshot,
             store=self.store,

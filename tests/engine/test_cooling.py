@@ -7,8 +7,8 @@ from typing import Any
 from unittest.mock import Mock
 
 from clew.engine.call import Call
-from clew.engine.parts import Parts
-from clew.engine.route import Seeking, ways_of
+from clew.engine.route import RouteQuery, routes_of
+from clew.engine.services import EngineServices
 from clew.pipeline.attempts import CoolDowns
 from clew.upstream.pool import Pool
 from tests.engine.by_hand import ByHand, Seen
@@ -35,10 +35,10 @@ def test_who_is_refused_where_others_were_refused_meanwhile_goes_to_the_next_bac
     async def run() -> Seen:
         hand, call = ByHand(SNAPSHOTS[0]), Call(body=b"")
         await hand.asks("a", call, question("one"), [WHOLE])
-        first = ways_of(SNAPSHOTS[0].settings, "b", Seeking(model=OPUS), ())[0].candidate
+        first = routes_of(SNAPSHOTS[0].settings, "b", RouteQuery(model=OPUS), ())[0].candidate
 
         def cooled() -> None:
-            hand.engine.parts.cool_downs = CoolDowns({(first.backend, first.key): 99.0})
+            hand.engine.services.cool_downs = CoolDowns({(first.backend, first.key): 99.0})
 
         return await hand.asks("b", call, question("two"), Meanwhile([LIMITED], cooled), then=[WHOLE])
 
@@ -51,7 +51,7 @@ def test_a_cool_down_that_is_over_is_forgotten_with_the_next_answer() -> None:
     """Else every request would go the long way until the end of the process."""
 
     async def run() -> list[int]:
-        parts = Parts(pool=Pool(), snapshot=Mock())
+        parts = EngineServices(pool=Pool(), snapshot=Mock())
         parts.learn(CoolDowns({("b", "k"): 10.0, ("c", "k"): 20.0}), 5.0)
         left = [len(parts.cool_downs.until)]
         for now in (9.0, 11.0, 21.0):

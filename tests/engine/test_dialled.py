@@ -30,7 +30,7 @@ async def asked(kind: str, dials: Dials | None, *, leaves: bool = False) -> Seen
     hand, call = ByHand(now), Call(body=b"")
     for number in range(2):
         await hand.asks(f"a{number}", call, question("hi", stream=True), [stream])
-    pool: Any = hand.engine.parts.pool
+    pool: Any = hand.engine.services.pool
     for connections in pool._endpoints.values():
         connections.resting.clear()
     dial, first = pool._dial, True

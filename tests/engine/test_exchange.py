@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from clew.engine import aside, commands
+from clew.engine import aside as aside_module
+from clew.engine import commands
 from clew.engine.aside import VERY_LARGE, aside
 from clew.engine.call import Call
 from clew.engine.commands import ClientGone, EngineCommand, ServerEnds
 from clew.engine.driver import Driver
-from clew.engine.exchange import Exchange
+from clew.engine.exchange import ExchangeMachine
 from clew.engine.states import FOLLOWS, ExchangeState
 from clew.errors import BackendUnreachable, ClewError, RequestInvalid, StoreError
 from clew.http.client.message import ResponseHead
@@ -35,8 +36,8 @@ class World:
     def __init__(
         self, *, heads: Iterator[ResponseHead | ClewError] | None = None, problem: StoreError | None = None
     ) -> None:
-        self.parts = ByHand(SNAPSHOTS[0], KeptByHand()).engine.parts
-        self.exchange = Exchange(self.parts, Call(body=question("hi", stream=True)))
+        self.parts = ByHand(SNAPSHOTS[0], KeptByHand()).engine.services
+        self.exchange = ExchangeMachine(self.parts, Call(body=question("hi", stream=True)))
         self.said: list[str] = []
         """The names of the commands, in order."""
         self.got = b""
@@ -184,9 +185,9 @@ def test_a_client_that_leaves_while_its_request_is_looked_up_is_kept_as_cut(monk
             await looked_up.wait()
             work()
 
-        monkeypatch.setattr(aside, "looking_up", looking_up)
-        monkeypatch.setattr(Exchange, "begins_at_once", lambda self: False)
-        hand.engine.parts.finished = lambda exchange, recording: told.append(exchange.outcome)
+        monkeypatch.setattr(aside_module, "looking_up", looking_up)
+        monkeypatch.setattr(ExchangeMachine, "begins_at_once", lambda self: False)
+        hand.engine.services.finished = lambda exchange, recording: told.append(exchange.outcome)
         client = Client(request_of(method="POST", target="/v1/messages", headers=(), body=b""))
         work = hand.engine.answer(Call(body=question("hi", stream=True)), client.responder)
         assert work is not None

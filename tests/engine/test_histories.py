@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clew.engine import driver, histories, preparing
 from clew.engine.call import Call
-from clew.engine.exchange import Exchange
+from clew.engine.exchange import ExchangeMachine
 from clew.engine.histories import Histories
 from tests.build import tool_result, tool_use, user
 from tests.counts import examples
@@ -87,7 +87,7 @@ class Client:
 async def play(talk: list[Turn], known: Histories, *, keeps: bool) -> list[object]:
     store = KeptByHand() if keeps else None
     hand, client, found = ByHand(SNAPSHOTS[0], store), Client(), []
-    hand.engine.parts.histories = known
+    hand.engine.services.histories = known
     for number, turn in enumerate(talk):
         hand.snapshot = SNAPSHOTS[turn.switch]
         answer = framed(b"".join(map(sse, events(number, turn.calls))), kind="text/event-stream", chunked=True)
@@ -129,7 +129,7 @@ def test_a_known_history_is_taken_where_its_bytes_arrive(switches: list[int], at
     is read aside too, where it is found out how its messages lie, unless that had to be known to write the first one.)"""
     taken: list[bool] = []
 
-    class Noted(Exchange):
+    class Noted(ExchangeMachine):
         def begins_at_once(self) -> bool:
             taken.append(super().begins_at_once())
             return taken[-1]
@@ -138,6 +138,6 @@ def test_a_known_history_is_taken_where_its_bytes_arrive(switches: list[int], at
         patched.setattr(histories, "LEAST", 0)
         patched.setattr(histories, "_BEGINNING", 100)
         patched.setattr(preparing, "LARGE", 0)
-        patched.setattr(driver, "Exchange", Noted)
+        patched.setattr(driver, "ExchangeMachine", Noted)
         asyncio.run(play([Turn(0, "", 0, switch, False) for switch in switches], Histories(), keeps=True))
     assert taken == at_once

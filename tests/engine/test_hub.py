@@ -2,13 +2,13 @@
 
 import asyncio
 
-from clew.engine.hub import Event, Hub
+from clew.engine.hub import Hub, HubEvent
 
 
 def test_a_listener_gets_what_happens_while_it_listens_in_order() -> None:
     """Design §6: /api/events."""
 
-    async def scene() -> list[Event]:
+    async def scene() -> list[HubEvent]:
         hub = Hub()
         hub.publish("exchange", {"id": "before"})
         async with hub.subscribe() as events:
@@ -18,11 +18,11 @@ def test_a_listener_gets_what_happens_while_it_listens_in_order() -> None:
         hub.publish("exchange", {"id": "after"})
         return got
 
-    assert asyncio.run(scene()) == [Event(1, "exchange", {"id": "a"}), Event(2, "switch", {"new": "b"})]
+    assert asyncio.run(scene()) == [HubEvent(1, "exchange", {"id": "a"}), HubEvent(2, "switch", {"new": "b"})]
 
 
 def test_a_listener_that_waits_is_woken() -> None:
-    async def scene() -> Event:
+    async def scene() -> HubEvent:
         hub = Hub()
         async with hub.subscribe() as events:
             waiting = asyncio.ensure_future(anext(events))
@@ -30,7 +30,7 @@ def test_a_listener_that_waits_is_woken() -> None:
             hub.publish("exchange", {})
             return await asyncio.wait_for(waiting, 120)
 
-    assert asyncio.run(scene()) == Event(1, "exchange", {})
+    assert asyncio.run(scene()) == HubEvent(1, "exchange", {})
 
 
 def test_a_slow_listener_loses_the_oldest_and_the_loss_is_counted() -> None:

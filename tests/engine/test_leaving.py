@@ -33,7 +33,7 @@ async def left(*, stream: bool, bodies: str) -> Seen:
     hand, call = ByHand(snapshot(store=StoreSettings(bodies=bodies)), store), Call(body=b"")
     answer = [STREAM if stream else WHOLE]
     await hand.asks("a", call, question("one", stream=stream), answer)
-    store.mood, hand.engine.parts.commit_seconds = "slow", 0.05
+    store.mood, hand.engine.services.commit_seconds = "slow", 0.05
     store.came.clear()
     asking = asyncio.create_task(hand.asks("b", call, question("two", stream=stream), answer))
     await store.came.wait()
@@ -69,7 +69,7 @@ async def gone(now: Snapshot, first: bytes, pieces: Sequence[bytes], *, stream: 
     if responder.holder is not None:
         responder.holder.cancel()
     seen = await asking
-    assert not in_use(hand.engine.parts.pool)
+    assert not in_use(hand.engine.services.pool)
     return seen
 
 
@@ -111,7 +111,7 @@ def test_a_client_that_catches_up_when_all_is_over_sets_nobody_elses_reads_going
     async def run() -> bool:
         hand, call = ByHand(SNAPSHOTS[0]), Call(body=b"")
         await hand.asks("a", call, question("one", stream=True), [STREAM])
-        pool: Any = hand.engine.parts.pool
+        pool: Any = hand.engine.services.pool
         (connections,) = pool._endpoints.values()
         whole = b"".join(map(sse, EVENTS))
         pieces = [STARTED + chunk(whole[:600]), chunk(whole[600:]) + b"0\r\n\r\n"]

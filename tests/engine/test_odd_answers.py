@@ -40,7 +40,7 @@ async def second(
     hand, call = ByHand(now, KeptByHand(mood) if mood else None), Call(body=b"")
     await hand.asks("a", call, question("one", stream=stream), [first])
     seen = await hand.asks("b", call, question("two", stream=stream), odd, ends=gone, then=[first])
-    assert not in_use(hand.engine.parts.pool)
+    assert not in_use(hand.engine.services.pool)
     return seen
 
 
@@ -86,7 +86,7 @@ def test_who_has_let_its_connection_go_does_not_touch_it_again() -> None:
 
     async def run() -> bool:
         hand, connection, news = ByHand(SNAPSHOTS[0]), ClientConnection(), Mock()
-        call = BackendCall(hand.engine.parts.pool, Mock())
+        call = BackendCall(hand.engine.services.pool, Mock())
         call._on, call._asked = connection, Mock()
         call.let_go()
         connection.listener = news
@@ -119,7 +119,7 @@ def test_a_client_that_leaves_while_its_turn_is_kept_takes_nothing_along(stream:
         store = KeptByHand()
         hand, call = ByHand(SNAPSHOTS[0], store), Call(body=b"")
         await hand.asks("a", call, question("one", stream=stream), answer)
-        store.mood, hand.engine.parts.commit_seconds = "slow", 0.2
+        store.mood, hand.engine.services.commit_seconds = "slow", 0.2
         store.came.clear()
         asking = asyncio.create_task(hand.asks("b", call, question("two", stream=stream), answer))
         await store.came.wait()

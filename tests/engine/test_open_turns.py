@@ -4,9 +4,9 @@ import asyncio
 from concurrent.futures import Future
 from typing import cast
 
-from clew.engine.exchange import Exchange
+from clew.engine.exchange import ExchangeMachine
 from clew.engine.open_turns import OpenTurns
-from clew.engine.parts import Parts
+from clew.engine.services import EngineServices
 from clew.engine.streamed import StreamedAnswer
 
 
@@ -57,7 +57,7 @@ def test_what_is_put_together_in_a_thread_does_not_replace_what_a_seal_refers_to
 
     async def scene() -> tuple[list[int], bool]:
         kept = Kept()
-        kept.turns = turns = OpenTurns(cast("Parts", kept), cast("Exchange", Ended()))
+        kept.turns = turns = OpenTurns(cast("EngineServices", kept), cast("ExchangeMachine", Ended()))
         turns._flushed = 0
         turns._keep(cast("StreamedAnswer", Stream(0)), 0)
         return kept.kept, kept.lingers.cancelled()

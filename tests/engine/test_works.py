@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clew.engine.call import Call
-from clew.engine.works import Works, build_works
+from clew.engine.runtime import Runtime, build_runtime
 from clew.errors import BackendUnreachable
 from clew.settings.home import Home
 from clew.settings.load import load
@@ -35,16 +35,16 @@ def test_a_ca_file_is_taken_over_by_a_gateway_that_runs(play: Play[Any], certifi
     file.write_text('[store]\nurl = "off"\n')
 
     async def scene() -> None:
-        works = await build_works(load(file, environ), Home(tmp_path).make(), file=file, environ=environ, logs=False)
+        runtime = await build_runtime(load(file, environ), Home(tmp_path).make(), file=file, environ=environ, logs=False)
         async with site(saying(OK), context=certificate.context()) as place:
             endpoint = Endpoint("localhost", place.port, True)
             with pytest.raises(BackendUnreachable):
-                await fetch(works.pool, endpoint)
+                await fetch(runtime.pool, endpoint)
             file.write_text(f'ca_file = "{certificate.file}"\n[store]\nurl = "off"\n')
             for _ in range(2):  # a file is read once it has been left alone
-                await asyncio.to_thread(works.current.glance)
-            assert await fetch(works.pool, endpoint) == (200, b"hello")
-        await works.close()
+                await asyncio.to_thread(runtime.current.glance)
+            assert await fetch(runtime.pool, endpoint) == (200, b"hello")
+        await runtime.close()
 
     play(scene())
 
@@ -56,21 +56,21 @@ def test_a_ca_file_that_comes_after_the_settings_that_name_it_is_taken_over(
     file, late, environ = tmp_path / "clew.toml", tmp_path / "late.pem", {"CLEW_HOME": str(tmp_path)}
     file.write_text('[store]\nurl = "off"\n')
 
-    async def glances(works: Works) -> None:
+    async def glances(runtime: Runtime) -> None:
         for _ in range(3):
-            await asyncio.to_thread(works.current.glance)
+            await asyncio.to_thread(runtime.current.glance)
 
     async def scene() -> None:
-        works = await build_works(load(file, environ), Home(tmp_path).make(), file=file, environ=environ, logs=False)
+        runtime = await build_runtime(load(file, environ), Home(tmp_path).make(), file=file, environ=environ, logs=False)
         async with site(saying(OK), context=certificate.context()) as place:
             file.write_text(f'ca_file = "{late}"\n[store]\nurl = "off"\n')
-            await glances(works)
-            assert "ca_file: there is no such file" in works.current.problem
+            await glances(runtime)
+            assert "ca_file: there is no such file" in runtime.current.problem
             late.write_bytes(certificate.file.read_bytes())
-            await glances(works)
-            assert works.current.problem == ""
-            assert await fetch(works.pool, Endpoint("localhost", place.port, True)) == (200, b"hello")
-        await works.close()
+            await glances(runtime)
+            assert runtime.current.problem == ""
+            assert await fetch(runtime.pool, Endpoint("localhost", place.port, True)) == (200, b"hello")
+        await runtime.close()
 
     play(scene())
     assert caplog.text.count("there is no such file") == 1
@@ -86,28 +86,28 @@ def test_another_ca_file_of_the_same_name_is_taken_over_too(
     file.write_text(f'ca_file = "{trusted}"\n[store]\nurl = "off"\n')
     trusted.write_bytes(other.file.read_bytes())
 
-    async def replaced(works: Works, text: bytes) -> None:
+    async def replaced(runtime: Runtime, text: bytes) -> None:
         trusted.with_suffix(".new").write_bytes(text)
         trusted.with_suffix(".new").replace(trusted)
         for _ in range(2):  # a file is read once it has been left alone
-            await asyncio.to_thread(works.current.glance)
+            await asyncio.to_thread(runtime.current.glance)
 
     async def scene() -> None:
-        works = await build_works(load(file, environ), Home(tmp_path).make(), file=file, environ=environ, logs=False)
+        runtime = await build_runtime(load(file, environ), Home(tmp_path).make(), file=file, environ=environ, logs=False)
         async with site(saying(OK), context=certificate.context()) as place:
             endpoint = Endpoint("localhost", place.port, True)
             with pytest.raises(BackendUnreachable):
-                await fetch(works.pool, endpoint)
-            await replaced(works, certificate.file.read_bytes())
-            assert await fetch(works.pool, endpoint) == (200, b"hello")
-            await replaced(works, b"nothing of the kind")
-            assert "ca_file: there is no certificate in that file" in works.current.problem
-            assert await fetch(works.pool, endpoint) == (200, b"hello")
-            await replaced(works, other.file.read_bytes())
-            assert works.current.problem == ""
+                await fetch(runtime.pool, endpoint)
+            await replaced(runtime, certificate.file.read_bytes())
+            assert await fetch(runtime.pool, endpoint) == (200, b"hello")
+            await replaced(runtime, b"nothing of the kind")
+            assert "ca_file: there is no certificate in that file" in runtime.current.problem
+            assert await fetch(runtime.pool, endpoint) == (200, b"hello")
+            await replaced(runtime, other.file.read_bytes())
+            assert runtime.current.problem == ""
             with pytest.raises(BackendUnreachable):
-                await fetch(works.pool, endpoint)
-        await works.close()
+                await fetch(runtime.pool, endpoint)
+        await runtime.close()
 
     play(scene())
 
@@ -118,32 +118,32 @@ def test_what_another_process_deletes_is_forgotten_here_too(play: Play[Any], tmp
     long = b'{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"%b"}]}' % (b"A canary sings. " * 2000)
 
     async def scene() -> None:
-        works = await build_works(load(None, environ), home, environ=environ, logs=False)
-        histories = works.engine.parts.histories
+        runtime = await build_runtime(load(None, environ), home, environ=environ, logs=False)
+        histories = runtime.engine.services.histories
         histories.read(Call(body=long))
         assert histories.bytes > len(long)
         with SqliteStore(home.root / "clew.db") as other:
             other.record(turn(recorded("r", thread="t"))).result(120)
             other.forget("local", "t", at=2e9).result(120)
-        await asyncio.to_thread(works.current.glance)
+        await asyncio.to_thread(runtime.current.glance)
         assert histories.bytes == 0
-        await works.close()
+        await runtime.close()
 
     play(scene())
 
 
-def follow(text: str, then: str, home: Path, judge: Callable[[Works], None]) -> None:
+def follow(text: str, then: str, home: Path, judge: Callable[[Runtime], None]) -> None:
     """A process that began with `text`, and has read `then` since."""
     file, environ = home / "clew.toml", {"CLEW_HOME": str(home)}
     file.write_text(text)
 
     async def scene() -> None:
-        works = await build_works(load(file, environ), Home(home).make(), file=file, environ=environ, logs=False)
+        runtime = await build_runtime(load(file, environ), Home(home).make(), file=file, environ=environ, logs=False)
         file.write_text(then)
         for _ in range(2):  # a file is read once it has been left alone
-            await asyncio.to_thread(works.current.glance)
-        judge(works)
-        await works.close()
+            await asyncio.to_thread(runtime.current.glance)
+        judge(runtime)
+        await runtime.close()
 
     asyncio.run(scene())
 
@@ -163,9 +163,9 @@ def test_what_is_to_be_kept_is_taken_over_too(
     """Whoever does not want to be recorded any more need not stop anything for it."""
     said = turn(recorded("r"), exchange="x", bodies=WHOLE)
 
-    def judge(works: Works) -> None:
-        assert works.store is not None
-        works.store.record(said).result(120)
+    def judge(runtime: Runtime) -> None:
+        assert runtime.store is not None
+        runtime.store.record(said).result(120)
 
     follow(f"[store]\n{began}\n", f"[store]\n{then}\n", tmp_path, judge)
     with SqliteStore(tmp_path / "clew.db") as store:
@@ -175,8 +175,8 @@ def test_what_is_to_be_kept_is_taken_over_too(
 def test_what_only_a_start_can_change_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The rest of the file holds all the same."""
 
-    def judge(works: Works) -> None:
-        assert works.current.settings.gateway.drain_seconds == 7
+    def judge(runtime: Runtime) -> None:
+        assert runtime.current.settings.gateway.drain_seconds == 7
 
     then = "[gateway]\nport = 4000\nworkers = 2\ndrain_seconds = 7\n"
     follow("[gateway]\nport = 3000\n", then, tmp_path, judge)

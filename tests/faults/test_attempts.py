@@ -142,7 +142,7 @@ def test_a_key_that_has_had_enough_rests_for_as_long_as_it_said(gating: Gating, 
     """U3: the other key at once; the first one again when its time is over, and not before."""
     gate = gating(claude(a, keys=KEYS), **impatient())
     passed = [0.0]
-    gate.engine.parts.clock = lambda: time.monotonic() + passed[0]
+    gate.engine.services.clock = lambda: time.monotonic() + passed[0]
     a.fault("status 429 retry-after=99 retry-after-ms=60000", key=ONE)
     assert [story(gate.ask(question(f"{n}"))) for n in range(3)] == ["whole"] * 3
     assert shown_to(a) == [ONE, TWO, TWO, TWO]

@@ -152,7 +152,7 @@ def test_a_log_that_somebody_holds_is_bounded_and_answers_go_on(opening: Opening
 def test_a_locked_store_holds_nobody_up_for_long_and_loses_nothing(clock: Clock, opening: Opening, a: Simulator) -> None:
     """S4: other routes do not wait at all, answers not long, and what waited is written when the lock is gone."""
     gate = opening(claude(a))
-    gate.engine.parts.commit_seconds = COMMIT_LIMIT
+    gate.engine.services.commit_seconds = COMMIT_LIMIT
     gate.ask(question("before"))
     with locked(gate.home / "clew.db"):
         for n in range(3):
@@ -182,7 +182,7 @@ def test_a_turn_that_waits_for_the_store_needs_no_task_and_its_end_comes_in_one_
 ) -> None:
     """Law 8: all but the end is there, then the end as a whole, and the connection takes the next question."""
     gate = opening(claude(a))
-    gate.engine.parts.commit_seconds = 20.0
+    gate.engine.services.commit_seconds = 20.0
     gate.ask(question("before"))
     with locked(gate.home / "clew.db"):
         client = calling(gate).asks(question("during"))
@@ -203,7 +203,7 @@ def test_a_client_that_leaves_while_its_turn_waits_for_the_store_takes_nothing_a
 ) -> None:
     """Law 8: the write is never cancelled. Nobody is told twice, and nothing is left behind."""
     gate = opening(claude(a))
-    gate.engine.parts.commit_seconds = 20.0
+    gate.engine.services.commit_seconds = 20.0
     with locked(gate.home / "clew.db"):
         client = calling(gate).asks(question("during", stream=stream))
         until(lambda: waits(gate))
@@ -219,7 +219,7 @@ def test_a_client_that_leaves_while_its_turn_waits_for_the_store_takes_nothing_a
 def test_a_lock_that_outlasts_all_patience_costs_recordings_and_no_answer(opening: Opening, a: Simulator) -> None:
     """S4: each turn is reported as unrecorded, and those after the lock are recorded again. (Patience is 5 s, here less.)"""
     gate = opening(claude(a), busy=0.2)
-    gate.engine.parts.commit_seconds = COMMIT_LIMIT
+    gate.engine.services.commit_seconds = COMMIT_LIMIT
     told: list[Any] = []
     publish = gate.hub.publish
     gate.hub.publish = lambda kind, value: (told.append((kind, value)), publish(kind, value))[1]

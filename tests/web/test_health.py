@@ -53,8 +53,8 @@ def test_one_that_never_answered_did_not_answer(booth: Booth) -> None:
 def test_a_cool_down_is_told_with_what_is_left_of_it(booth: Booth) -> None:
     """The longest of its keys; one that is over is none."""
     cooled = CoolDowns({("glm", "a"): 130.0, ("glm", "b"): 112.0, ("claude", "a"): 90.0})
-    works: Any = SimpleNamespace(engine=SimpleNamespace(parts=SimpleNamespace(clock=lambda: 100.0, cool_downs=cooled)))
-    booth.admin._services.works = works
+    runtime: Any = SimpleNamespace(engine=SimpleNamespace(services=SimpleNamespace(clock=lambda: 100.0, cool_downs=cooled)))
+    booth.admin._services.runtime = runtime
     claude, glm = health_of_all(
         booth.admin._services, [structs.replace(tried(Try(backend="glm", status=429)), outcome="refused")]
     )

@@ -20,7 +20,7 @@ from clew.admin.parameters import count, principal
 from clew.admin.problem import AdminProblem
 from clew.admin.routing import as_json, caller_of, cookie_name
 from clew.admin.services import AdminServices
-from clew.engine.hub import Event, Subscription, Value
+from clew.engine.hub import HubEvent, Subscription, Value
 from clew.engine.told_tries import with_told_tries
 from clew.store.values import Bodies, Exchange, Heads
 
@@ -119,7 +119,7 @@ async def _stream(services: AdminServices, request: Request) -> AsyncGenerator[b
                 yield _sse(event.kind, value, live.dropped)
 
 
-async def _until_closing(live: Subscription, closing: asyncio.Event) -> AsyncGenerator[Event | None]:
+async def _until_closing(live: Subscription, closing: asyncio.Event) -> AsyncGenerator[HubEvent | None]:
     """Each event; None where nothing happened for a while; the end when the admin closes."""
     ends = asyncio.ensure_future(closing.wait())
     arrives = asyncio.ensure_future(anext(live))

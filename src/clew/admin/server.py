@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clew.admin.services import CurrentSettings
     from clew.admin.serving import Admin
     from clew.engine.hub import Hub
-    from clew.engine.works import Works
+    from clew.engine.runtime import Runtime
     from clew.gateway.workers import WorkerReport
     from clew.settings.home import Home
     from clew.store import Store
@@ -37,7 +37,7 @@ async def serve_admin(
     name: str = "",
     token: str = "",
     planes: Callable[[], Sequence[WorkerReport]] = tuple,
-    works: Works | None = None,
+    runtime: Runtime | None = None,
     pages: Callable[[], Sequence[AdminRoute]] = lambda: (),
     key: str = "",
     keys: KeyTable | None = None,
@@ -69,7 +69,7 @@ async def serve_admin(
         feed=Feed(hub, store, lambda: principals_of(home), current, finished=metrics.count),
         metrics=metrics,
         planes=planes,
-        works=works,
+        runtime=runtime,
         url=url,
     )
     return await start_admin(services, rows, sockets, path)

@@ -20,8 +20,8 @@ from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
 from clew.admin.problem import AdminProblem
 from clew.engine.redact import Redactor
+from clew.engine.runtime import Runtime
 from clew.engine.snapshot import Snapshot
-from clew.engine.works import Works
 from clew.errors import SettingsInvalid
 from clew.gateway.workers import WorkerReport, merge_health
 from clew.settings.gateway_key import LOCAL, named_keys
@@ -69,7 +69,7 @@ class AdminServices:
     metrics: Metrics
     planes: Callable[[], Sequence[WorkerReport]]
     """The report of each data plane: that of this process, or those of its workers."""
-    works: Works | None = None
+    runtime: Runtime | None = None
     """The engine and its store, for chats and conversations."""
     runs: ChatRuns = field(default_factory=ChatRuns)
     """The answers of the chat that come now."""
@@ -100,12 +100,12 @@ class AdminServices:
         return self.store
 
     @property
-    def working(self) -> Works:
+    def working(self) -> Runtime:
         """The engine and its store. Raises AdminProblem if this admin has none."""
-        if self.works is None:
+        if self.runtime is None:
             how = "start the gateway with `clew serve`"
             raise AdminProblem(409, "there is nobody to ask", "this admin stands alone", how)
-        return self.works
+        return self.runtime
 
     def open_streams(self) -> int:
         """Exchanges under way, of every data plane and of the chat and the conversations here."""

@@ -41,7 +41,7 @@ class LocalAnswerReader:
 
     def listen(self, call: Call) -> None:
         """Begin. Raises ClewError for a call that cannot be read."""
-        self._listener.ask(self._service.works.engine, call)
+        self._listener.ask(self._service.runtime.engine, call)
 
     def begin(self, backend: str, model: str) -> None:
         """Its first content is here, and so it is known who answers."""

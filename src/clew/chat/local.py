@@ -20,10 +20,10 @@ from clew.chat.projected import Projected, projection_of
 from clew.chat.request import history_of, request_of
 from clew.chat.service import AnswerLock, BegunCalls, Claim, OnTurn, Question
 from clew.chat.turns import StoredTurn, Tree
-from clew.engine.call import Call, Entry
+from clew.engine.call import Call, OwnTurn
 from clew.engine.ids import new_id
+from clew.engine.runtime import Runtime
 from clew.engine.turns import unanswered
-from clew.engine.works import Works
 from clew.errors import SettingsInvalid
 from clew.model.events import Event
 from clew.model.json import JsonObject
@@ -55,10 +55,10 @@ class LocalThreadService(AnswerLock):
     answers: Callable[[str, str, str], None] | None = None
     """Called once for each answer, before its first event, with the turn, the backend and the model."""
 
-    def __init__(self, works: Works, thread: Thread, *, credential: Credential = ()) -> None:
+    def __init__(self, runtime: Runtime, thread: Thread, *, credential: Credential = ()) -> None:
         """Raises SettingsInvalid if the settings forbid to store conversations."""
-        self.works = works
-        self.store = conversation_store(works)
+        self.runtime = runtime
+        self.store = conversation_store(runtime)
         self.thread = thread
         self.tree = Tree()
         self._unplaced = 0
@@ -67,19 +67,19 @@ class LocalThreadService(AnswerLock):
 
     @property
     def backends(self) -> Mapping[str, str]:
-        settings = self.works.current.settings
+        settings = self.runtime.current.settings
         return {**dict.fromkeys(settings.disabled, ""), **{name: row.model for name, row in settings.backends.items()}}
 
     @property
     def active(self) -> str:
-        return self.works.current.snapshot.active
+        return self.runtime.current.snapshot.active
 
     async def beside(self, agent: str, id: str) -> LocalThreadService:
         def load() -> LocalThreadService:
             own, now = self.thread, time.time()
             new = structs.replace(own, id=id, agent=agent, title="", created=now, used=now, turns=0)
             service = LocalThreadService(
-                self.works, self.store.thread(own.principal, id) or new, credential=self._credential
+                self.runtime, self.store.thread(own.principal, id) or new, credential=self._credential
             )
             service.load()
             return service
@@ -111,7 +111,7 @@ class LocalThreadService(AnswerLock):
 
     async def as_sent(self, tip: str, backend: str, model: str) -> Projected:
         def project() -> Projected:
-            snapshot, own = self.works.current.snapshot, self.thread
+            snapshot, own = self.runtime.current.snapshot, self.thread
             line = [msgspec.json.decode(raw, type=JsonObject) for raw in history_of(self.tree.line(tip), snapshot.sealer)]
             context = Context(principal=own.principal, session=own.session, agent=own.agent)
             return projection_of(line, backend, model, snapshot, self.store, context)
@@ -157,7 +157,7 @@ class LocalThreadService(AnswerLock):
 
     async def ask(self, question: Question, on_turn: OnTurn) -> LocalAnswerReader:
         reader, own = LocalAnswerReader(self), self.thread
-        entry = Entry(
+        entry = OwnTurn(
             id=new_id(),
             thread=own.id,
             session=own.session,
@@ -172,7 +172,7 @@ class LocalThreadService(AnswerLock):
         reader.id = entry.id
         try:
             await self._store_question(entry, question.model, on_turn)
-            line, sealer = self.tree.line(question.follows), self.works.current.snapshot.sealer
+            line, sealer = self.tree.line(question.follows), self.runtime.current.snapshot.sealer
             asked = question.model, question.wishes, line, question.asked, sealer
             body, betas = await asyncio.to_thread(request_of, *asked)
             headers = {**_HEADERS, "anthropic-beta": ",".join(betas)} if betas else _HEADERS
@@ -184,7 +184,7 @@ class LocalThreadService(AnswerLock):
             raise
         return reader
 
-    async def _store_question(self, entry: Entry, model: str, on_turn: OnTurn) -> None:
+    async def _store_question(self, entry: OwnTurn, model: str, on_turn: OnTurn) -> None:
         """Store the question as an open turn. Raises StoreError if that fails."""
         own, now = self.thread, time.time()
         exchange = Exchange(
@@ -220,7 +220,7 @@ class LocalThreadService(AnswerLock):
             await self._fail(stored.passage, structs.replace(stored.exchange, outcome="failed", ended=time.time()))
         elif stored.outcome != "whole":
             await asyncio.wrap_future(self._record(stored.passage, stored.exchange))
-        elif self.works.engine.parts.commit_seconds < COMMIT_SECONDS:
+        elif self.runtime.engine.services.commit_seconds < COMMIT_SECONDS:
             # the engine does not wait as long as this service: the answer may have ended before its commit
             await wait_for_commit(self._record(stored.passage, stored.exchange), COMMIT_SECONDS)
 
@@ -248,13 +248,13 @@ class LocalThreadService(AnswerLock):
         self.tree.put(StoredTurn(passage, exchange))
 
 
-def conversation_store(works: Works) -> Store:
+def conversation_store(runtime: Runtime) -> Store:
     """The store for conversations. Raises SettingsInvalid if the settings forbid to store them."""
-    kept = works.current.settings.store
-    if works.store is None or not kept.content:
-        off = 'url = "off"' if works.store is None else "content = false"
+    kept = runtime.current.settings.store
+    if runtime.store is None or not kept.content:
+        off = 'url = "off"' if runtime.store is None else "content = false"
         raise SettingsInvalid(f"a conversation is kept in the store, and `[store] {off}` forbids that", key="store")
-    return works.store
+    return runtime.store
 
 
 class _Message(Struct):

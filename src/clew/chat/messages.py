@@ -23,7 +23,7 @@ from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import Origin
 from clew.model.target import Target
 from clew.pipeline.builder import copied
-from clew.pipeline.stream.answer import Answer
+from clew.pipeline.stream.answer import AnswerSoFar
 
 __all__ = [
     "Message",
@@ -124,7 +124,7 @@ def objects_from(values: object) -> list[JsonObject]:
     return [value for value in found if value is not None]
 
 
-def format_response(response: ObjectLike | Answer, *, target: Target | None = None) -> Message:
+def format_response(response: ObjectLike | AnswerSoFar, *, target: Target | None = None) -> Message:
     """The answer as a message to keep: its text, its tool calls, and its own blocks where they must go back as they came.
 
     Takes the JSON of an answer, the `Message` of an Anthropic SDK, or an `Answer` of clew's. `target` is who gave it: with
@@ -145,7 +145,7 @@ def format_response(response: ObjectLike | Answer, *, target: Target | None = No
     >>> message.raw_content[0]["signature"]
     'c2ln'
     """
-    if isinstance(response, Answer):
+    if isinstance(response, AnswerSoFar):
         whole, blocks = copied(response.message), [copied(block) for block in response.blocks]
     else:
         given = object_from(response)

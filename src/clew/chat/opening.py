@@ -19,7 +19,7 @@ from clew.chat.remote.connection import AUTO, GatewayConnection, connection_at, 
 from clew.chat.remote.service import open_remote
 from clew.chat.service import ThreadService
 from clew.engine.ids import new_id
-from clew.engine.works import Works, build_works
+from clew.engine.runtime import Runtime, build_runtime
 from clew.errors import BackendUnreachable, RequestInvalid, SettingsInvalid
 from clew.settings.document import BASE_URL
 from clew.settings.home import HOME_VARIABLE, home_of
@@ -131,12 +131,12 @@ async def _open_local(thread: str, where: Where, stack: AsyncExitStack) -> Local
     loaded = await asyncio.to_thread(_load_settings, where, file)
     own = await asyncio.to_thread(home_of(environment).make)
     first = next(iter(where.backends or ()), "")  # `clew use` chooses among the backends of a file
-    works = await build_works(
+    runtime = await build_runtime(
         loaded, own, file=file, choice=first, environ=environment, logs=False, commit_seconds=COMMIT_SECONDS
     )
-    stack.push_async_callback(works.close)
-    works.keep_up()
-    return await asyncio.to_thread(service_on, works, thread, credential=credential_in(environment))
+    stack.push_async_callback(runtime.close)
+    runtime.keep_up()
+    return await asyncio.to_thread(service_on, runtime, thread, credential=credential_in(environment))
 
 
 def _load_settings(where: Where, file: Path | None) -> Loaded:
@@ -154,18 +154,18 @@ def _load_settings(where: Where, file: Path | None) -> Loaded:
 
 
 def service_on(
-    works: Works, thread: str = "", *, principal: str = PRINCIPAL, credential: Credential = ()
+    runtime: Runtime, thread: str = "", *, principal: str = PRINCIPAL, credential: Credential = ()
 ) -> LocalThreadService:
     """The service of a new thread, or of the thread with this id or its beginning, on existing works.
 
     It reads the store, so call it in a thread. Raises RequestInvalid if there is no such thread.
     """
-    if thread and works.store:
-        found = _find_thread(works.store, principal, thread)
+    if thread and runtime.store:
+        found = _find_thread(runtime.store, principal, thread)
     else:  # a thread is its own session: the same words in another thread are another conversation
         id, now = new_id(), time.time()
         found = Thread(id=id, principal=principal, session=id, agent="", title="", pin="", created=now, used=now, turns=0)
-    service = LocalThreadService(works, found, credential=credential)
+    service = LocalThreadService(runtime, found, credential=credential)
     service.load()
     return service
 

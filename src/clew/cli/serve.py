@@ -22,7 +22,7 @@ from clew.cli.serve_admin import DataPlaneAccess, ServeSetup, admin_beside, port
 if TYPE_CHECKING:
     import socket
 
-    from clew.engine.works import Works
+    from clew.engine.runtime import Runtime
     from clew.gateway.ending import Deadline, Ending
     from clew.gateway.plan import Plan
     from clew.gateway.registration import ProcessRegistration
@@ -143,7 +143,7 @@ async def _serve_alone(setup: ServeSetup, ending: Ending, deadline: Deadline) ->
         planes=lambda: (WorkerReport(running=gateway.plane.running),),
     )
     try:
-        async with gateway.load() as works, admin_beside(setup, works, access, ending):
+        async with gateway.load() as runtime, admin_beside(setup, runtime, access, ending):
             await ending.asked.wait()
             await gateway.drain(ending)
     finally:
@@ -179,14 +179,14 @@ async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadl
             registration=registration,
             planes=workers.reports,
         )
-        async with _run_workers(workers, ending) as running, _parent_works(plan, setup, access) as works:
-            workers.taken = lambda: works.current.loaded.source
+        async with _run_workers(workers, ending) as running, _parent_works(plan, setup, access) as runtime:
+            workers.taken = lambda: runtime.current.loaded.source
             # All workers may be told to end before one of them listens.
             listening = asyncio.ensure_future(workers.listening.wait())
             await asyncio.wait({listening, running}, return_when=asyncio.FIRST_COMPLETED)
             listening.cancel()
             if not running.done():
-                async with admin_beside(setup, works, access, ending):
+                async with admin_beside(setup, runtime, access, ending):
                     await running
             await running
 
@@ -217,16 +217,16 @@ async def _run_workers(workers: Workers, ending: Ending) -> AsyncGenerator[async
 
 
 @asynccontextmanager
-async def _parent_works(plan: Plan, setup: ServeSetup, access: DataPlaneAccess) -> AsyncGenerator[Works]:
+async def _parent_works(plan: Plan, setup: ServeSetup, access: DataPlaneAccess) -> AsyncGenerator[Runtime]:
     """The store and the engine of the parent, for the admin."""
-    from clew.gateway.process import build_works
+    from clew.gateway.process import build_gateway_runtime
 
-    works = await build_works(plan, setup.loaded, setup.home, environ=setup.environ, hidden=(access.key,))
+    runtime = await build_gateway_runtime(plan, setup.loaded, setup.home, environ=setup.environ, hidden=(access.key,))
     try:
-        with access.registration.reporting(works.current, access.keys):
-            await asyncio.to_thread(access.registration.catch_up, works.current)
-            works.keep_up(access.registration.wakeup)
-            yield works
+        with access.registration.reporting(runtime.current, access.keys):
+            await asyncio.to_thread(access.registration.catch_up, runtime.current)
+            runtime.keep_up(access.registration.wakeup)
+            yield runtime
     finally:
         access.registration.close()
-        await works.close()
+        await runtime.close()

@@ -24,7 +24,7 @@ from clew.store.kinds import OFF
 
 if TYPE_CHECKING:
     from clew.admin.server import Admin
-    from clew.engine.works import Works
+    from clew.engine.runtime import Runtime
     from clew.gateway.ending import Ending
     from clew.gateway.plan import Plan
     from clew.gateway.registration import ProcessRegistration
@@ -68,12 +68,12 @@ class DataPlaneAccess:
 
 
 @asynccontextmanager
-async def admin_beside(setup: ServeSetup, works: Works, access: DataPlaneAccess, ending: Ending) -> AsyncGenerator[None]:
+async def admin_beside(setup: ServeSetup, runtime: Runtime, access: DataPlaneAccess, ending: Ending) -> AsyncGenerator[None]:
     """Run the admin, and enter its address in the registry of running gateways."""
-    admin = await _start_admin(setup, works, access) if setup.admin else None
+    admin = await _start_admin(setup, runtime, access) if setup.admin else None
     address = {"admin_url": admin.url, "socket": str(admin.socket)} if admin else {}
     gateway = access.registration.enter(access.url, **address)
-    draining = asyncio.ensure_future(_drain_admin(admin, works, ending, access.planes))
+    draining = asyncio.ensure_future(_drain_admin(admin, runtime, ending, access.planes))
     try:
         _greet(setup, gateway, access.key, admin)
         yield
@@ -85,10 +85,10 @@ async def admin_beside(setup: ServeSetup, works: Works, access: DataPlaneAccess,
             await draining
         if admin:
             with suppress(TimeoutError):
-                await asyncio.wait_for(admin.close(), works.current.settings.gateway.closing_seconds * _CLOSING)
+                await asyncio.wait_for(admin.close(), runtime.current.settings.gateway.closing_seconds * _CLOSING)
 
 
-async def _start_admin(setup: ServeSetup, works: Works, access: DataPlaneAccess) -> Admin:
+async def _start_admin(setup: ServeSetup, runtime: Runtime, access: DataPlaneAccess) -> Admin:
     """The admin on its usual port, or on another if that is taken and was not asked for."""
     from clew.admin.server import serve_admin
     from clew.web import routes
@@ -97,14 +97,14 @@ async def _start_admin(setup: ServeSetup, works: Works, access: DataPlaneAccess)
     for each in (port,) if setup.admin_is_asked_for else (port, 0):
         try:
             return await serve_admin(
-                current=works.current,
-                store=works.store,
-                hub=works.hub,
+                current=runtime.current,
+                store=runtime.store,
+                hub=runtime.hub,
                 home=setup.home,
                 port=each,
                 name=setup.plan.name,
                 planes=access.planes,
-                works=works,
+                runtime=runtime,
                 pages=routes,
                 keys=access.keys,
             )
@@ -115,11 +115,11 @@ async def _start_admin(setup: ServeSetup, works: Works, access: DataPlaneAccess)
 
 
 async def _drain_admin(
-    admin: Admin | None, works: Works, ending: Ending, planes: Callable[[], Sequence[WorkerReport]]
+    admin: Admin | None, runtime: Runtime, ending: Ending, planes: Callable[[], Sequence[WorkerReport]]
 ) -> None:
     """Let the chat end as the data plane does: answers may finish, for as long as the settings say."""
     await ending.asked.wait()
-    seconds = works.current.settings.gateway.drain_seconds
+    seconds = runtime.current.settings.gateway.drain_seconds
     answers = admin.open_streams if admin else sum(plane.running for plane in planes())
     if answers and sys.stderr.isatty():  # somebody pressed Ctrl-C, and wonders why nothing happens
         what = "1 answer is finishing" if answers == 1 else f"{answers} answers are finishing"

@@ -4,8 +4,10 @@ An exchange is a coroutine that knows no loop, no socket and no database (`excha
 one driver carries them out (`driver`). Where to begin: `engine` (the entry), `exchange` (the whole course, readable from top
 to bottom), `driver`. Then, in the order of a request:
 
-    asked       `call` `preparing` `asking` `histories` `gathering` `route` `outgoing` `backend_call` `backend_dialect`
+    asked       `call` `preparing` `received_request` `histories` `gathering` `route`
+                `outgoing` `backend_call` `backend_dialect`
     answered    `answering` `streamed` `whole` `client_stream` `failures` `reply_head`
-    over        `ending` `open_turns` `story` `turns` `log/` `hub`
-    shared      `states`, `parts` (by all), `works` (how it is put together), `current`, `snapshot` (the present settings)
+    over        `ending` `open_turns` `exchange_notes` `turns` `log/` `hub`
+    shared      `states`, `services` (by all), `runtime` (how it is put together), `current`,
+                `snapshot` (the present settings)
 """

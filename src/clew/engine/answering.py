@@ -10,13 +10,13 @@ import msgspec
 from clew.engine.backend_dialect import Refused
 from clew.engine.commands import Compute, Expect, Finish, LetGo, SendWhole
 from clew.engine.ending import TurnEnding
-from clew.engine.parts import Parts
+from clew.engine.exchange_notes import ExchangeNotes
 from clew.engine.reply_head import ESTIMATED, JSON_TYPE, own_headers
+from clew.engine.services import EngineServices
 from clew.engine.states import ExchangeState, Progress
-from clew.engine.story import Story
 from clew.engine.streamed import AnswerReading, StreamedAnswer
-from clew.engine.turns import Heard
-from clew.engine.whole import WholeAnswer, hear_whole
+from clew.engine.turns import ReceivedAnswer
+from clew.engine.whole import WholeAnswer, read_whole
 from clew.http.client.message import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message
@@ -33,27 +33,27 @@ class BackendAnswer:
     passed: Sequence[tuple[str, str]] = ()
     """What the backend's head says that the client should hear."""
 
-    def __init__(self, parts: Parts, story: Story, progress: Progress, *, is_light: bool) -> None:
-        self.ending = TurnEnding(parts, story, is_light=is_light)
-        self._parts = parts
-        self._story = story
+    def __init__(self, services: EngineServices, notes: ExchangeNotes, progress: Progress, *, is_light: bool) -> None:
+        self.ending = TurnEnding(services, notes, is_light=is_light)
+        self._services = services
+        self._notes = notes
         self._progress = progress
 
     def note_head(self, head: ResponseHead) -> None:
-        self._story.head = head
-        self.passed = self._story.dialect.response_headers(head.headers, self._parts.wall())
-        self._story.request_id = next((value for name, value in self.passed if name == "request-id"), "")
+        self._notes.head = head
+        self.passed = self._notes.dialect.response_headers(head.headers, self._services.wall())
+        self._notes.request_id = next((value for name, value in self.passed if name == "request-id"), "")
 
     async def answer(self, head: ResponseHead) -> Refused | None:
         """To the client, all of it; or the refusal that came in its place. Raises BackendError, StreamIllegal."""
-        return await (self._pass_stream(head) if self._story.asking.streams else self._answer_whole(head))
+        return await (self._pass_stream(head) if self._notes.received.streams else self._answer_whole(head))
 
     async def _pass_stream(self, head: ResponseHead) -> Refused | None:
-        story = self._story
+        notes = self._notes
         self.stream = stream = StreamedAnswer(
             self._answer_reading(),
-            within=story.asking.snapshot.settings.first_content_seconds,
-            blocks=self._parts.store is not None or story.by_sessions,
+            within=notes.received.snapshot.settings.first_content_seconds,
+            blocks=self._services.store is not None or notes.by_sessions,
         )
         await Expect(stream)
         refused = await stream.pass_on(head, self._content_begins)
@@ -64,7 +64,7 @@ class BackendAnswer:
         if heard.answer.illegal is not None:
             raise heard.answer.illegal
         if self._needs_raw:
-            story.answered = stream.raw
+            notes.answered = stream.raw
         self._progress.enter(ExchangeState.WHOLE)
         await self.ending.settle(heard)
         await Finish(stream.end)
@@ -72,11 +72,11 @@ class BackendAnswer:
 
     def _content_begins(self) -> None:
         self._progress.enter(ExchangeState.PASSING)
-        self._story.content_begins(self._parts.clock())
+        self._notes.content_begins(self._services.clock())
 
     async def _answer_whole(self, head: ResponseHead) -> Refused | None:
-        story = self._story
-        found = await hear_whole(self._answer_reading(), head, within=story.asking.snapshot.settings.first_content_seconds)
+        notes = self._notes
+        found = await read_whole(self._answer_reading(), head, within=notes.received.snapshot.settings.first_content_seconds)
         if isinstance(found, Refused):
             return found
         await LetGo()
@@ -85,34 +85,34 @@ class BackendAnswer:
 
     async def _tell_whole(self, whole: WholeAnswer) -> None:
         self._progress.enter(ExchangeState.WHOLE)
-        self._story.answered = whole.raw
-        self._story.content_begins(self._parts.clock())
+        self._notes.answered = whole.raw
+        self._notes.content_begins(self._services.clock())
         await self.ending.settle(whole.heard)
         await SendWhole([JSON_TYPE, *self.headers()], whole.shown)
 
     async def answer_estimate(self) -> None:
         """For a backend that does not count tokens: about how many there are, and a word that it is no more than that."""
-        story, counts = self._story, self._parts.token_counts
-        estimated = await Compute(len(story.asking.call.body), lambda: estimate(story.going))
-        way = story.way
-        tokens: JsonObject = {"input_tokens": counts.corrected(way.backend.name, way.target.model, estimated)}
+        notes, counts = self._notes, self._services.token_counts
+        estimated = await Compute(len(notes.received.call.body), lambda: estimate(notes.going))
+        route = notes.route
+        tokens: JsonObject = {"input_tokens": counts.corrected(route.backend.name, route.target.model, estimated)}
         told = msgspec.json.encode(tokens)
         self.passed = [ESTIMATED]
-        await self._tell_whole(WholeAnswer(told, told, Heard(answer=answer_of_message(tokens))))
+        await self._tell_whole(WholeAnswer(told, told, ReceivedAnswer(answer=answer_of_message(tokens))))
 
     def _answer_reading(self) -> AnswerReading:
         """All that reading an answer of this backend needs. It is read from its beginning."""
-        story, log = self._story, self._parts.log
-        is_passed = story.dialect.is_passed(story.asking.call)
-        report = partial(log.lived, story.id) if log is not None and log.shows_bodies and not is_passed else None
-        counts, way = self._parts.token_counts, story.way
-        input_tokens = 0 if is_passed else counts.about(way.backend.name, way.target.model, len(story.sent))
+        notes, log = self._notes, self._services.log
+        is_passed = notes.dialect.is_passed(notes.received.call)
+        report = partial(log.lived, notes.id) if log is not None and log.shows_bodies and not is_passed else None
+        counts, route = self._services.token_counts, notes.route
+        input_tokens = 0 if is_passed else counts.about(route.backend.name, route.target.model, len(notes.sent))
         return AnswerReading(
-            backend=way.backend.name,
-            call=story.asking.call,
-            dialect=story.dialect,
-            view=story.client_view(),
-            context=story.answer_context(input_tokens),
+            backend=route.backend.name,
+            call=notes.received.call,
+            dialect=notes.dialect,
+            view=notes.client_view(),
+            context=notes.answer_context(input_tokens),
             keep=self._needs_raw,
             report=report,
         )
@@ -120,14 +120,14 @@ class BackendAnswer:
     @property
     def _needs_raw(self) -> bool:
         """Whether the answer is kept as it came."""
-        parts = self._parts
-        is_kept = parts.store is not None and self._story.asking.snapshot.settings.store.bodies != "off"
-        return is_kept or (parts.log is not None and parts.log.shows_bodies)
+        services = self._services
+        is_kept = services.store is not None and self._notes.received.snapshot.settings.store.bodies != "off"
+        return is_kept or (services.log is not None and services.log.shows_bodies)
 
     def headers(self) -> list[tuple[str, str]]:
         """Of the answer, when its first byte goes out."""
-        return [*self.passed, *own_headers(self._story.id, self._story.way, str(self._story.counts()))]
+        return [*self.passed, *own_headers(self._notes.id, self._notes.route, str(self._notes.counts()))]
 
     def early_headers(self) -> list[tuple[str, str]]:
         """Before anybody has answered: who answers is certain only where nobody else could."""
-        return self.headers() if self._story.asking.has_one_way else own_headers(self._story.id, None, "")
+        return self.headers() if self._notes.received.has_one_route else own_headers(self._notes.id, None, "")

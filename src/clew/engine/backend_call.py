@@ -10,7 +10,7 @@ from functools import partial
 from clew.engine.call import Call
 from clew.engine.client_stream import ClientStream
 from clew.engine.commands import Ask
-from clew.engine.outgoing import outgoing, place_of
+from clew.engine.outgoing import address_of, outgoing
 from clew.engine.streamed import MOST_BYTES
 from clew.engine.waiting import WAITING, Poll
 from clew.errors import BackendBroken, BackendTimedOut, BackendUnreachable
@@ -45,13 +45,13 @@ class BackendCall:
     def __init__(self, pool: Pool, news: Callable[[], None]) -> None:
         self._pool = pool
         self.news = news
-        self._parts: list[bytes] = []
+        self._services: list[bytes] = []
 
     def ask(self, call: Call, command: Ask, timeouts: Timeouts) -> Poll:
         """Send it; the head of the answer is waited for."""
-        way = command.way
-        request = outgoing(call, way, command.going, command.body)
-        endpoint = place_of(way.backend.url).endpoint
+        route = command.route
+        request = outgoing(call, route, command.going, command.body)
+        endpoint = address_of(route.backend.url).endpoint
         self._asked = asked = self._pool.ask(endpoint, request, timeouts=timeouts, limits=LIMITS)
         on = asked.begin()
         if on is None:
@@ -114,7 +114,7 @@ class BackendCall:
 
     def peek(self, most: int) -> Poll:
         """The body up to the read that brings more than white space, or so many bytes of that. It is still to be taken."""
-        self._parts, self._size = [], 0
+        self._services, self._size = [], 0
         return partial(self._peeked, most)
 
     def _peeked(self, most: int) -> object:
@@ -122,18 +122,18 @@ class BackendCall:
             assert isinstance(data, bytes)
             self._add(data)
             if not data or data.strip() or self._size >= most:
-                begun = b"".join(self._parts)
+                begun = b"".join(self._services)
                 self._connection.put_back(begun)
                 return begun
         return WAITING
 
     def _add(self, data: bytes) -> None:
-        self._parts.append(data)
+        self._services.append(data)
         self._size += len(data)
 
     def read_body(self, most: int) -> Poll:
         """All of the body. Raises BackendBroken when it is longer than `most` bytes."""
-        self._parts, self._size = [], 0
+        self._services, self._size = [], 0
         return partial(self._read, most)
 
     def _read(self, most: int) -> object:
@@ -145,7 +145,7 @@ class BackendCall:
             return WAITING
         self._add(data)
         self._bound(most)
-        return b"".join(self._parts)
+        return b"".join(self._services)
 
     def _bound(self, most: int) -> None:
         if self._size > most:

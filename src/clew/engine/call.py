@@ -19,14 +19,14 @@ from clew.thinking.recognise import Context
 if TYPE_CHECKING:
     from clew.store.values import Exchange  # late: the listener does not wait for the store
 
-__all__ = ["Call", "Entry", "Kind"]
+__all__ = ["Call", "Kind", "OwnTurn"]
 
 Kind: TypeAlias = Operation
 
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-class Entry(Struct, frozen=True, kw_only=True, eq=False):
+class OwnTurn(Struct, frozen=True, kw_only=True, eq=False):
     """The turn that a call is, said by a caller that keeps its own conversation, so that nothing of it has to be guessed."""
 
     id: str
@@ -75,7 +75,7 @@ class Call:
         headers: Mapping[str, str] = _NO_HEADERS,
         principal: str = "local",
         credential: Credential = (),
-        entry: Entry | None = None,
+        entry: OwnTurn | None = None,
         front: Dialect[Any] = anthropic.DIALECT,
     ) -> None:
         """`headers`: lower case, repeated ones joined. `credential`: the client's own `x-api-key` and `authorization`, for

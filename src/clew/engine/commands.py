@@ -15,7 +15,7 @@ from clew.http.client.message import ResponseHead
 from clew.pipeline.stream.answer_stream import AnswerStream
 
 if TYPE_CHECKING:
-    from clew.engine.route import Way
+    from clew.engine.route import BackendRoute
     from clew.engine.streamed import StreamedAnswer
     from clew.model.json import JsonObject
     from clew.model.recording import Recording
@@ -97,10 +97,10 @@ class Sleep(EngineCommand[None]):
 class Ask(EngineCommand[ResponseHead]):
     """Send a request, and wait for the head of its answer. Raises BackendError."""
 
-    __slots__ = ("body", "going", "way")
+    __slots__ = ("body", "going", "route")
 
-    def __init__(self, way: Way, going: Request, body: bytes) -> None:
-        self.way = way
+    def __init__(self, route: BackendRoute, going: Request, body: bytes) -> None:
+        self.route = route
         self.going = going
         self.body = body
 
@@ -256,10 +256,10 @@ class CoolDown(EngineCommand[None]):
 class LearnTokens(EngineCommand[None]):
     """How many tokens a request of so many bytes had, as the backend counted them."""
 
-    __slots__ = ("going", "size", "usage", "way")
+    __slots__ = ("going", "route", "size", "usage")
 
-    def __init__(self, way: Way, size: int, usage: JsonObject, going: Request) -> None:
-        self.way = way
+    def __init__(self, route: BackendRoute, size: int, usage: JsonObject, going: Request) -> None:
+        self.route = route
         self.size = size
         self.usage = usage
         self.going = going

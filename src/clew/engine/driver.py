@@ -15,18 +15,18 @@ from typing import Any, ClassVar
 
 from clew.engine import commands
 from clew.engine.aside import LARGE, look_up, threads_for
-from clew.engine.asking import Asking
 from clew.engine.backend_call import BackendCall
 from clew.engine.call import Call
 from clew.engine.client_stream import ClientStream
 from clew.engine.commands import EngineCommand
-from clew.engine.exchange import Exchange
+from clew.engine.exchange import ExchangeMachine
 from clew.engine.failures import refuse, tell_in_stream
 from clew.engine.open_turns import OpenTurns, ignore_result
-from clew.engine.parts import Parts
+from clew.engine.received_request import ReceivedRequest
+from clew.engine.services import EngineServices
 from clew.engine.states import ExchangeState
 from clew.engine.token_learning import learn
-from clew.engine.unasked import keep_unasked
+from clew.engine.unasked import record_unasked
 from clew.engine.waiting import WAITING, Alarm, Poll
 from clew.errors import SettingsInvalid
 from clew.http.responder import Responder
@@ -46,14 +46,14 @@ class Driver:
     _over: asyncio.Future[None] | None = None
     """For the task that stands for the exchange once it was told to end."""
 
-    def __init__(self, parts: Parts, call: Call, client: Responder) -> None:
-        self._parts = parts
+    def __init__(self, services: EngineServices, call: Call, client: Responder) -> None:
+        self._services = services
         self._call = call
         self._client = client
         self._loop = asyncio.get_running_loop()
-        self._exchange = exchange = Exchange(parts, call)
-        self._backend = BackendCall(parts.pool, self.news)
-        self._open_turns = OpenTurns(parts, exchange) if parts.store is not None else None
+        self._exchange = exchange = ExchangeMachine(services, call)
+        self._backend = BackendCall(services.pool, self.news)
+        self._open_turns = OpenTurns(services, exchange) if services.store is not None else None
         self._stream: ClientStream | None = None
 
     def begin(self) -> Awaitable[None] | None:
@@ -78,12 +78,12 @@ class Driver:
             await work
 
     def _answer_call(self) -> Awaitable[None] | None:
-        asking = self._exchange.unasked
-        if asking is not None and asking.failure is not None:
-            return self._turn_away(asking, asking.failure)
+        received = self._exchange.unasked
+        if received is not None and received.failure is not None:
+            return self._turn_away(received, received.failure)
         self._client.hold(self)
-        if self._exchange.story.asking.streams:
-            seconds = self._exchange.story.asking.snapshot.settings.gateway.ping_seconds
+        if self._exchange.notes.received.streams:
+            seconds = self._exchange.notes.received.snapshot.settings.gateway.ping_seconds
             keep_alive = self._call.front.keep_alive
             self._stream = ClientStream(self._client, self._exchange.answering, seconds, keep_alive)
             self._stream.watch_silence()
@@ -91,11 +91,11 @@ class Driver:
         self._resume()
         return None
 
-    async def _turn_away(self, asking: Asking, failure: SettingsInvalid) -> None:
+    async def _turn_away(self, received: ReceivedRequest, failure: SettingsInvalid) -> None:
         """No backend can be asked: that is kept, and the caller tells the client."""
-        parts = self._parts
-        at, has_store = parts.wall(), parts.store is not None
-        await self._finish_with(keep_unasked(self._exchange.id, asking, failure, at, has_store=has_store))
+        services = self._services
+        at, has_store = services.wall(), services.store is not None
+        await self._finish_with(record_unasked(self._exchange.id, received, failure, at, has_store=has_store))
         raise failure
 
     async def _finish_with(self, work: Coroutine[EngineCommand[Any], Any, None]) -> None:
@@ -224,7 +224,7 @@ class Driver:
     # Commands: the backend.
 
     def _ask(self, command: commands.Ask) -> object:
-        timeouts = self._exchange.story.asking.patience_with(command.way)
+        timeouts = self._exchange.notes.received.patience_with(command.route)
         return self._wait_for(self._backend.ask(self._call, command, timeouts))
 
     def _peek(self, command: commands.Peek) -> object:
@@ -290,17 +290,17 @@ class Driver:
     # Commands: the store, and who else hears of it.
 
     def _commit(self, command: commands.Commit) -> object:
-        assert self._parts.store is not None
+        assert self._services.store is not None
         self._stop_open_turns()
-        seconds, alarm = self._parts.commit_seconds, Alarm.silent(self.news)
-        write = self._parts.store.record(command.turn)
+        seconds, alarm = self._services.commit_seconds, Alarm.silent(self.news)
+        write = self._services.store.record(command.turn)
         call_when_over(write, seconds, alarm.ring)
         return self._wait_for(lambda: commit_problem(write, seconds) if alarm.has_rung else WAITING)
 
     def _keep(self, command: commands.Keep) -> None:
-        assert self._parts.store is not None
+        assert self._services.store is not None
         self._stop_open_turns()
-        self._parts.store.record(command.turn).add_done_callback(ignore_result)
+        self._services.store.record(command.turn).add_done_callback(ignore_result)
 
     def _stop_open_turns(self) -> None:
         if self._open_turns is not None:
@@ -308,18 +308,18 @@ class Driver:
 
     def _report(self, command: commands.ReportExchange) -> None:
         if command.problem is not None:
-            self._parts.unrecorded(self._exchange.id, command.problem)
+            self._services.unrecorded(self._exchange.id, command.problem)
         if command.was_kept:
-            self._parts.touch(self._call.principal, self._exchange.story.asking.request.messages)
+            self._services.touch(self._call.principal, self._exchange.notes.received.request.messages)
         if self._call.entry is not None:
             self._call.entry.told(command.exchange, command.recording)
-        self._parts.tell(command.exchange, command.recording)
+        self._services.tell(command.exchange, command.recording)
 
     def _cool_down(self, command: commands.CoolDown) -> None:
-        self._parts.learn(command.cooled, self._parts.clock())
+        self._services.learn(command.cooled, self._services.clock())
 
     def _learn_tokens(self, command: commands.LearnTokens) -> None:
-        learn(self._parts.token_counts, command.way, command.size, command.usage, lambda: command.going)
+        learn(self._services.token_counts, command.route, command.size, command.usage, lambda: command.going)
 
     _actions: ClassVar[Mapping[type, Callable[..., object]]] = {
         commands.Compute: _compute,

@@ -8,10 +8,10 @@ does not depend on it, so it is handed over and forgotten.
 from __future__ import annotations
 
 from clew.engine.commands import Commit, Compute, GiveWay, Keep, LearnTokens, ReportExchange
-from clew.engine.parts import Parts
-from clew.engine.story import Story
+from clew.engine.exchange_notes import ExchangeNotes
+from clew.engine.services import EngineServices
 from clew.engine.streamed import StreamedAnswer
-from clew.engine.turns import Heard
+from clew.engine.turns import ReceivedAnswer
 from clew.errors import StoreError
 from clew.store.values import Outcome, TurnRecord
 
@@ -21,7 +21,7 @@ __all__ = ["TurnEnding"]
 class TurnEnding:
     """Of one exchange, once."""
 
-    heard: Heard | None = None
+    heard: ReceivedAnswer | None = None
     """The answer, once all of it is here."""
     _handed: TurnRecord | None = None
     """In the store's hands."""
@@ -29,51 +29,51 @@ class TurnEnding:
     """Why the turn is handed over without its answer."""
     _is_reported = False
 
-    def __init__(self, parts: Parts, story: Story, *, is_light: bool) -> None:
+    def __init__(self, services: EngineServices, notes: ExchangeNotes, *, is_light: bool) -> None:
         """`is_light`: what is done about all of its messages may be done at once."""
-        self._parts = parts
-        self._story = story
+        self._services = services
+        self._notes = notes
         self._is_light = is_light
 
     @property
     def _is_kept(self) -> bool:
-        return self._parts.store is not None and self._story.asking.call.kind == "messages"
+        return self._services.store is not None and self._notes.received.call.kind == "messages"
 
-    def turn(self, outcome: Outcome, heard: Heard | None) -> TurnRecord:
+    def turn(self, outcome: Outcome, heard: ReceivedAnswer | None) -> TurnRecord:
         """What the store gets. Where the answer cannot be made ready for it (its history lies in a damaged page), that is
         the exchange alone: the client gets the answer all the same."""
-        story, ended = self._story, self._parts.wall()
+        notes, ended = self._notes, self._services.wall()
         try:
-            turn = story.turn(outcome, heard, ended)
+            turn = notes.turn(outcome, heard, ended)
         except Exception as error:
             self._unmade = StoreError(f"the answer cannot be recorded: {type(error).__name__}: {error}")
-            return TurnRecord(exchange=story.exchange(outcome, heard, ended))
+            return TurnRecord(exchange=notes.exchange(outcome, heard, ended))
         self._unmade = None
         return turn
 
-    async def settle(self, heard: Heard) -> None:
+    async def settle(self, heard: ReceivedAnswer) -> None:
         """A whole answer: kept before its end is told."""
         await self._note(heard)
         if not self._is_kept:
             self._is_reported = True
-            await ReportExchange(self._story.exchange("whole", heard, self._parts.wall()), None)
+            await ReportExchange(self._notes.exchange("whole", heard, self._services.wall()), None)
             return
         if self._is_light:
             await GiveWay()  # all but the end goes out before the store is asked
-        size = 0 if self._is_light else len(self._story.asking.call.body)
+        size = 0 if self._is_light else len(self._notes.received.call.body)
         self._handed = turn = await Compute(size, lambda: self.turn("whole", heard))
         await self._report(turn, await Commit(turn))
 
-    async def _note(self, heard: Heard) -> None:
-        story, parts = self._story, self._parts
+    async def _note(self, heard: ReceivedAnswer) -> None:
+        notes, services = self._notes, self._services
         self.heard = heard
-        story.unheard += (call.change for call in heard.answer.broken_calls)
-        if story.by_sessions:
-            parts.sessions.register(story, heard.answer.blocks, parts.clock())
-        if parts.log is not None and parts.log.shows_bodies:
-            parts.log.body(story.id, "answered", story.answered)
-        if not story.dialect.is_passed(story.asking.call) and story.asking.call.kind == "messages":
-            await LearnTokens(story.way, len(story.sent), heard.answer.usage, story.going)
+        notes.unheard += (call.change for call in heard.answer.broken_calls)
+        if notes.by_sessions:
+            services.sessions.register(notes, heard.answer.blocks, services.clock())
+        if services.log is not None and services.log.shows_bodies:
+            services.log.body(notes.id, "answered", notes.answered)
+        if not notes.dialect.is_passed(notes.received.call) and notes.received.call.kind == "messages":
+            await LearnTokens(notes.route, len(notes.sent), heard.answer.usage, notes.going)
 
     async def _report(self, turn: TurnRecord, problem: StoreError | None) -> None:
         self._is_reported = True
@@ -93,10 +93,10 @@ class TurnEnding:
         await ReportExchange(turn.exchange, turn.recording)
 
     async def _turn_left(self, outcome: Outcome, stream: StreamedAnswer | None) -> TurnRecord:
-        heard, size = self.heard, len(self._story.asking.call.body)
+        heard, size = self.heard, len(self._notes.received.call.body)
         if heard is not None:
             return await Compute(size, lambda: self.turn("whole", heard))
         if stream is None or not stream.begun:
             return await Compute(size, lambda: self.turn(outcome, None))
-        self._story.answered = stream.raw
+        self._notes.answered = stream.raw
         return await Compute(max(size, stream.size), lambda: self.turn("cut", stream.heard(whole=False)))

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 
 from clew.engine.call import Call
 from clew.engine.driver import Driver
-from clew.engine.parts import Parts
+from clew.engine.services import EngineServices
 from clew.http.responder import Responder
 
 __all__ = ["Engine"]
@@ -15,12 +15,12 @@ __all__ = ["Engine"]
 class Engine:
     """One for a process. What its exchanges share is in `parts`."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
+    def __init__(self, services: EngineServices) -> None:
+        self.services = services
 
     def answer(self, call: Call, client: Responder) -> Awaitable[None] | None:
         """Answer one call, to its end: what is left of it to await, or nothing if `client` is held until then.
 
         Either raises ClewError only before anything was said to the client.
         """
-        return Driver(self.parts, call, client).begin()
+        return Driver(self.services, call, client).begin()

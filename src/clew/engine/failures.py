@@ -11,10 +11,10 @@ from msgspec import Struct, structs
 from clew.backends.row import Credential, Secret
 from clew.dialects.anthropic.errors import write_error
 from clew.dialects.shape import AnswerContext, Dialect
-from clew.engine.outgoing import place_of
+from clew.engine.outgoing import address_of
 from clew.engine.redact import SHORTEST
 from clew.engine.reply_head import JSON_TYPE
-from clew.engine.route import Way
+from clew.engine.route import BackendRoute
 from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, CredentialsExhausted, Unrepresentable
 from clew.http.responder import Responder
 from clew.model.events import StreamFailed
@@ -56,10 +56,10 @@ def no_credential(backend: str) -> bytes:
     return write_error(Failure(401, "authentication_error", message), None)
 
 
-def named(error: BackendError, way: Way) -> BackendError:
+def named(error: BackendError, route: BackendRoute) -> BackendError:
     """The same failure, with the backend's name in place of its address: that is nobody's business but the operator's."""
-    address = str(place_of(way.backend.url).endpoint)
-    error.args = (str(error).replace(address, way.backend.name),)
+    address = str(address_of(route.backend.url).endpoint)
+    error.args = (str(error).replace(address, route.backend.name),)
     return error
 
 

@@ -27,12 +27,12 @@ from clew.thinking.keys import key_of
 from clew.thinking.pointers import Pointers, places_wanted, pointers_of
 from clew.thinking.recognise import Context, recognise
 
-__all__ = ["Known", "gather", "recall", "shelf_for"]
+__all__ = ["GatheredFacts", "gather", "recall", "shelf_for"]
 
 _log = logging.getLogger("clew.engine")
 
 
-class Known(Struct, frozen=True, eq=False):
+class GatheredFacts(Struct, frozen=True, eq=False):
     """What is known of a request's history."""
 
     shelf: Shelf = Shelf()
@@ -46,14 +46,14 @@ class Known(Struct, frozen=True, eq=False):
     """Why nobody can say which backend that is."""
 
 
-def recall(store: Store | None, call: Call, request: Request, new_thread: str) -> Known | None:
+def recall(store: Store | None, call: Call, request: Request, new_thread: str) -> GatheredFacts | None:
     """What is known, from memory alone; None if the store has to be asked. `new_thread` is what the thread would be called
     if it is a new one."""
     if store is None:
-        return Known()
+        return GatheredFacts()
     pointers, wanted = _wanted(call, request, new_thread)
     if not pointers.runs and not wanted.session and call.entry is None:
-        return Known()
+        return GatheredFacts()
     found = store.recall(wanted)
     if found is None:
         return None
@@ -63,10 +63,10 @@ def recall(store: Store | None, call: Call, request: Request, new_thread: str) -
     newest = _newest(call, request, shelf)
     thread = call.entry.thread if call.entry else newest.thread if newest else found.thread
     pin = _pin(call, thread, found.pins)
-    return Known(shelf, newest, thread, pin) if thread and pin is not None else None
+    return GatheredFacts(shelf, newest, thread, pin) if thread and pin is not None else None
 
 
-def gather(store: Store, call: Call, request: Request, new_thread: str) -> Known:
+def gather(store: Store, call: Call, request: Request, new_thread: str) -> GatheredFacts:
     """The same from the store, with two look-ups at most. Raises NotWanted."""
     pointers, wanted = _wanted(call, request, new_thread)
     check = request.source.wanted.check
@@ -82,7 +82,7 @@ def gather(store: Store, call: Call, request: Request, new_thread: str) -> Known
     pin = _pin(call, thread, found.pins)
     if pin is None or (not thread and not found.is_whole):
         return _without_pin(call, request, shelf, newest, thread, found)
-    return Known(shelf, newest, thread, pin)
+    return GatheredFacts(shelf, newest, thread, pin)
 
 
 def shelf_for(store: Store, request: Request, context: Context) -> Shelf:
@@ -134,12 +134,12 @@ def _pin(call: Call, thread: str, pins: Mapping[str, str]) -> str | None:
 
 def _without_pin(
     call: Call, request: Request, shelf: Shelf, newest: Recording | None, thread: str, found: LookupResult
-) -> Known:
+) -> GatheredFacts:
     """Where something could not be read, and the pin with it: in doubt if there may be one."""
     may_go_on = call.entry or call.context.session or any(message.role == "assistant" for message in request.messages)
     if not may_go_on or not (thread or found.thread_failure or found.has_pins):
-        return Known(shelf, newest, thread)
-    return Known(shelf, newest, thread, doubt=_unreadable(found.thread_failure or found.failure))
+        return GatheredFacts(shelf, newest, thread)
+    return GatheredFacts(shelf, newest, thread, doubt=_unreadable(found.thread_failure or found.failure))
 
 
 def _unreadable(error: StoreError | None) -> PinUnreadable:

@@ -18,7 +18,7 @@ from msgspec import structs
 from clew.engine.call import Call
 from clew.engine.outgoing import outgoing
 from clew.engine.redact import HIDDEN, Redactor
-from clew.engine.route import Way
+from clew.engine.route import BackendRoute
 from clew.http.client.message import ResponseHead
 from clew.model.request import Request
 from clew.store.values import Heads
@@ -35,9 +35,9 @@ _COUNTED: Final = "ratelimit"
 Pairs = tuple[tuple[str, str], ...]
 
 
-def heads_of(call: Call, way: Way, going: Request, answered: ResponseHead | None) -> Heads:
+def heads_of(call: Call, route: BackendRoute, going: Request, answered: ResponseHead | None) -> Heads:
     """Clients and backends say nearly the same with each request, so that is worked out once."""
-    sent = outgoing(call, way, going, b"")
+    sent = outgoing(call, route, going, b"")
     heads = Heads(
         asked=_of_client(tuple(call.headers.items())),
         sent=_of_backend(sent.headers),

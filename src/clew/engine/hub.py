@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from clew.model.json import JsonValue
 
-__all__ = ["Event", "Hub", "Subscription", "Value"]
+__all__ = ["Hub", "HubEvent", "Subscription", "Value"]
 
 WAITING = 256
 """Events that may wait for one listener."""
@@ -28,7 +28,7 @@ WAITING = 256
 Value: TypeAlias = Struct | Mapping[str, JsonValue]
 
 
-class Event(NamedTuple):
+class HubEvent(NamedTuple):
     """Something that happened. Ids rise by one within a process, so that a gap is seen."""
 
     id: int
@@ -40,11 +40,11 @@ class Subscription:
     """One listener's events, oldest first. `dropped` counts those that it was too slow for."""
 
     def __init__(self, waiting: int = WAITING) -> None:
-        self._events: deque[Event] = deque(maxlen=waiting)
+        self._events: deque[HubEvent] = deque(maxlen=waiting)
         self._arrived = asyncio.Event()
         self.dropped = 0
 
-    def put(self, event: Event) -> None:
+    def put(self, event: HubEvent) -> None:
         if len(self._events) == self._events.maxlen:
             self.dropped += 1
         self._events.append(event)
@@ -53,7 +53,7 @@ class Subscription:
     def __aiter__(self) -> Subscription:
         return self
 
-    async def __anext__(self) -> Event:
+    async def __anext__(self) -> HubEvent:
         """The next event, waiting for it. Never ends by itself: leave the context, or cancel."""
         while not self._events:
             self._arrived.clear()
@@ -80,7 +80,7 @@ class Hub:
         if not self._listeners:
             return
         self._last += 1
-        event = Event(self._last, kind, value)
+        event = HubEvent(self._last, kind, value)
         for listener in self._listeners:
             listener.put(event)
 

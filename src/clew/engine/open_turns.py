@@ -7,8 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from clew.engine.aside import LARGE
-from clew.engine.exchange import Exchange
-from clew.engine.parts import Parts
+from clew.engine.exchange import ExchangeMachine
+from clew.engine.services import EngineServices
 from clew.engine.streamed import StreamedAnswer
 from clew.store.commits import call_when_over
 
@@ -29,8 +29,8 @@ class OpenTurns:
     _waiting: Future[bool] | None = None
     """What was kept last, and nobody waits for."""
 
-    def __init__(self, parts: Parts, exchange: Exchange) -> None:
-        self._parts = parts
+    def __init__(self, services: EngineServices, exchange: ExchangeMachine) -> None:
+        self._services = services
         self._exchange = exchange
 
     def watch(self, stream: StreamedAnswer) -> None:
@@ -39,9 +39,9 @@ class OpenTurns:
 
     def _flush(self, stream: StreamedAnswer) -> None:
         """Once that it is under way, then after each block."""
-        loop, story = asyncio.get_running_loop(), self._exchange.story
-        if story.asking.snapshot.settings.store.bodies != "off":
-            story.times.append((stream.size, round(self._parts.clock() - story.began, 3)))
+        loop, notes = asyncio.get_running_loop(), self._exchange.notes
+        if notes.received.snapshot.settings.store.bodies != "off":
+            notes.times.append((stream.size, round(self._services.clock() - notes.began, 3)))
         if stream.stops != self._flushed:
             self._flushed = stream.stops
             if max(stream.size, len(self._exchange.call.body)) > LARGE:
@@ -52,7 +52,7 @@ class OpenTurns:
 
     def _keep(self, stream: StreamedAnswer, stops: int) -> None:
         """Unless more of it was secured while this was put together, perhaps in a thread of its own."""
-        store = self._parts.store
+        store = self._services.store
         if store is None or self.is_over:
             return
         turn = self._exchange.answering.ending.turn("open", stream.heard(whole=False))
@@ -65,14 +65,14 @@ class OpenTurns:
     def secure(self, stream: StreamedAnswer, then: Callable[[], None]) -> None:
         """What came so far, at once: the client is about to get a seal that refers to it. Nothing if the end is near, since
         the end is kept before it is told."""
-        parts = self._parts
-        assert parts.store is not None
+        services = self._services
+        assert services.store is not None
         if not self.is_over:
             self._flushed = stream.stops
             turn = self._exchange.answering.ending.turn("open", stream.heard(whole=False))
             if self._waiting is not None:
                 self._waiting.cancel()  # it has less, and would come after this
-            call_when_over(parts.store.record(turn), parts.commit_seconds, then)
+            call_when_over(services.store.record(turn), services.commit_seconds, then)
 
     def stop(self) -> None:
         self.is_over = True

@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 
 from clew.backends.row import auth_headers
 from clew.engine.call import Call
-from clew.engine.route import Way
+from clew.engine.route import BackendRoute
 from clew.http.client.message import ClientRequest
 from clew.model.request import Request
 from clew.upstream.endpoint import Endpoint, endpoint_of
 
-__all__ = ["Place", "outgoing", "place_of"]
+__all__ = ["BackendAddress", "address_of", "outgoing"]
 
 _OURS = (
     (b"content-type", b"application/json"),
@@ -21,7 +21,7 @@ _OURS = (
 )
 
 
-class Place(NamedTuple):
+class BackendAddress(NamedTuple):
     """Where a base URL leads: the endpoint, the path in front of ours, and the `host` header."""
 
     endpoint: Endpoint
@@ -30,19 +30,19 @@ class Place(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def place_of(url: str) -> Place:
+def address_of(url: str) -> BackendAddress:
     """Bases come from the settings alone, so there are few."""
     found = endpoint_of(url)
-    return Place(found, urlsplit(url).path.rstrip("/"), (b"host", found.authority.encode("latin-1")))
+    return BackendAddress(found, urlsplit(url).path.rstrip("/"), (b"host", found.authority.encode("latin-1")))
 
 
-def outgoing(call: Call, way: Way, going: Request, body: bytes) -> ClientRequest:
+def outgoing(call: Call, route: BackendRoute, going: Request, body: bytes) -> ClientRequest:
     """The request, for one way."""
-    place = place_of(way.backend.url)
-    own = auth_headers(way.backend, way.key, call.credential)
+    place = address_of(route.backend.url)
+    own = auth_headers(route.backend, route.key, call.credential)
     return ClientRequest(
         method=b"POST",
-        target=f"{place.path}{way.dialect.path(call)}".encode("latin-1", "replace"),
-        headers=(place.host, *_OURS, *own, *way.dialect.headers(call, going)),
+        target=f"{place.path}{route.dialect.path(call)}".encode("latin-1", "replace"),
+        headers=(place.host, *_OURS, *own, *route.dialect.headers(call, going)),
         body=body,
     )

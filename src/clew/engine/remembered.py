@@ -6,19 +6,19 @@ hears of it.
 
 from __future__ import annotations
 
-from clew.engine.asking import Asking
 from clew.engine.backend_dialect import RecalledDialect
-from clew.engine.route import Way
+from clew.engine.received_request import ReceivedRequest
+from clew.engine.route import BackendRoute
 from clew.pipeline.thinking_parameter import loop_start
 from clew.thinking.strands import newest_of_backend, remarks_of
 
 __all__ = ["remembered"]
 
 
-def remembered(way: Way, asking: Asking) -> RecalledDialect | None:
+def remembered(route: BackendRoute, received: ReceivedRequest) -> RecalledDialect | None:
     """The form in which this backend was asked for its last answer in this history; None for the usual one."""
-    last = newest_of_backend(asking.newest, way.backend.name, way.target.model, asking.shelf)
+    last = newest_of_backend(received.newest, route.backend.name, route.target.model, received.shelf)
     if last is None:
         return None
-    remarks = remarks_of(last, asking.shelf)
-    return way.dialect.recalled(remarks, loop_start(asking.request.messages) is not None) if remarks else None
+    remarks = remarks_of(last, received.shelf)
+    return route.dialect.recalled(remarks, loop_start(received.request.messages) is not None) if remarks else None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from clew.engine.route import Way
+from clew.engine.route import BackendRoute
 from clew.model.blocks import THINKING_TYPES
 from clew.model.change import THINKING_STEPS, Change, count_of, tally
 from clew.model.past import Fold, folded
@@ -16,7 +16,7 @@ __all__ = [
     "ESTIMATED",
     "JSON_TYPE",
     "STREAM_TYPE",
-    "Counts",
+    "ThinkingCounts",
     "is_unsaid_thought",
     "kept_paths",
     "own_headers",
@@ -30,14 +30,14 @@ JSON_TYPE = ("content-type", "application/json")
 STREAM_TYPE = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
 
 
-def own_headers(exchange: str, way: Way | None, thinking: str) -> list[tuple[str, str]]:
+def own_headers(exchange: str, route: BackendRoute | None, thinking: str) -> list[tuple[str, str]]:
     """clew's own: which exchange it was, who answered, and what became of the thinking."""
-    return [("x-clew-exchange", exchange), *who_headers(way, thinking)]
+    return [("x-clew-exchange", exchange), *who_headers(route, thinking)]
 
 
-def who_headers(way: Way | None, thinking: str) -> list[tuple[str, str]]:
+def who_headers(route: BackendRoute | None, thinking: str) -> list[tuple[str, str]]:
     """Those of them that do not name the exchange."""
-    headers = [] if way is None else [*_who(way.backend.name, way.target.model)]
+    headers = [] if route is None else [*_who(route.backend.name, route.target.model)]
     return [*headers, ("x-clew-thinking", thinking)] if thinking else headers
 
 
@@ -46,7 +46,7 @@ def _who(backend: str, model: str) -> tuple[tuple[str, str], ...]:
     return ("x-clew-backend", _plain(backend)), ("x-clew-model", _plain(model))
 
 
-class Counts(NamedTuple):
+class ThinkingCounts(NamedTuple):
     """How many thinking blocks were kept, restored, left out, handed over, healed."""
 
     kept: int = 0
@@ -63,7 +63,7 @@ class Counts(NamedTuple):
         )
 
 
-_NONE = Counts()
+_NONE = ThinkingCounts()
 
 
 def is_unsaid_thought(change: Change) -> bool:
@@ -71,17 +71,17 @@ def is_unsaid_thought(change: Change) -> bool:
     return change.step == "thinking" and change.what == "left out"
 
 
-def thinking_counts(going: Request, changes: Sequence[Change], unsaid: int = 0, *, native: bool = False) -> Counts:
+def thinking_counts(going: Request, changes: Sequence[Change], unsaid: int = 0, *, native: bool = False) -> ThinkingCounts:
     """What became of the thinking.
 
     Of what is in `going`, the dialect had no words for `unsaid`; with `native`, what was handed over is there too.
     """
     if not changes:
-        return Counts(_thinking_in(going)) if len(going.messages) > 1 else _NONE
+        return ThinkingCounts(_thinking_in(going)) if len(going.messages) > 1 else _NONE
     counts = tally(change for change in changes if change.step in THINKING_STEPS)
     restored, handed_over = counts.get("restored", 0), counts.get("handed over", 0)
     others = restored + unsaid + count_of(filter(_is_stand_in, changes)) + (handed_over if native else 0)
-    return Counts(
+    return ThinkingCounts(
         kept=max(0, _thinking_in(going) - others),
         restored=restored,
         left_out=counts.get("left out", 0),

@@ -23,10 +23,10 @@ from clew.model.target import Target
 from clew.pipeline.attempts import Candidate
 from clew.settings.values import DisabledBackend, RoutingRule, Settings, timeouts_for, whole_timeouts_for
 
-__all__ = ["Seeking", "Way", "class_of", "ways_of"]
+__all__ = ["BackendRoute", "RouteQuery", "class_of", "routes_of"]
 
 
-class Seeking(Struct, frozen=True, kw_only=True):
+class RouteQuery(Struct, frozen=True, kw_only=True):
     """What routing looks at."""
 
     model: str
@@ -37,7 +37,7 @@ class Seeking(Struct, frozen=True, kw_only=True):
     """The backend that this thread was last answered by, where it has been answered at all."""
 
 
-class Way(Struct, kw_only=True, eq=False):
+class BackendRoute(Struct, kw_only=True, eq=False):
     """A backend, with one of its keys, as the reader of this request."""
 
     backend: Backend
@@ -51,45 +51,45 @@ class Way(Struct, kw_only=True, eq=False):
     """With an answer in one piece."""
 
 
-def ways_of(settings: Settings, active: str, seeking: Seeking, credential: Credential) -> tuple[Way, ...]:
+def routes_of(settings: Settings, active: str, query: RouteQuery, credential: Credential) -> tuple[BackendRoute, ...]:
     """The ways to try, in order. Raises BackendUnknown if the chosen backend is not in the settings, and BackendDisabled if
     it cannot be called: no other one is asked in its place."""
-    if named := backend_of_alias(seeking.model, {**settings.backends, **settings.disabled}):
-        return tuple(_ways(settings, named[0], seeking.model, credential, named[1]))
-    rule = _rule(settings.rules, seeking)
-    chosen = _chosen(settings, active, seeking, rule)
+    if named := backend_of_alias(query.model, {**settings.backends, **settings.disabled}):
+        return tuple(_routes(settings, named[0], query.model, credential, named[1]))
+    rule = _rule(settings.rules, query)
+    chosen = _chosen(settings, active, query, rule)
     names = [chosen, *(name for name in settings.failover if name != chosen)]
     own = rule.model if rule and rule.backend == chosen else ""
     return tuple(
-        way for name in names for way in _ways(settings, name, seeking.model, credential, own if name == chosen else "")
+        route for name in names for route in _routes(settings, name, query.model, credential, own if name == chosen else "")
     )
 
 
-def _chosen(settings: Settings, active: str, seeking: Seeking, rule: RoutingRule | None) -> str:
+def _chosen(settings: Settings, active: str, query: RouteQuery, rule: RoutingRule | None) -> str:
     if rule and rule.agent:
         return rule.backend
-    if seeking.agent and not seeking.pin and seeking.began_with in settings.backends:
-        return seeking.began_with
-    return rule.backend if rule else seeking.pin or active
+    if query.agent and not query.pin and query.began_with in settings.backends:
+        return query.began_with
+    return rule.backend if rule else query.pin or active
 
 
-def _rule(rules: Sequence[RoutingRule], seeking: Seeking) -> RoutingRule | None:
+def _rule(rules: Sequence[RoutingRule], query: RouteQuery) -> RoutingRule | None:
     """The first that fits; those for sub-agents before all others."""
-    by_agent = (rule for rule in rules if rule.agent and _fits_agent(rule, seeking))
-    return next(by_agent, None) or next((rule for rule in rules if _fits(rule, seeking)), None)
+    by_agent = (rule for rule in rules if rule.agent and _fits_agent(rule, query))
+    return next(by_agent, None) or next((rule for rule in rules if _fits(rule, query)), None)
 
 
-def _fits_agent(rule: RoutingRule, seeking: Seeking) -> bool:
-    return bool(seeking.agent) and rule.agent in ("*", seeking.agent)
+def _fits_agent(rule: RoutingRule, query: RouteQuery) -> bool:
+    return bool(query.agent) and rule.agent in ("*", query.agent)
 
 
-def _fits(rule: RoutingRule, seeking: Seeking) -> bool:
+def _fits(rule: RoutingRule, query: RouteQuery) -> bool:
     if rule.family:
-        return rule.family == family_of(seeking.model)
-    return bool(rule.request_class) and rule.request_class == seeking.request_class
+        return rule.family == family_of(query.model)
+    return bool(rule.request_class) and rule.request_class == query.request_class
 
 
-def _ways(settings: Settings, name: str, model: str, credential: Credential, own: str) -> Iterable[Way]:
+def _routes(settings: Settings, name: str, model: str, credential: Credential, own: str) -> Iterable[BackendRoute]:
     """One for each key. `own` is the backend's name of the model, where a rule or an alias says it."""
     if name in settings.disabled:
         raise _disabled(settings.disabled[name])
@@ -107,7 +107,7 @@ def _ways(settings: Settings, name: str, model: str, credential: Credential, own
         known_as = Candidate(
             backend.name, name, own=backend.auth != "passthrough", key_from=found_in, has_key=key is not None
         )
-        yield Way(
+        yield BackendRoute(
             backend=backend,
             key=key,
             target=target,

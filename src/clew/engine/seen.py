@@ -10,14 +10,14 @@ from clew.model.past import each_of
 from clew.model.request import Message
 from clew.thinking.keys import key_of
 
-__all__ = ["BLOCK_KEYS", "Seen"]
+__all__ = ["BLOCK_KEYS", "SeenKeys"]
 
 MOST = 20_000
 AGAIN = 60.0
 """Seconds after which it is news again: as coarse as the store's own marks."""
 
 
-class Seen:
+class SeenKeys:
     """Bounded; the longest known goes first."""
 
     def __init__(self) -> None:

@@ -10,9 +10,9 @@ import threading
 
 import msgspec
 
+from clew.engine.exchange_notes import ExchangeNotes
 from clew.engine.log.request_log import RequestLog
-from clew.engine.route import Way
-from clew.engine.story import Story
+from clew.engine.route import BackendRoute
 from clew.model.json import JsonValue
 from clew.pipeline.project import Projection, project, steps_for
 from clew.pipeline.thinking import keep_thinking, leave_out
@@ -27,19 +27,19 @@ class Sessions:
     def __init__(self) -> None:
         self._registry = ThinkingRegistry(lock=threading.Lock())
 
-    def project(self, story: Story, way: Way, now: float, log: RequestLog | None) -> Projection:
+    def project(self, notes: ExchangeNotes, route: BackendRoute, now: float, log: RequestLog | None) -> Projection:
         """The request with what this backend made since the last switch, and nothing else."""
-        self._registry.orphan_threshold = story.asking.snapshot.settings.thinking.orphan_seconds
-        self._registry.notify_backend(way.backend.name)
-        body: JsonValue = msgspec.json.decode(story.asking.call.body)
-        told = self._registry.filter_request(body, now, only_looks=story.asking.call.kind == "count_tokens")
-        story.session = told.session
+        self._registry.orphan_threshold = notes.received.snapshot.settings.thinking.orphan_seconds
+        self._registry.notify_backend(route.backend.name)
+        body: JsonValue = msgspec.json.decode(notes.received.call.body)
+        told = self._registry.filter_request(body, now, only_looks=notes.received.call.kind == "count_tokens")
+        notes.session = told.session
         if log is not None:
-            log.filtered(story.id, told)
+            log.filtered(notes.id, told)
         step = leave_out({each.path: each.why for each in told.decisions if not each.kept})
-        steps = tuple(step if each is keep_thinking else each for each in steps_for(way.target))
-        return project(story.asking.request, way.target, story.asking.facts, steps=steps)
+        steps = tuple(step if each is keep_thinking else each for each in steps_for(route.target))
+        return project(notes.received.request, route.target, notes.received.facts, steps=steps)
 
-    def register(self, story: Story, blocks: tuple[dict[str, JsonValue], ...], now: float) -> None:
+    def register(self, notes: ExchangeNotes, blocks: tuple[dict[str, JsonValue], ...], now: float) -> None:
         """What an answer brought. It belongs to the session of its request, whatever was switched meanwhile."""
-        self._registry.register_blocks(blocks, now, session=story.session)
+        self._registry.register_blocks(blocks, now, session=notes.session)

@@ -6,7 +6,7 @@ from msgspec import Struct, structs
 
 from clew.backends.row import Credential
 from clew.engine.choices import with_rules
-from clew.engine.route import Seeking, Way
+from clew.engine.route import BackendRoute, RouteQuery
 from clew.pipeline.step import Options
 from clew.settings.values import RoutingRule, Settings, options_of
 from clew.thinking.seal import Sealer
@@ -25,7 +25,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     """Who chose it: the settings, `clew use`, or `clew use` for this gateway alone."""
     chosen: tuple[RoutingRule, ...] = ()
     """Rules that were chosen while everything runs; the settings' own have them in front."""
-    ways: dict[tuple[Seeking, Credential], tuple[Way, ...]]
+    routes: dict[tuple[RouteQuery, Credential], tuple[BackendRoute, ...]]
     """Routes that were worked out already."""
     problem: str = ""
     """Why the settings are not the newest that were written; "" if they are."""
@@ -50,6 +50,6 @@ def snapshot_of(
         active=active or settings.active,
         active_from=active_from if active else "the settings",
         chosen=chosen,
-        ways={},
+        routes={},
         problem=problem,
     )

@@ -17,7 +17,7 @@ from clew.engine.call import Call
 from clew.engine.commands import GiveWay, LetGo, PassOn, Push, ReadBody, Take
 from clew.engine.failures import shown
 from clew.engine.reply_type import JSON, STREAM, check_encoding, form_of, not_expected, type_of
-from clew.engine.turns import Heard, with_late
+from clew.engine.turns import ReceivedAnswer, with_late
 from clew.errors import BackendBroken, StreamIllegal
 from clew.http.client.exchange import SLICE_BYTES
 from clew.http.client.message import ResponseHead
@@ -101,10 +101,10 @@ class StreamedAnswer:
         if self._reading.view.options.sealer is not None:
             self._reading.view.when_referring = keep()
 
-    def heard(self, *, whole: bool) -> Heard:
+    def heard(self, *, whole: bool) -> ReceivedAnswer:
         answer = self._answer.answer(blocks=self._blocks)
         held = None if self._reading.view.options.is_plain else self._reading.view.held(answer.blocks)
-        heard = Heard(answer=answer, held=held, whole=whole and answer.illegal is None)
+        heard = ReceivedAnswer(answer=answer, held=held, whole=whole and answer.illegal is None)
         late = self._answer.late if whole and self._blocks else None
         return heard if late is None else with_late(heard, late)
 

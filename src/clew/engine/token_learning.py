@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from clew.engine.route import Way
+from clew.engine.route import BackendRoute
 from clew.engine.token_counts import TokenCounts
 from clew.engine.turns import counts_of
 from clew.model.json import JsonObject
@@ -19,12 +19,12 @@ from clew.pipeline.token_estimate import estimate
 __all__ = ["learn"]
 
 
-def learn(counts: TokenCounts, way: Way, size: int, usage: JsonObject, going: Callable[[], Request]) -> None:
+def learn(counts: TokenCounts, route: BackendRoute, size: int, usage: JsonObject, going: Callable[[], Request]) -> None:
     """From an answer that is whole, to a request of so many bytes. `going` is asked for in another thread, if at all."""
     reported = _reported(usage)
     if not reported:
         return
-    backend, model = way.backend.name, way.target.model
+    backend, model = route.backend.name, route.target.model
     counts.learn_size(backend, model, size, reported)
     if counts.is_due(backend, model):
         work = asyncio.get_running_loop().run_in_executor(None, lambda: estimate(going()))

@@ -8,10 +8,10 @@ from operator import itemgetter
 
 from msgspec import Struct, structs
 
-from clew.engine.asking import Asking
 from clew.engine.backend_dialect import RememberedRequest
-from clew.engine.call import Entry
-from clew.engine.route import Way
+from clew.engine.call import OwnTurn
+from clew.engine.received_request import ReceivedRequest
+from clew.engine.route import BackendRoute
 from clew.errors import RequestInvalid
 from clew.model.blocks import Block, made
 from clew.model.bounds import MOST_TOKENS
@@ -19,14 +19,14 @@ from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import Request, blocks_of
-from clew.pipeline.stream.answer import Answer
+from clew.pipeline.stream.answer import AnswerSoFar
 from clew.store.values import TokenUsage
 from clew.thinking.keys import QuestionContent, key_of, question_content
 from clew.thinking.record import recording_of
 from clew.wire.requests import messages_after_last_answer
 
 __all__ = [
-    "Heard",
+    "ReceivedAnswer",
     "asked_raw",
     "counts_of",
     "origin_of",
@@ -44,36 +44,38 @@ _all_counts: Callable[[JsonObject], tuple[JsonValue, ...]] = itemgetter(*_COUNTS
 _PREFIX_MISMATCH = "prefix_binding_mismatch"
 
 
-class Heard(Struct, frozen=True, kw_only=True, eq=False):
+class ReceivedAnswer(Struct, frozen=True, kw_only=True, eq=False):
     """An answer, as far as it came: what its maker said, and what the client holds of it (None: the same)."""
 
-    answer: Answer
+    answer: AnswerSoFar
     held: Sequence[Block] | None = None
     whole: bool = True
 
 
-def with_late(heard: Heard, late: JsonObject) -> Heard:
+def with_late(heard: ReceivedAnswer, late: JsonObject) -> ReceivedAnswer:
     """The same, with a thinking block at its end that came too late for the client."""
     answer = heard.answer
     held = heard.held if heard.held is not None else [made(block) for block in answer.blocks]
     return structs.replace(heard, answer=structs.replace(answer, blocks=(*answer.blocks, late)), held=held)
 
 
-def origin_of(way: Way) -> Origin:
+def origin_of(route: BackendRoute) -> Origin:
     """Who made it. The model as it was asked for: what a vendor calls itself may be an alias that moves."""
-    return Origin(way.target.realm, way.backend.name, way.target.model, way.target.account)
+    return Origin(route.target.realm, route.backend.name, route.target.model, route.target.account)
 
 
-def recording_for(id: str, asking: Asking, way: Way, said: RememberedRequest, heard: Heard | None) -> Recording | None:
+def recording_for(
+    id: str, received: ReceivedRequest, route: BackendRoute, said: RememberedRequest, heard: ReceivedAnswer | None
+) -> Recording | None:
     """The recording; None for an answer of which no block was complete, where its caller does not say what it followed."""
-    entry = asking.call.entry
+    entry = received.call.entry
     if heard is None or not heard.answer.blocks:
-        return unanswered(entry, asking.call.principal, origin_of(way)) if entry else None
-    recording = _recording(id, asking, way, said, heard)
+        return unanswered(entry, received.call.principal, origin_of(route)) if entry else None
+    recording = _recording(id, received, route, said, heard)
     return recording if entry is None else structs.replace(recording, followed=entry.follows or None)
 
 
-def unanswered(entry: Entry, principal: str, origin: Origin) -> Recording:
+def unanswered(entry: OwnTurn, principal: str, origin: Origin) -> Recording:
     """An answer of which nothing came: it says what it would have followed, and nothing leads to it."""
     return Recording(
         id=entry.id,
@@ -92,26 +94,28 @@ def unanswered(entry: Entry, principal: str, origin: Origin) -> Recording:
     )
 
 
-def _recording(id: str, asking: Asking, way: Way, said: RememberedRequest, heard: Heard) -> Recording:
+def _recording(
+    id: str, received: ReceivedRequest, route: BackendRoute, said: RememberedRequest, heard: ReceivedAnswer
+) -> Recording:
     answer, going = heard.answer, said.request
     return recording_of(
         id,
-        asked=asking.request,
+        asked=received.request,
         going=going,
         blocks=[encoded(block) for block in answer.blocks],
-        origin=origin_of(way),
-        shelf=asking.shelf,
-        context=asking.facts.context,
+        origin=origin_of(route),
+        shelf=received.shelf,
+        context=received.facts.context,
         held=heard.held,
         unread=_unread(going, answer),
         marks=said.marks,
         lighter=said.reduced,
-        thread=asking.thread,
+        thread=received.thread,
         whole=heard.whole,
     )
 
 
-def _unread(going: Request, answer: Answer) -> frozenset[bytes]:
+def _unread(going: Request, answer: AnswerSoFar) -> frozenset[bytes]:
     """Blocks that the vendor says it dropped because what came before them changed: they are not in the strand."""
     paths = [path for path, reason in answer.dropped if reason == _PREFIX_MISMATCH]
     return frozenset(key for path in paths if (block := _at(going, path)) and (key := key_of(block)))

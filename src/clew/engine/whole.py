@@ -15,13 +15,13 @@ from clew.engine.commands import Compute, ReadBody
 from clew.engine.failures import shown
 from clew.engine.reply_type import JSON, STREAM, check_encoding, form_of, not_expected
 from clew.engine.streamed import MOST_BYTES, AnswerReading, read_stream
-from clew.engine.turns import Heard, with_late
+from clew.engine.turns import ReceivedAnswer, with_late
 from clew.errors import BackendBroken
 from clew.http.client.message import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message
 
-__all__ = ["WholeAnswer", "hear_whole"]
+__all__ = ["WholeAnswer", "read_whole"]
 
 
 class WholeAnswer(NamedTuple):
@@ -29,10 +29,10 @@ class WholeAnswer(NamedTuple):
 
     raw: bytes
     shown: bytes
-    heard: Heard
+    heard: ReceivedAnswer
 
 
-async def hear_whole(reading: AnswerReading, head: ResponseHead, *, within: float) -> WholeAnswer | Refused:
+async def read_whole(reading: AnswerReading, head: ResponseHead, *, within: float) -> WholeAnswer | Refused:
     """`within`: how many seconds the first content may take, if it is a stream. Raises BackendError, StreamIllegal."""
     check_encoding(head, reading.backend)
     form = await form_of(head)
@@ -57,7 +57,7 @@ def _read(reading: AnswerReading, raw: bytes) -> WholeAnswer | Refused | None:
         return _shown(reading, raw, message)
     is_answer = reading.call.kind == "messages"
     shown_body = rules.pass_answer(raw, message, reading.context.model) if is_answer else raw
-    return WholeAnswer(raw, shown_body, Heard(answer=answer_of_message(message)))
+    return WholeAnswer(raw, shown_body, ReceivedAnswer(answer=answer_of_message(message)))
 
 
 def _shown(reading: AnswerReading, raw: bytes, message: JsonObject) -> WholeAnswer:
@@ -66,7 +66,7 @@ def _shown(reading: AnswerReading, raw: bytes, message: JsonObject) -> WholeAnsw
     if not isinstance(seen.get("usage"), dict):
         seen["usage"] = {"input_tokens": 0, "output_tokens": 0}  # clients read it without asking
     held = None if view.options.is_plain else view.held(answer.blocks)
-    return WholeAnswer(raw, reading.call.front.write_answer(seen, reading.context), Heard(answer=answer, held=held))
+    return WholeAnswer(raw, reading.call.front.write_answer(seen, reading.context), ReceivedAnswer(answer=answer, held=held))
 
 
 async def _read_streamed(reading: AnswerReading, within: float) -> WholeAnswer | Refused:

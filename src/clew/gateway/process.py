@@ -30,9 +30,9 @@ from clew.settings.home import Home
 from clew.settings.load import Loaded
 
 if TYPE_CHECKING:
-    from clew.engine.works import Finished, Works
+    from clew.engine.runtime import Finished, Runtime
 
-__all__ = ["Gateway", "build_works", "open_gateway"]
+__all__ = ["Gateway", "build_gateway_runtime", "open_gateway"]
 
 _log = logging.getLogger("clew.gateway")
 _RECORDING: Final = 0.5
@@ -40,7 +40,7 @@ _RECORDING: Final = 0.5
 admin."""
 
 
-async def build_works(
+async def build_gateway_runtime(
     plan: Plan,
     loaded: Loaded,
     home: Home,
@@ -49,14 +49,14 @@ async def build_works(
     log_to: IO[str] | None = None,
     hidden: tuple[str, ...] = (),
     finished: Finished | None = None,
-) -> Works:
+) -> Runtime:
     """The store, the engine and the connections of this process. Raises StoreError and SettingsInvalid.
 
     `hidden` are secrets that no log may show; `finished` is called with every exchange that is over, after the log.
     """
-    from clew.engine import works  # late: the listener does not wait for it
+    from clew.engine import runtime  # late: the listener does not wait for it
 
-    return await works.build_works(
+    return await runtime.build_runtime(
         loaded,
         home,
         name=plan.name,
@@ -89,10 +89,10 @@ class Gateway:
         return url_of(self.plan.host, self.server.port)
 
     @asynccontextmanager
-    async def load(self, log_to: IO[str] | None = None, finished: Finished | None = None) -> AsyncGenerator[Works]:
+    async def load(self, log_to: IO[str] | None = None, finished: Finished | None = None) -> AsyncGenerator[Runtime]:
         """In this block the engine answers."""
         keep_freed_memory()
-        works = await build_works(
+        runtime = await build_gateway_runtime(
             self.plan,
             self.loaded,
             self.home,
@@ -107,14 +107,14 @@ class Gateway:
                 files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
                 message = "max_streams is %d instead of %d: this process may open %d files (see `ulimit -n`)"
                 _log.warning(message, room, wanted, files)
-            with self.registration.reporting(works.current, self.keys):
-                await asyncio.to_thread(self.registration.catch_up, works.current)
-                self.plane.serve(works.engine, works.current)
-                works.keep_up(self.registration.wakeup)
-                yield works
+            with self.registration.reporting(runtime.current, self.keys):
+                await asyncio.to_thread(self.registration.catch_up, runtime.current)
+                self.plane.serve(runtime.engine, runtime.current)
+                runtime.keep_up(self.registration.wakeup)
+                yield runtime
         finally:
             self.registration.close()
-            await works.close()
+            await runtime.close()
 
     async def close(self) -> None:
         """End at once, whatever is under way."""

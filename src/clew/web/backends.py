@@ -138,9 +138,9 @@ def health_of_all(services: AdminServices, exchanges: Sequence[Exchange]) -> tup
     """In the order of the settings. `exchanges` are the last ones, newest first."""
     # Cool-downs of other processes of this home (workers, other gateways), and then those of this one.
     cooling = dict(cool_downs_in(services.store, time.time())) if services.store else {}
-    if services.works is not None:
-        parts = services.works.engine.parts
-        for name, left in longest(parts.cool_downs, parts.clock()).items():
+    if services.runtime is not None:
+        shared = services.runtime.engine.services
+        for name, left in longest(shared.cool_downs, shared.clock()).items():
             cooling[name] = max(left, cooling.get(name, 0.0))
     redact = services.redactor()
     names = services.current.snapshot.settings.backends

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from clew.admin.server import serve_admin
 from clew.admin.serving import Admin
-from clew.engine.works import Works, build_works
+from clew.engine.runtime import Runtime, build_runtime
 from clew.settings.home import home_of
 from clew.settings.load import load
 from tests.admin.booth import KEY, Booth
@@ -25,35 +25,35 @@ Part = dict[str, Any]
 class ChatServer(Booth):
     """Enter it, then post. By default with the gateway's own key, over TCP."""
 
-    works: Works
+    runtime: Runtime
 
     def __enter__(self) -> Self:
         self._background.__enter__()
         self.admin = self._background.call(self._serve())
-        self.store: Any = self.works.store
-        self.current = self.works.current
+        self.store: Any = self.runtime.store
+        self.current = self.runtime.current
         self.port = int(self.admin.url.rpartition(":")[2])
         return self
 
     async def _serve(self) -> Admin:
         environ = {"CLEW_HOME": str(self.home.root)}
-        self.works = await build_works(load(None, environ), home_of(environ).make(), environ=environ, logs=False)
-        self.works.keep_up()
-        works = self.works
+        self.runtime = await build_runtime(load(None, environ), home_of(environ).make(), environ=environ, logs=False)
+        self.runtime.keep_up()
+        runtime = self.runtime
         return await serve_admin(
-            current=works.current,
-            store=works.store,
-            hub=works.hub,
+            current=runtime.current,
+            store=runtime.store,
+            hub=runtime.hub,
             home=self.home,
             port=0,
             name="chat",
-            works=works,
+            runtime=runtime,
             key=KEY,
         )
 
     def __exit__(self, *error: object) -> None:
         self._background.call(self.admin.close())
-        self._background.call(self.works.close())
+        self._background.call(self.runtime.close())
         self._background.__exit__(None, None, None)
 
     def call_api(self, path: str, *, method: str = "GET", body: Any = None, key: str = KEY, **headers: str) -> Any:

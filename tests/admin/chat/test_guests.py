@@ -184,7 +184,7 @@ def test_another_host_is_still_refused(house: ChatServer, ann: str) -> None:
 
 def test_of_a_deleted_chat_no_request_stays_in_memory(house: ChatServer, ann: str) -> None:
     """A long one is remembered, so that the next is read from where it goes on."""
-    histories, long = house.works.engine.parts.histories, f"{'A canary sings. ' * 2000}[[scenario:text]]"
+    histories, long = house.runtime.engine.services.histories, f"{'A canary sings. ' * 2000}[[scenario:text]]"
     house.post(long, chat="long", key=ann)
     assert "ann" in {kept[0] for kept in histories._kept}
     assert house.call_api("/api/chat/long", method="DELETE", key=ann).status == 200

@@ -7,7 +7,7 @@ import pytest
 
 from clew.admin.trial.gateway import TrialAnswer
 from clew.admin.trial.lessons import BackendLessons, TrialUsage, learn, model_in, reasoning_in, reasoning_sent
-from clew.pipeline.stream.answer import Answer
+from clew.pipeline.stream.answer import AnswerSoFar
 
 
 def stream(*deltas: dict[str, Any]) -> bytes:
@@ -60,7 +60,7 @@ def test_bytes_that_say_nothing_teach_nothing(raw: bytes) -> None:
 
 def heard(came: bytes, **more: Any) -> TrialAnswer:
     usage = {"input_tokens": 5, "output_tokens": 3, "output_tokens_details": {"thinking_tokens": 2}}
-    answer = Answer(blocks=({"type": "tool_use", "id": "x"},), message={"usage": usage})
+    answer = AnswerSoFar(blocks=({"type": "tool_use", "id": "x"},), message={"usage": usage})
     return TrialAnswer(**{"status": 200, "answer": answer, "came": came} | more)
 
 
@@ -98,5 +98,5 @@ def test_a_call_without_an_id_is_told_from_no_call() -> None:
     """Qwen and llama.cpp leave it empty, and clew gives one of its own."""
     start = {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "", "name": "look_up"}}
     raw = b"event: content_block_start\ndata: " + json.dumps(start).encode() + b"\n\n"
-    without = heard(b"", answer=Answer(blocks=({"type": "text", "text": "No."},), message={}))
+    without = heard(b"", answer=AnswerSoFar(blocks=({"type": "text", "text": "No."},), message={}))
     assert (learn(heard(raw), heard(b"")).tool_ids, learn(without, without).tool_ids) == ("empty", "not seen")

@@ -44,8 +44,8 @@ def test_a_run_over_a_gateway_switches_and_sends_sub_agents(stage: SetUp) -> Non
 
             result = opened.run("Look!", listen=listen)
             backends = [turn.backend for turn in opened.conversation.turns]
-        assert gateway.works.store is not None
-        tree = gateway.works.store.tree("local", result.thread)
+        assert gateway.runtime.store is not None
+        tree = gateway.runtime.store.tree("local", result.thread)
     assert (result.ending, result.output) == ("answered", "Hello. This is a plain answer.")
     assert backends == ["claude", "claude", "deepseek"]
     assert [refusals(each) for each in on.backends.values()] == [[], []]

@@ -31,7 +31,7 @@ class Opening:
 
     def store(self, conversation: AsyncConversation) -> Store:
         """Where it is kept."""
-        found: Any = self._gateway.works if self._gateway else conversation.service
+        found: Any = self._gateway.runtime if self._gateway else conversation.service
         return found.store
 
 

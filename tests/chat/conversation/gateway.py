@@ -8,7 +8,7 @@ from typing import Self
 
 from clew.admin.server import serve_admin
 from clew.admin.serving import Admin
-from clew.engine.works import Works, build_works
+from clew.engine.runtime import Runtime, build_runtime
 from clew.settings.home import Home
 from clew.settings.load import load
 from clew.testing.background import Background
@@ -24,7 +24,7 @@ class Gateway:
         self._key = key
         self._commit_seconds = commit_seconds
         self._background = Background()
-        self.works: Works
+        self.runtime: Runtime
         self.admin: Admin
 
     def __enter__(self) -> Self:
@@ -39,22 +39,22 @@ class Gateway:
     async def _start(self) -> None:
         environ = {"CLEW_HOME": str(self._home.root)}
         loaded, home = load(None, environ), self._home.make()
-        self.works = works = await build_works(loaded, home, environ=environ, commit_seconds=self._commit_seconds)
-        works.keep_up()
+        self.runtime = runtime = await build_runtime(loaded, home, environ=environ, commit_seconds=self._commit_seconds)
+        runtime.keep_up()
         self.admin = await serve_admin(
-            current=works.current,
-            store=works.store,
-            hub=works.hub,
+            current=runtime.current,
+            store=runtime.store,
+            hub=runtime.hub,
             home=self._home,
             port=0,
             name="t",
-            works=works,
+            runtime=runtime,
             key=self._key,
         )
 
     async def _stop(self) -> None:
         await self.admin.close()
-        await self.works.close()
+        await self.runtime.close()
 
     @property
     def url(self) -> str:

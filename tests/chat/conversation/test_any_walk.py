@@ -107,6 +107,6 @@ def test_a_conversation_elsewhere_is_the_same(one: tuple[Simulator, Path, Gatewa
 
     threads = asyncio.run(walk())
     asyncio.run(opened_otherwise(threads))
-    assert gateway.works.store is not None
-    assert gateway.works.store.verify() == ()
+    assert gateway.runtime.store is not None
+    assert gateway.runtime.store.verify() == ()
     assert refusals(simulator) == []

@@ -60,7 +60,7 @@ def asked(gateway: Gateway, method: str, path: str, body: Any = None) -> Iterato
 
 def outcomes(gateway: Gateway, thread: str) -> list[tuple[str, int]]:
     """How each turn ended, and how many blocks came of it."""
-    store = gateway.works.store
+    store = gateway.runtime.store
     assert store is not None
     found = {each.id: each.outcome for each in store.exchanges("local", thread=thread)}
     passages = store.passages("local", thread)
@@ -220,7 +220,7 @@ def test_an_answer_is_kept_before_its_end_is_told_also_by_a_gateway_in_a_hurry(h
     """Law 8 lets a gateway's answers end without the store; a conversation's do not."""
 
     async def talk(gateway: Gateway) -> list[str]:
-        store, seen = gateway.works.store, list[str]()
+        store, seen = gateway.runtime.store, list[str]()
         assert store is not None
         async with at(gateway, gateway.token) as conversation:
             for _ in range(5):
@@ -255,7 +255,7 @@ def test_a_key_opens_what_is_its_principals_own_and_nothing_else(home: Path, gat
                 pass
         async with at(gateway, key) as own:
             await own.ask("Hello.")
-            store = gateway.works.store
+            store = gateway.runtime.store
             assert store is not None
             assert [each.id for each in store.threads("ann")] == [own.thread]
         async with at(gateway, gateway.token, thread) as again:

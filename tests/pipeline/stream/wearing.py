@@ -15,7 +15,7 @@ from clew.model.assemble import Assembler
 from clew.model.events import BlockStop, Event
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
-from clew.pipeline.stream.answer import Answer
+from clew.pipeline.stream.answer import AnswerSoFar
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.stream.passthrough import PassedAnswer, answer_of_stream
 from clew.pipeline.stream.translation import TranslatedAnswer
@@ -54,7 +54,7 @@ def translated_answer(view: ClientView, reader: StreamReader, *, keep: bool = Tr
     return TranslatedAnswer(view, reader, writer, keep=keep, blocks=blocks)
 
 
-def answer_of(raw: bytes, *, blocks: bool = True) -> Answer:
+def answer_of(raw: bytes, *, blocks: bool = True) -> AnswerSoFar:
     return answer_of_stream(raw, PASSTHROUGH, blocks=blocks)
 
 

@@ -63,7 +63,7 @@ class ChatAnswer:
         service, question = self._context.service, self._question
         before = await asyncio.to_thread(self._parts_before)
         reader: AnswerReader = await service.ask(question, _ignore)
-        if service.works.current.settings.chat.on_overflow == "compact":
+        if service.runtime.current.settings.chat.on_overflow == "compact":
             reader = CompactingReader(service, question, reader, _ignore)
         self._turn, self._step = reader.id, StepParts(reader.id)
         service.overheard, service.answers = self._send_event, self._send_backend
@@ -88,7 +88,7 @@ class ChatAnswer:
             return ()
         service, asked = self._context.service, self._question
         group = groups_of(service.tree.line(asked.follows))[-1]
-        _, *parts = parts_of_group(group, service.works.current.snapshot.sealer)
+        _, *parts = parts_of_group(group, service.runtime.current.snapshot.sealer)
         return (*parts, *result_parts(msgspec.json.decode(raw, type=JsonObject) for raw in asked.asked))
 
     def _send_backend(self, turn: str, backend: str, model: str) -> None:

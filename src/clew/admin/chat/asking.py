@@ -160,7 +160,7 @@ def _open_thread(services: AdminServices, id: str, caller: Caller) -> ChatContex
 
 def _question(body: ChatBody, place: UiPosition, service: LocalThreadService) -> Question:
     """Raises AdminProblem if neither the body nor the settings name a model."""
-    usual = service.works.current.settings.chat
+    usual = service.runtime.current.settings.chat
     conversation = AsyncConversation(service, body.wishes(usual, new=not len(service.tree)))
     if place.follows:
         conversation.branch(place.follows)

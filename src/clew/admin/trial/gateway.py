@@ -22,12 +22,12 @@ from msgspec import Struct, structs
 from clew.backends.names import alias_of
 from clew.backends.row import Backend, Credential
 from clew.dialects.anthropic.passthrough import PASSTHROUGH
-from clew.engine.works import Works
+from clew.engine.runtime import Runtime
 from clew.gateway.plan import Plan
 from clew.gateway.process import Gateway, open_gateway
 from clew.http.client.message import ClientRequest, Timeouts
 from clew.model.json import JsonObject
-from clew.pipeline.stream.answer import Answer
+from clew.pipeline.stream.answer import AnswerSoFar
 from clew.pipeline.stream.passthrough import answer_of_stream
 from clew.settings.home import CONFIG_VARIABLE, HOME_VARIABLE, Home
 from clew.settings.load import Loaded
@@ -48,7 +48,7 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
 
     status: int
     """The backend's own, where it had one."""
-    answer: Answer = Answer()
+    answer: AnswerSoFar = AnswerSoFar()
     """Without blocks, if it was no answer."""
     error: str = ""
     sent: bytes = b""
@@ -62,9 +62,9 @@ class TrialAnswer(Struct, frozen=True, kw_only=True):
 class TrialGateway:
     """Asks backends through the gateway, each by its own name and the model's."""
 
-    def __init__(self, gateway: Gateway, works: Works, credential: Credential) -> None:
+    def __init__(self, gateway: Gateway, runtime: Runtime, credential: Credential) -> None:
         self._gateway = gateway
-        self._works = works
+        self._runtime = runtime
         self._credential = credential
 
     async def ask(self, backend: str, model: str, body: JsonObject) -> TrialAnswer:
@@ -84,14 +84,14 @@ class TrialGateway:
             ),
             body=msgspec.json.encode(named),
         )
-        async with self._works.pool.ask(endpoint, request, timeouts=Timeouts(total=_SECONDS)) as reply:
+        async with self._runtime.pool.ask(endpoint, request, timeouts=Timeouts(total=_SECONDS)) as reply:
             raw = await reply.read()
             id_ = next((value for name, value in reply.headers if name.lower() == b"x-clew-exchange"), b"").decode()
             return _trial_answer(reply.status, raw, *await self._read_recorded(id_))
 
     async def _read_recorded(self, id_: str) -> tuple[Exchange | None, Bodies]:
         """What the gateway recorded of the exchange; the bodies come a moment after the answer."""
-        store = self._works.store
+        store = self._runtime.store
         assert store is not None, "the gateway of a trial has a store"
         for _ in range(_STEPS):
             exchange, bodies = store.exchange(_PRINCIPAL, id_), store.bodies(_PRINCIPAL, id_)
@@ -121,8 +121,8 @@ async def open_trial_gateway(
         home = Home(Path(directory)).make()
         gateway = await open_gateway(plan, Loaded(settings=own_settings), home, environ=own_environ)
         try:
-            async with gateway.load(io.StringIO()) as works:
-                yield TrialGateway(gateway, works, credential)
+            async with gateway.load(io.StringIO()) as runtime:
+                yield TrialGateway(gateway, runtime, credential)
                 await gateway.server.close(grace=0)
         finally:
             await gateway.server.close(grace=0)

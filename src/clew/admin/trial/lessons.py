@@ -14,7 +14,7 @@ from msgspec import Struct
 from clew.admin.trial.gateway import TrialAnswer
 from clew.dialects.openai_chat.stream_tags import PAIRS
 from clew.model.json import JsonObject, JsonValue
-from clew.pipeline.stream.answer import Answer
+from clew.pipeline.stream.answer import AnswerSoFar
 from clew.wire.sse import SseReader
 
 __all__ = ["BackendLessons", "TrialUsage", "learn", "model_in", "reasoning_in", "reasoning_sent"]
@@ -133,7 +133,7 @@ def _tool_ids(reply: bytes) -> Iterator[str]:
     yield from filter(None, found)
 
 
-def _usage(*answers: Answer) -> TrialUsage:
+def _usage(*answers: AnswerSoFar) -> TrialUsage:
     counts = [answer.usage for answer in answers]
     details = [_object(count.get("output_tokens_details")).get("thinking_tokens") for count in counts]
     reasoning = [count for count in details if isinstance(count, int)]

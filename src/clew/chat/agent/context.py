@@ -103,7 +103,7 @@ def ask_for_schema(form: OutputForm | None, conversation: AsyncConversation) -> 
 def backend_of(conversation: AsyncConversation, name: str) -> Backend | None:
     """The settings of a backend. A conversation over a gateway knows only the names of its backends."""
     service = conversation.service
-    return service.works.current.settings.backends.get(name) if isinstance(service, LocalThreadService) else None
+    return service.runtime.current.settings.backends.get(name) if isinstance(service, LocalThreadService) else None
 
 
 # The claim on calls

@@ -29,7 +29,7 @@ from typing import IO, Final, Protocol
 from clew.engine.log.lines import TRACE, Line, as_json, as_pairs, line_of
 from clew.engine.log.short import short_line_of
 from clew.engine.log.sink import Sink
-from clew.engine.log.summary import Counts, Summary
+from clew.engine.log.summary import Summary, SummaryCounts
 from clew.engine.redact import Redactor
 from clew.model.blocks import is_thinking, made, string_of
 from clew.model.change import THINKING_STEPS, Change, count_of
@@ -112,10 +112,10 @@ class RequestLog:
         self._logger = logger or logging.getLogger("clew")
         self._sink = sink
         self._write = sink.emit if sink is not None else self._logger.handle
-        self._open: dict[str, Counts] = {}
+        self._open: dict[str, SummaryCounts] = {}
         self._known = known
         self.epoch = 0
-        self._none = Counts(0)
+        self._none = SummaryCounts(0)
         self.wanted = wanted
         self.follow(wanted)
 
@@ -142,7 +142,7 @@ class RequestLog:
         if old == new:
             return
         self.epoch += 1
-        self._none = Counts(self.epoch)
+        self._none = SummaryCounts(self.epoch)
         fields: JsonObject = {"old_backend": old, "new_backend": new}
         self._say(logging.INFO, "backend switch", fields | {"old_session": self.epoch - 1, "new_session": self.epoch})
 
@@ -154,7 +154,7 @@ class RequestLog:
 
     def filtered(self, exchange: str, filtered: Filtered) -> None:
         """The same under the session policy: its own counts, and its own decisions."""
-        counts = Counts(
+        counts = SummaryCounts(
             session=filtered.session,
             confirmed=filtered.confirmed,
             cleanup_old_session=filtered.cleanup_old_session,
@@ -194,9 +194,9 @@ class RequestLog:
         if self._tells:
             self._write(Summary(self._logger.name, exchange, counts, self._known))
 
-    def _counts(self, kept: int, changes: Sequence[Change]) -> Counts:
+    def _counts(self, kept: int, changes: Sequence[Change]) -> SummaryCounts:
         gone = [change for change in changes if change.step in THINKING_STEPS and change.what in _GONE]
-        return Counts(self.epoch, confirmed=kept, filtered_from_request=count_of(gone))
+        return SummaryCounts(self.epoch, confirmed=kept, filtered_from_request=count_of(gone))
 
     def _recorded(self, recording: Recording, session: int) -> None:
         thoughts = [block for block in map(made, recording.blocks) if is_thinking(block)]
@@ -217,7 +217,7 @@ class RequestLog:
         fields: JsonObject = {"exchange": exchange, "path": path, "decision": decision, "why": why}
         self._say(TRACE, "block", fields | ({"count": count} if count > 1 else {}))
 
-    def _remember(self, exchange: str, counts: Counts) -> None:
+    def _remember(self, exchange: str, counts: SummaryCounts) -> None:
         if len(self._open) >= OPEN:
             del self._open[next(iter(self._open))]
         self._open[exchange] = counts

@@ -17,12 +17,12 @@ from clew.engine.log.lines import Line
 from clew.model.json import JsonObject
 from clew.store.values import Exchange, TokenUsage
 
-__all__ = ["Counts", "Summary"]
+__all__ = ["Summary", "SummaryCounts"]
 
 _NO_USAGE: Final = TokenUsage()
 
 
-class Counts(NamedTuple):
+class SummaryCounts(NamedTuple):
     """The document's counts for one request, in its words."""
 
     session: int
@@ -70,7 +70,7 @@ class Summary(Line):
     levelname = "INFO"
     is_light = True
 
-    def __init__(self, name: str, exchange: Exchange, counts: Counts, known: int) -> None:
+    def __init__(self, name: str, exchange: Exchange, counts: SummaryCounts, known: int) -> None:
         self.name = name
         self.created = time.time()
         self.exchange = exchange

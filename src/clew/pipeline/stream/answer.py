@@ -21,7 +21,7 @@ from clew.model.events import BlockDelta, Event, MessageStart, Ping, Unknown
 from clew.model.json import JsonObject
 from clew.model.loose_json import objects_of, text_of
 
-__all__ = ["Answer", "AnswerParts", "StreamPart", "answer_of_message", "answer_of_parts"]
+__all__ = ["AnswerParts", "AnswerSoFar", "StreamPart", "answer_of_message", "answer_of_parts"]
 
 StreamPart: TypeAlias = bytes | Event
 """Of a stream: a run of deltas as it came, or one other event."""
@@ -30,7 +30,7 @@ _ABOUT = ("usage", "input_transformations")
 """What is said about an answer at its start, and asked for at its end."""
 
 
-class Answer(Struct, frozen=True, kw_only=True, eq=False):
+class AnswerSoFar(Struct, frozen=True, kw_only=True, eq=False):
     """The blocks that came to their stop, and what was said about the answer."""
 
     blocks: tuple[JsonObject, ...] = ()
@@ -62,12 +62,12 @@ class Answer(Struct, frozen=True, kw_only=True, eq=False):
         return tuple((text_of(row.get("path")), text_of(row.get("reason"))) for row in drops)
 
 
-def answer_of_message(message: JsonObject) -> Answer:
+def answer_of_message(message: JsonObject) -> AnswerSoFar:
     """An answer that came in one piece."""
-    return Answer(blocks=tuple(objects_of(message.get("content"))), message=message)
+    return AnswerSoFar(blocks=tuple(objects_of(message.get("content"))), message=message)
 
 
-def answer_of_parts(parts: Iterable[StreamPart], read_run: ReadRun | None = None, *, blocks: bool = True) -> Answer:
+def answer_of_parts(parts: Iterable[StreamPart], read_run: ReadRun | None = None, *, blocks: bool = True) -> AnswerSoFar:
     """What these parts of a stream tell. Without `blocks` only what is said about the answer."""
     assembler = Assembler()
     illegal: StreamIllegal | None = None
@@ -80,9 +80,9 @@ def answer_of_parts(parts: Iterable[StreamPart], read_run: ReadRun | None = None
     try:
         message = assembler.message()
     except StreamIllegal as error:
-        return Answer(illegal=illegal or error)
+        return AnswerSoFar(illegal=illegal or error)
     calls = broken_calls(message, found)
-    return Answer(blocks=tuple([each.block for each in found]), message=message, illegal=illegal, broken_calls=calls)
+    return AnswerSoFar(blocks=tuple([each.block for each in found]), message=message, illegal=illegal, broken_calls=calls)
 
 
 ReadRun: TypeAlias = Callable[[bytes], Iterator[Event]]
@@ -138,7 +138,7 @@ class AnswerParts:
         """May be asked for from another thread while more come."""
         return tuple(self._parts)
 
-    def answer(self, *, blocks: bool) -> Answer:
+    def answer(self, *, blocks: bool) -> AnswerSoFar:
         """What came so far. From any thread, too."""
         read_run = self._passthrough.read_run if self._passthrough else None
         return answer_of_parts(self.so_far(), read_run, blocks=blocks)

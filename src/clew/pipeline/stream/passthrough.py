@@ -8,7 +8,7 @@ from __future__ import annotations
 from clew.dialects.shape import Passthrough
 from clew.errors import StreamIllegal
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageStart, StreamFailed
-from clew.pipeline.stream.answer import Answer, answer_of_parts
+from clew.pipeline.stream.answer import AnswerSoFar, answer_of_parts
 from clew.pipeline.stream.answer_stream import AnswerStream, lacks_usage
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.stream.secrets import without_secret
@@ -128,7 +128,7 @@ def _pattern_for(options: ViewOptions, rules: Passthrough) -> RunPattern:
     return rules.no_runs if options.hide else rules.unsigned_runs
 
 
-def answer_of_stream(raw: bytes, rules: Passthrough, *, blocks: bool = True) -> Answer:
+def answer_of_stream(raw: bytes, rules: Passthrough, *, blocks: bool = True) -> AnswerSoFar:
     """What a whole stream tells, as it came from the maker; without `blocks` only what is said about it."""
     parts: list[bytes | Event] = []
     for piece in pieces_of(raw, rules.all_runs):

@@ -22,8 +22,8 @@ from clew.engine.engine import Engine
 from clew.engine.histories import Histories
 from clew.engine.hub import Hub
 from clew.engine.log.request_log import RequestLog, open_log
-from clew.engine.parts import Parts
 from clew.engine.redact import Redactor
+from clew.engine.services import EngineServices
 from clew.engine.stamp import stamp_of
 from clew.engine.wakeup import Wakeup
 from clew.model.recording import Recording
@@ -37,7 +37,7 @@ from clew.store.reports import Retention
 from clew.store.values import Exchange
 from clew.upstream.pool import Pool, PoolSettings
 
-__all__ = ["Finished", "Works", "build_works"]
+__all__ = ["Finished", "Runtime", "build_runtime"]
 
 Finished: TypeAlias = Callable[[Exchange, Recording | None], None]
 """Told of an exchange that is over, and of what was recorded of its answer."""
@@ -58,7 +58,7 @@ _log = logging.getLogger("clew.engine")
 
 
 @dataclass(slots=True, kw_only=True)
-class Works:
+class Runtime:
     """One process's engine and all that it stands on."""
 
     store: Store | None
@@ -88,7 +88,7 @@ class Works:
         self._tasks.append(asyncio.get_running_loop().create_task(work))
 
 
-async def build_works(
+async def build_runtime(
     loaded: Loaded,
     home: Home,
     *,
@@ -101,7 +101,7 @@ async def build_works(
     hidden: tuple[str, ...] = (),
     finished: Finished | None = None,
     commit_seconds: float = COMMIT_LIMIT,
-) -> Works:
+) -> Runtime:
     """Raises StoreError and SettingsInvalid where something cannot be used.
 
     `name` is a gateway's; `file` the settings file, if one was named; `choice` the backend to begin with, in any case.
@@ -124,9 +124,9 @@ async def build_works(
         secret=home.secret,
         switched=log.switched if log else _unsaid,
         reloaded=partial(_learnt, redact, log, _renewing(pool, environ), store, settings),
-        deleted=lambda: _let_go(parts),
+        deleted=lambda: _let_go(services),
     )
-    parts = Parts(
+    services = EngineServices(
         pool=pool,
         snapshot=lambda: current.snapshot,
         store=store,
@@ -137,18 +137,18 @@ async def build_works(
         redact=redact,
         histories=Histories(settings.gateway.history_megabytes * _MEGABYTE),
     )
-    return Works(store=store, pool=pool, current=current, hub=hub, engine=Engine(parts))
+    return Runtime(store=store, pool=pool, current=current, hub=hub, engine=Engine(services))
 
 
 def _unsaid(old: str, new: str) -> None:
     """A switch that no log tells of."""
 
 
-def _let_go(parts: Parts) -> None:
+def _let_go(services: EngineServices) -> None:
     """Of all that may belong to a thread that somebody deleted: which that was, only a hash says."""
-    parts.histories.clear()
-    if parts.store is not None:
-        parts.store.clear_memory()
+    services.histories.clear()
+    if services.store is not None:
+        services.store.clear_memory()
 
 
 def _learnt(

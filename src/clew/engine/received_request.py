@@ -8,8 +8,8 @@ from msgspec import UNSET, Struct
 
 from clew.backends.row import Credential
 from clew.engine.call import Call
-from clew.engine.gathering import Known
-from clew.engine.route import Seeking, Way, class_of, ways_of
+from clew.engine.gathering import GatheredFacts
+from clew.engine.route import BackendRoute, RouteQuery, class_of, routes_of
 from clew.engine.snapshot import Snapshot
 from clew.engine.titles import asks_for_title
 from clew.errors import BackendDisabled, BackendUnknown
@@ -18,7 +18,7 @@ from clew.model.recording import Recording, Shelf
 from clew.model.request import Request
 from clew.pipeline.step import Facts
 
-__all__ = ["Asking", "asking_of"]
+__all__ = ["ReceivedRequest", "receive_request"]
 
 MOST_WAYS = 1000
 """Answers to remember; names of models come from clients, so there is no end to them."""
@@ -28,7 +28,7 @@ _NOTHING = Shelf()
 _log = logging.getLogger("clew.engine")
 
 
-class Asking(Struct, frozen=True, kw_only=True, eq=False):
+class ReceivedRequest(Struct, frozen=True, kw_only=True, eq=False):
     """What is asked, and all that decides where it goes and in which form."""
 
     call: Call
@@ -39,7 +39,7 @@ class Asking(Struct, frozen=True, kw_only=True, eq=False):
     newest: Recording | None
     """The newest answer of this history that is recorded."""
     thread: str
-    ways: tuple[Way, ...]
+    routes: tuple[BackendRoute, ...]
     """In order; none where `failure` says why nobody can be asked."""
     streams: bool
     """An answer is wanted, and event by event."""
@@ -48,20 +48,22 @@ class Asking(Struct, frozen=True, kw_only=True, eq=False):
     failure: BackendDisabled | BackendUnknown | None = None
 
     @property
-    def has_one_way(self) -> bool:
+    def has_one_route(self) -> bool:
         """Whether nobody but one backend, with one of its models, can answer."""
-        return len({(way.backend.name, way.target.model) for way in self.ways}) == 1
+        return len({(route.backend.name, route.target.model) for route in self.routes}) == 1
 
-    def patience_with(self, way: Way) -> Timeouts:
+    def patience_with(self, route: BackendRoute) -> Timeouts:
         """How long each phase of the call may last."""
         in_one_piece = self.call.kind == "messages" and not self.streams
-        return way.whole_patience if in_one_piece else way.patience
+        return route.whole_patience if in_one_piece else route.patience
 
 
-def asking_of(call: Call, snapshot: Snapshot, known: Known, new_thread: str, request: Request) -> Asking:
+def receive_request(
+    call: Call, snapshot: Snapshot, known: GatheredFacts, new_thread: str, request: Request
+) -> ReceivedRequest:
     """What is asked. Pure but for the memo of the snapshot."""
-    ways, failure = ((), known.doubt) if known.doubt else _ways(call, request, snapshot, known.newest, known.pin)
-    return Asking(
+    routes, failure = ((), known.doubt) if known.doubt else _routes(call, request, snapshot, known.newest, known.pin)
+    return ReceivedRequest(
         call=call,
         request=request,
         snapshot=snapshot,
@@ -75,7 +77,7 @@ def asking_of(call: Call, snapshot: Snapshot, known: Known, new_thread: str, req
         shelf=known.shelf,
         newest=known.newest,
         thread=known.thread or new_thread,
-        ways=ways,
+        routes=routes,
         streams=call.kind == "messages" and _streams(request),
         is_title=asks_for_title(call, request.body),
         failure=failure,
@@ -87,12 +89,12 @@ def _streams(request: Request) -> bool:
     return stream is not UNSET and bytes(stream) == b"true"
 
 
-def _ways(
+def _routes(
     call: Call, request: Request, snapshot: Snapshot, newest: Recording | None, pin: str
-) -> tuple[tuple[Way, ...], BackendDisabled | BackendUnknown | None]:
+) -> tuple[tuple[BackendRoute, ...], BackendDisabled | BackendUnknown | None]:
     """Those to try; or none, and why."""
     settings = snapshot.settings
-    seeking = Seeking(
+    query = RouteQuery(
         model=request.body.model,
         agent=call.client.agent,
         request_class=class_of(call.kind, request.body, call.client.request_class) if settings.rules else "",
@@ -100,22 +102,22 @@ def _ways(
         began_with=newest.origin.backend if newest else "",
     )
     try:
-        return _known_ways(snapshot, seeking, call.credential), None
+        return _known_ways(snapshot, query, call.credential), None
     except BackendDisabled as error:
         return (), error
     except BackendUnknown as error:
         return (), _explained(error, snapshot)
 
 
-def _known_ways(snapshot: Snapshot, seeking: Seeking, credential: Credential) -> tuple[Way, ...]:
+def _known_ways(snapshot: Snapshot, query: RouteQuery, credential: Credential) -> tuple[BackendRoute, ...]:
     """The same question has the same answer as long as the settings are the same."""
-    memo, asked = snapshot.ways, (seeking, tuple(credential))
-    ways = memo.get(asked)  # large requests are read in threads, so it may be gone a moment later
-    if ways is None:
+    memo, asked = snapshot.routes, (query, tuple(credential))
+    routes = memo.get(asked)  # large requests are read in threads, so it may be gone a moment later
+    if routes is None:
         if len(memo) >= MOST_WAYS:
             memo.clear()
-        ways = memo[asked] = ways_of(snapshot.settings, snapshot.active, seeking, credential)
-    return ways
+        routes = memo[asked] = routes_of(snapshot.settings, snapshot.active, query, credential)
+    return routes
 
 
 def _explained(error: BackendUnknown, snapshot: Snapshot) -> BackendUnknown:

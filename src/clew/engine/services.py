@@ -13,7 +13,7 @@ from clew.engine.hub import Hub
 from clew.engine.ids import new_id
 from clew.engine.log.request_log import RequestLog
 from clew.engine.redact import Redactor
-from clew.engine.seen import BLOCK_KEYS, Seen
+from clew.engine.seen import BLOCK_KEYS, SeenKeys
 from clew.engine.sessions import Sessions
 from clew.engine.snapshot import Snapshot
 from clew.engine.token_counts import TokenCounts
@@ -27,11 +27,11 @@ from clew.store.commits import COMMIT_LIMIT
 from clew.store.values import Exchange
 from clew.upstream.pool import Pool
 
-__all__ = ["Parts"]
+__all__ = ["EngineServices"]
 
 
 @dataclass(slots=True, kw_only=True)
-class Parts:
+class EngineServices:
     """Handed in once. Clock, chance and ids are functions, so that a test has its own."""
 
     pool: Pool
@@ -50,7 +50,7 @@ class Parts:
     commit_seconds: float = COMMIT_LIMIT
     """How long an answer's end may wait for the store (law 8)."""
     histories: Histories = field(default_factory=Histories)
-    seen: Seen = field(default_factory=Seen)
+    seen: SeenKeys = field(default_factory=SeenKeys)
     token_counts: TokenCounts = field(default_factory=TokenCounts)
     sessions: Sessions = field(default_factory=Sessions)
     redact: Redactor = field(default_factory=Redactor)

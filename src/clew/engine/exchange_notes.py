@@ -10,14 +10,14 @@ from typing import Final
 from msgspec.structs import replace
 
 from clew.dialects.shape import AnswerContext
-from clew.engine.asking import Asking
 from clew.engine.backend_dialect import BackendDialect
 from clew.engine.failures import kind_in, secret_of
 from clew.engine.heads import heads_of
 from clew.engine.heard_tokens import heard_tokens
-from clew.engine.reply_head import Counts, is_unsaid_thought, thinking_counts
-from clew.engine.route import Way
-from clew.engine.turns import Heard, asked_raw, origin_of, recording_for, title_of, usage_of
+from clew.engine.received_request import ReceivedRequest
+from clew.engine.reply_head import ThinkingCounts, is_unsaid_thought, thinking_counts
+from clew.engine.route import BackendRoute
+from clew.engine.turns import ReceivedAnswer, asked_raw, origin_of, recording_for, title_of, usage_of
 from clew.errors import ClewError
 from clew.http.client.message import ResponseHead
 from clew.model.change import Change, bounded
@@ -25,26 +25,26 @@ from clew.model.origin import ANTHROPIC, Origin
 from clew.model.request import Request
 from clew.pipeline import attempts
 from clew.pipeline.project import Projection
-from clew.pipeline.stream.answer import Answer
+from clew.pipeline.stream.answer import AnswerSoFar
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.store.values import Bodies, Exchange, Outcome, TokenUsage, Try, TurnRecord
 
-__all__ = ["Story"]
+__all__ = ["ExchangeNotes"]
 
 MOST_WHY: Final = 500
 """Characters of a backend's words that are kept of a try. In a stream they may be as many as one likes."""
 
 
 @dataclass(slots=True)
-class Story:
+class ExchangeNotes:
     """Everything that is known so far."""
 
     id: str
-    asking: Asking
+    received: ReceivedRequest
     started: float
     began: float
     """The same moment on the clock that never jumps."""
-    way: Way
+    route: BackendRoute
     """The one that is being tried, or was last."""
     dialect: BackendDialect
     """In which it is written: the way's own, or a weaker form of it after a repair."""
@@ -71,7 +71,7 @@ class Story:
     """Of the last answer, or refusal."""
     times: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
     """Now and then while a stream came: how much of it was here, so many seconds after the request."""
-    _counted: tuple[Request, Counts] | None = None
+    _counted: tuple[Request, ThinkingCounts] | None = None
 
     def goes(self, projection: Projection) -> None:
         """What is sent next. To write it may take a moment where the history is long."""
@@ -80,8 +80,8 @@ class Story:
         self.changes = bounded((*projection.changes, *written.changes) if written.changes else projection.changes)
         self.unsaid = len([change for change in written.changes if is_unsaid_thought(change)]) if written.changes else 0
 
-    def tries_way(self, way: Way, now: float) -> None:
-        self.way, self.dialect, self.tried_at, self.heals = way, way.dialect, now, 0
+    def try_route(self, route: BackendRoute, now: float) -> None:
+        self.route, self.dialect, self.tried_at, self.heals = route, route.dialect, now, 0
         self.unheard = []
 
     def _leave_out_part(self, kind: str) -> None:
@@ -92,42 +92,42 @@ class Story:
         """What reading and writing the answer must know of this request. The answer is read from its beginning."""
         self.unheard = []
         return AnswerContext(
-            model=self.asking.request.body.model,
+            model=self.received.request.body.model,
             message_id=f"msg_{self.id}",
             created=int(self.started),
             input_tokens=input_tokens,
-            document=self.asking.request.source.raw,
+            document=self.received.request.source.raw,
             unsaid=self._leave_out_part,
-            eager=self.asking.snapshot.settings.thinking.stream_start == "eager",
+            eager=self.received.snapshot.settings.thinking.stream_start == "eager",
             own_ids=not self.by_sessions,
         )
 
     @property
     def by_sessions(self) -> bool:
         """Whether the counter of switches decides which thinking goes, and no seal is put on."""
-        return self.asking.snapshot.settings.thinking.policy == "session"
+        return self.received.snapshot.settings.thinking.policy == "session"
 
     def client_view(self) -> ClientView:
         """What is put on the answer on its way to the client: thinking from outside Anthropic is sealed, or hidden."""
-        asking, way = self.asking, self.way
-        thinking, call = asking.snapshot.settings.thinking, asking.call
-        is_foreign = way.target.realm != ANTHROPIC and call.kind == "messages" and not self.by_sessions
+        received, route = self.received, self.route
+        thinking, call = received.snapshot.settings.thinking, received.call
+        is_foreign = route.target.realm != ANTHROPIC and call.kind == "messages" and not self.by_sessions
         returns_payloads = self.dialect.dialect.always_returns_payloads
         if not is_foreign and not returns_payloads:
-            return ClientView(_plain_options(asking.request.body.model, secret_of(way.key)))
+            return ClientView(_plain_options(received.request.body.model, secret_of(route.key)))
         return ClientView(
             ViewOptions(
-                model=asking.request.body.model,
+                model=received.request.body.model,
                 exchange=self.id,
                 principal=call.principal,
-                origin=origin_of(way),
-                sealer=asking.snapshot.sealer if is_foreign else None,
-                carries=returns_payloads or way.backend.quirks.signed,
+                origin=origin_of(route),
+                sealer=received.snapshot.sealer if is_foreign else None,
+                carries=returns_payloads or route.backend.quirks.signed,
                 by_reference=thinking.seal == "reference",
                 blank=returns_payloads and thinking.signature == "empty",
-                safe_ids=is_foreign and not way.backend.quirks.unique_tool_ids,
+                safe_ids=is_foreign and not route.backend.quirks.unique_tool_ids,
                 hide=is_foreign and thinking.show_reasoning == "hide",
-                secret=secret_of(way.key),
+                secret=secret_of(route.key),
             )
         )
 
@@ -135,9 +135,9 @@ class Story:
         """The first content is here: from now on nobody else is asked."""
         self.status = 200
         self.first_byte = round(now - self.began, 6)
-        self.tries.append(Try(backend=self.way.backend.name, status=200, seconds=round(now - self.tried_at, 6)))
-        if entry := self.asking.call.entry:
-            entry.answers(self.way.backend.name, self.way.target.model)
+        self.tries.append(Try(backend=self.route.backend.name, status=200, seconds=round(now - self.tried_at, 6)))
+        if entry := self.received.call.entry:
+            entry.answers(self.route.backend.name, self.route.target.model)
 
     def note(self, result: attempts.AttemptOutcome, now: float, hide: Callable[[str], str] = str) -> None:
         """What came of a try. Content that reached the client was noted when it began, and is only corrected. `hide` takes
@@ -145,7 +145,7 @@ class Story:
         status = result.status or 0
         refused = "" if result.content_started else kind_in(result.body) or f"refused ({status})"
         why = hide((str(result.error) if result.error else refused)[: 2 * MOST_WHY])[:MOST_WHY]
-        tried = Try(backend=self.way.backend.name, status=status, seconds=round(now - self.tried_at, 6), why=why)
+        tried = Try(backend=self.route.backend.name, status=status, seconds=round(now - self.tried_at, 6), why=why)
         if not result.content_started:
             self.tries.append(tried)
             self.status = status or (result.error.status if result.error else 0)
@@ -154,30 +154,30 @@ class Story:
 
     def never_asked(self, failure: ClewError) -> None:
         """What goes to no backend, since it cannot be said to the one that was chosen: the log tells why, too."""
-        self.tries.append(Try(backend=self.way.backend.name, why=f"not asked: {failure}"))
+        self.tries.append(Try(backend=self.route.backend.name, why=f"not asked: {failure}"))
         self.status = failure.status
 
-    def counts(self) -> Counts:
+    def counts(self) -> ThinkingCounts:
         """What became of the thinking in what went out last."""
         if self._counted is None or self._counted[0] is not self.going:
             self._counted = (self.going, self._count())
         return self._counted[1]
 
-    def _count(self) -> Counts:
-        return thinking_counts(self.going, self.changes, self.unsaid, native=self.way.target.foreign == "native")
+    def _count(self) -> ThinkingCounts:
+        return thinking_counts(self.going, self.changes, self.unsaid, native=self.route.target.foreign == "native")
 
-    def exchange(self, outcome: Outcome, heard: Heard | None, ended: float) -> Exchange:
+    def exchange(self, outcome: Outcome, heard: ReceivedAnswer | None, ended: float) -> Exchange:
         """What befell it, without a word of the conversation."""
-        call, answer, context = self.asking.call, heard.answer if heard else None, self.asking.facts.context
+        call, answer, context = self.received.call, heard.answer if heard else None, self.received.facts.context
         return Exchange(
             id=self.id,
             principal=call.principal,
-            thread=self.asking.thread,
+            thread=self.received.thread,
             started=self.started,
             ended=ended,
-            asked_model=self.asking.request.body.model,
-            backend=self.way.backend.name,
-            model=self.way.target.model,
+            asked_model=self.received.request.body.model,
+            backend=self.route.backend.name,
+            model=self.route.target.model,
             session=context.session,
             agent=context.agent,
             outcome=outcome,
@@ -186,8 +186,8 @@ class Story:
             attempts=max(1, len(self.tries)),
             changes=(*self.changes, *self.unheard) if self.unheard else self.changes,
             usage=_usage(answer, outcome) if answer else None,
-            kind="title" if self.asking.is_title else call.kind,
-            streamed=self.asking.streams,
+            kind="title" if self.received.is_title else call.kind,
+            streamed=self.received.streams,
             stop_reason=answer.stop_reason if answer else "",
             request_id=self.request_id,
             heals=self.heals,
@@ -196,17 +196,17 @@ class Story:
             betas=call.betas,
         )
 
-    def turn(self, outcome: Outcome, heard: Heard | None, ended: float) -> TurnRecord:
+    def turn(self, outcome: Outcome, heard: ReceivedAnswer | None, ended: float) -> TurnRecord:
         """All that is kept of it; its bodies when it is over. Looks things up, which may take a moment.
 
         Of a request for a title no word is kept: its thread may be another one than the conversation's, and whoever deletes
         that would leave them behind.
         """
-        if self.asking.is_title:
+        if self.received.is_title:
             return TurnRecord(exchange=self.exchange(outcome, heard, ended))
-        keeps = self.asking.snapshot.settings.store
-        recording = recording_for(self.id, self.asking, self.way, self.dialect.remembered(self.going), heard)
-        request, entry = self.asking.request, self.asking.call.entry
+        keeps = self.received.snapshot.settings.store
+        recording = recording_for(self.id, self.received, self.route, self.dialect.remembered(self.going), heard)
+        request, entry = self.received.request, self.received.call.entry
         return TurnRecord(
             exchange=self.exchange(outcome, heard, ended),
             recording=recording,
@@ -216,8 +216,8 @@ class Story:
         )
 
     def _bodies(self) -> Bodies:
-        call = self.asking.call
-        heads = heads_of(call, self.way, self.going, self.head)
+        call = self.received.call
+        heads = heads_of(call, self.route, self.going, self.head)
         return Bodies(asked=call.body, sent=self.sent, answered=self.answered, heads=heads, times=tuple(self.times))
 
 
@@ -227,7 +227,7 @@ def _plain_options(model: str, secret: str) -> ViewOptions:
     return ViewOptions(model=model, exchange="", origin=Origin(ANTHROPIC, "", "", ""), secret=secret)
 
 
-def _usage(answer: Answer, outcome: Outcome) -> TokenUsage | None:
+def _usage(answer: AnswerSoFar, outcome: Outcome) -> TokenUsage | None:
     """The vendor's counts. Of an answer that was cut it counted the beginning, and what was heard since counts too."""
     usage = usage_of(answer.usage, estimated=outcome != "whole")
     if usage is None or outcome != "cut":
