@@ -100,7 +100,7 @@ def across_dialects(modules: Sequence[Module]) -> list[str]:
             folders = {
                 path.parts[2]
                 for path in (each.path for each in modules)
-                if path.parts[:2] == parts[:2] and len(path.parts) > 3
+                if path.parts[:2] == parts[:2] and len(path.parts) > 3 and path.parts[2] != "failures"  # shared by all
             }
             others = {f"clew.dialects.{folder}" for folder in folders} - {own}
             found += [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clew.engine.reply_head import _THINKING
 from clew.engine.seen import BLOCK_KEYS
 from clew.model.past import Fold, Retold, folded, retold
-from clew.model.request import Message
+from clew.model.request import RequestMessage
 from clew.pipeline.normalise import _REFUSED
 from clew.pipeline.system import _NO_SYSTEM_MESSAGE
 from clew.pipeline.thinking.binding import _ROW, _STRAYS
@@ -69,7 +69,7 @@ def test_what_is_known_is_not_looked_at_again() -> None:
     """Else all of it would be for nothing."""
     looked: list[int] = []
 
-    def over(count: int, messages: Sequence[Message], at: int) -> int:
+    def over(count: int, messages: Sequence[RequestMessage], at: int) -> int:
         looked.append(len(messages))
         return count + len(messages)
 

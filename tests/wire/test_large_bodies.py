@@ -9,7 +9,7 @@ from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model import long_strings
 from clew.model.blocks import string_of
 from clew.model.long_strings import decode_string
-from clew.model.request import Body, Message, Request, blocks_of
+from clew.model.request import Body, Request, RequestMessage, blocks_of
 from clew.model.wanted import NotWanted, Wanted
 from clew.wire import large_bodies
 from clew.wire.large_bodies import MAX_BLOCKS, MAX_VALUES, check_values
@@ -202,7 +202,7 @@ def outcome(decode: Callable[[bytes], str], raw: bytes) -> object:
 def test_a_message_read_later_is_read_in_parts_too(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = counted(monkeypatch)
     message = large_bodies.read_message(user(b"[" + b",".join([text(b"a")] * 50_000) + b"]"), Wanted().check)
-    assert isinstance(message, Message)
+    assert isinstance(message, RequestMessage)
     assert len(blocks_of(message)) == len(sizes) == 50_000
 
 

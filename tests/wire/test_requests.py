@@ -12,7 +12,7 @@ from msgspec import UNSET, Raw
 
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import made, text_block
-from clew.model.request import Edited, Message, blocks_of, with_blocks, with_content
+from clew.model.request import Edited, RequestMessage, blocks_of, with_blocks, with_content
 from clew.wire.requests import encode, messages_after_last_answer, parse, raw_of
 from tests.build import assistant, raw, request, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
@@ -204,7 +204,7 @@ def test_a_message_knows_its_place_and_a_made_one_has_none() -> None:
     assert asked.source.index_of(Edited("user", "new")) is None
     assert asked.source.place_of(blocks_of(asked.messages[1])[0]) == (1, 0)
     assert asked.source.place_of(text_block("new")) is None
-    assert isinstance(asked.messages[0], Message)
+    assert isinstance(asked.messages[0], RequestMessage)
     assert msgspec.json.decode(raw(user("a")))["messages"] == [user("a")]
 
 

@@ -10,7 +10,7 @@ from clew.engine.route import BackendRoute
 from clew.model.blocks import THINKING_TYPES
 from clew.model.change import THINKING_STEPS, Change, count_of, tally
 from clew.model.past import Fold, folded
-from clew.model.request import Message, Request
+from clew.model.request import Request, RequestMessage
 
 __all__ = [
     "ESTIMATED",
@@ -99,7 +99,7 @@ def _thinking_in(going: Request) -> int:
     return folded(going.messages, _THINKING)
 
 
-def _counted(before: int, messages: Sequence[Message], at: int) -> int:
+def _counted(before: int, messages: Sequence[RequestMessage], at: int) -> int:
     return before + sum(
         1
         for message in messages

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from clew.model.past import each_of
-from clew.model.request import Message
+from clew.model.request import RequestMessage
 from clew.thinking.keys import key_of
 
 __all__ = ["BLOCK_KEYS", "SeenKeys"]
@@ -45,7 +45,7 @@ class SeenKeys:
         return fresh
 
 
-def _keys_in(messages: Sequence[Message]) -> list[bytes]:
+def _keys_in(messages: Sequence[RequestMessage]) -> list[bytes]:
     return [
         key
         for message in messages

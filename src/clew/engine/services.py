@@ -20,7 +20,7 @@ from clew.engine.token_counts import TokenCounts
 from clew.errors import StoreError
 from clew.model.past import folded
 from clew.model.recording import Recording
-from clew.model.request import Message
+from clew.model.request import RequestMessage
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
 from clew.store.commits import COMMIT_LIMIT
@@ -70,7 +70,7 @@ class EngineServices:
             self.log.unrecorded(id, why)
         self.hub.publish("unrecorded", {"exchange": id, "why": str(why)})
 
-    def touch(self, principal: str, messages: Sequence[Message]) -> None:
+    def touch(self, principal: str, messages: Sequence[RequestMessage]) -> None:
         """Which blocks a request brought: news for the store once in a while."""
         news = self.seen.news(principal, folded(messages, BLOCK_KEYS), self.wall())
         if news and self.store is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from clew.model.request import Message
+from clew.model.request import RequestMessage
 
 __all__ = ["Fold", "Past", "Retold", "all_of", "each_of", "folded", "retold"]
 
@@ -26,7 +26,7 @@ class Fold(Generic[S]):
 
     __slots__ = ("begin", "over")
 
-    def __init__(self, begin: S, over: Callable[[S, Sequence[Message], int], S]) -> None:
+    def __init__(self, begin: S, over: Callable[[S, Sequence[RequestMessage], int], S]) -> None:
         self.begin = begin
         self.over = over
 
@@ -42,7 +42,7 @@ class Past:
         known = before is not None and before.count <= count
         self._states: dict[Fold[Any], tuple[int, Any]] = dict(before._states) if before and known else {}
 
-    def state(self, fold: Fold[S], messages: Sequence[Message]) -> S:
+    def state(self, fold: Fold[S], messages: Sequence[RequestMessage]) -> S:
         """The fold's value over the first `count` of these messages."""
         done, state = self._states.get(fold, (0, fold.begin))
         if done < self.count:
@@ -51,20 +51,20 @@ class Past:
         return state
 
 
-class Retold(tuple[Message, ...]):
+class Retold(tuple[RequestMessage, ...]):
     """The messages of a request, the first of which were there before. A step that alters one makes a plain tuple."""
 
     past: Past
 
 
-def retold(messages: Sequence[Message], count: int, before: Past | None = None) -> Retold:
+def retold(messages: Sequence[RequestMessage], count: int, before: Past | None = None) -> Retold:
     """Messages of which the first `count` are the very same objects as before."""
     made = Retold(messages)
     made.past = Past(count, before)
     return made
 
 
-def folded(messages: Sequence[Message], fold: Fold[S]) -> S:
+def folded(messages: Sequence[RequestMessage], fold: Fold[S]) -> S:
     """The fold's value over all messages."""
     if not isinstance(messages, Retold):
         return fold.over(fold.begin, messages, 0)
@@ -72,11 +72,11 @@ def folded(messages: Sequence[Message], fold: Fold[S]) -> S:
     return fold.over(past.state(fold, messages), messages[past.count :], past.count)
 
 
-def all_of(holds: Callable[[Sequence[Message]], bool]) -> Fold[bool]:
+def all_of(holds: Callable[[Sequence[RequestMessage]], bool]) -> Fold[bool]:
     """Whether something holds for every message by itself; `holds` gets several messages at a time."""
     return Fold(True, lambda held, messages, at: held and holds(messages))
 
 
-def each_of(found: Callable[[Sequence[Message]], Sequence[S]]) -> Fold[tuple[S, ...]]:
+def each_of(found: Callable[[Sequence[RequestMessage]], Sequence[S]]) -> Fold[tuple[S, ...]]:
     """The things found in each message by itself, in order; `found` gets several messages at a time."""
     return Fold((), lambda before, messages, at: (*before, *found(messages)))

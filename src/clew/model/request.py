@@ -17,13 +17,13 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from clew.model.blocks import Block
 from clew.model.wanted import ALWAYS
 
-__all__ = ["Body", "Content", "Edited", "Message", "Request", "Source", "blocks_of", "with_blocks", "with_content"]
+__all__ = ["Body", "Content", "Edited", "Request", "RequestMessage", "Source", "blocks_of", "with_blocks", "with_content"]
 
 Content: TypeAlias = tuple[Block, ...] | str | None
 """A message's content: blocks, a plain string, or nothing at all."""
 
 
-class Message(Struct, frozen=True, eq=False, gc=False):
+class RequestMessage(Struct, frozen=True, eq=False, gc=False):
     """One message as the client sent it. Keys that no step reads stay in the bytes."""
 
     role: str
@@ -31,16 +31,16 @@ class Message(Struct, frozen=True, eq=False, gc=False):
     output_config: Raw | UnsetType = UNSET
 
 
-class Edited(Message, frozen=True, eq=False, gc=False):
+class Edited(RequestMessage, frozen=True, eq=False, gc=False):
     """A message that a step altered (`given` is the client's own), or put in (`given` is None)."""
 
-    given: Message | None = None
+    given: RequestMessage | None = None
 
 
 class Body(Struct, frozen=True, eq=False):
     """The request body. Fields that no step reads are left out here, and pass untouched."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[RequestMessage, ...]
     model: str = ""
     system: Raw | UnsetType = UNSET
     tools: Raw | UnsetType = UNSET
@@ -81,7 +81,7 @@ class Source:
         self._messages: dict[int, int] | None = None
         self._blocks: dict[int, tuple[int, int]] | None = None
 
-    def index_of(self, message: Message) -> int | None:
+    def index_of(self, message: RequestMessage) -> int | None:
         """Where this message stood in the client's list; None for one that clew put in."""
         if self._messages is None:
             self._messages = {id(each): i for i, each in enumerate(self.body.messages)}
@@ -105,10 +105,10 @@ class Request(Struct, frozen=True, eq=False):
     betas: tuple[str, ...] = ()
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> tuple[RequestMessage, ...]:
         return self.body.messages
 
-    def with_messages(self, messages: tuple[Message, ...]) -> Request:
+    def with_messages(self, messages: tuple[RequestMessage, ...]) -> Request:
         """The same request if nothing differs, so that untouched stays untouched by identity."""
         if len(messages) == len(self.messages) and all(map(lambda a, b: a is b, messages, self.messages)):
             return self
@@ -118,18 +118,18 @@ class Request(Struct, frozen=True, eq=False):
         return msgspec.structs.replace(self, body=msgspec.structs.replace(self.body, **fields))
 
 
-def blocks_of(message: Message) -> tuple[Block, ...]:
+def blocks_of(message: RequestMessage) -> tuple[Block, ...]:
     """The message's blocks; none for string content, which holds no block that could carry anything."""
     return message.content if isinstance(message.content, tuple) else ()
 
 
-def with_content(message: Message, content: Content) -> Message:
+def with_content(message: RequestMessage, content: Content) -> RequestMessage:
     """The same message with other content, still knowing which of the client's messages it was."""
     given = message.given if isinstance(message, Edited) else message
     return Edited(message.role, content, message.output_config, given=given)
 
 
-def with_blocks(message: Message, blocks: tuple[Block, ...]) -> Message:
+def with_blocks(message: RequestMessage, blocks: tuple[Block, ...]) -> RequestMessage:
     """As `with_content`; the very same message if the blocks are the very same."""
     own = blocks_of(message)
     if len(own) == len(blocks) and all(map(lambda a, b: a is b, own, blocks)):

@@ -23,7 +23,7 @@ from clew.model.blocks import THINKING_TYPES, Block, is_thinking, made, text_blo
 from clew.model.change import Change
 from clew.model.facts import blocks as block_facts
 from clew.model.json import JsonObject, JsonValue
-from clew.model.request import Message, Request, blocks_of, with_blocks, with_content
+from clew.model.request import Request, RequestMessage, blocks_of, with_blocks, with_content
 from clew.model.target import Target
 from clew.pipeline.step import CacheRules, Facts, Ttl
 from clew.pipeline.values import block_path, bytes_of, is_empty_text, message_path, value_of, with_changed_fields
@@ -163,7 +163,7 @@ def _without_surplus(request: Request) -> tuple[Request, tuple[Change, ...]]:
 def _with_marks(request: Request, chosen: set[tuple[int, int]], mark: JsonObject) -> tuple[Request, tuple[Change, ...]]:
     """The request with marks in these places of the messages and in no other."""
     changes: list[Change] = []
-    messages: list[Message] = []
+    messages: list[RequestMessage] = []
     for index, message in enumerate(request.messages):
         wanted = {j for i, j in chosen if i == index}
         if isinstance(message.content, str) and wanted:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from clew.model.blocks import Block, is_thinking
 from clew.model.change import Change
-from clew.model.request import Message, Request, blocks_of, with_content
+from clew.model.request import Request, RequestMessage, blocks_of, with_content
 from clew.model.target import Target
 from clew.pipeline.normalise import without_trailing
 from clew.pipeline.step import Facts
@@ -102,7 +102,7 @@ def _chosen(request: Request, refusal: ThinkingRefusal, facts: Facts, remedy: Re
             return lambda index, block: True
 
 
-def _tail(message: Message) -> tuple[Block, ...]:
+def _tail(message: RequestMessage) -> tuple[Block, ...]:
     """The thinking at the end of an assistant message."""
     blocks = blocks_of(message) if message.role == "assistant" else ()
     return blocks[len(without_trailing(blocks)) :]
@@ -110,7 +110,7 @@ def _tail(message: Message) -> tuple[Block, ...]:
 
 def _without(request: Request, chosen: _Chosen, refusal: ThinkingRefusal) -> tuple[Request, tuple[Change, ...]]:
     changes: list[Change] = []
-    messages: list[Message] = []
+    messages: list[RequestMessage] = []
     for index, message in enumerate(request.messages):
         out = [block for block in blocks_of(message) if is_thinking(block) and chosen(index, block)]
         for block in out:

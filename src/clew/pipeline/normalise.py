@@ -19,7 +19,7 @@ from msgspec import UNSET
 from clew.model.blocks import Block, filler, is_thinking, made
 from clew.model.change import Change
 from clew.model.past import Fold, folded
-from clew.model.request import Message, Request, blocks_of, with_blocks, with_content
+from clew.model.request import Request, RequestMessage, blocks_of, with_blocks, with_content
 from clew.model.target import Target
 from clew.pipeline.server_calls import needs_filler, with_next
 from clew.pipeline.step import Facts
@@ -56,7 +56,7 @@ def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, 
     return with_changed_fields(request.with_messages(tuple(messages)), system=system), (*changes, *more)
 
 
-def _is_refused(message: Message) -> bool:
+def _is_refused(message: RequestMessage) -> bool:
     """Whether a message holds something that is refused. (System-role messages belong to `system_messages`.)"""
     if message.role not in ("user", "assistant"):
         return False
@@ -72,7 +72,7 @@ _REFUSED: Fold[tuple[int, ...]] = Fold(
 """The indices of such messages."""
 
 
-def _cut_at_end(request: Request, message: Message, changes: list[Change]) -> Message:
+def _cut_at_end(request: Request, message: RequestMessage, changes: list[Change]) -> RequestMessage:
     """The last message, an assistant's, without the thinking at its end."""
     blocks = blocks_of(message)
     kept = without_trailing(blocks)
@@ -91,7 +91,7 @@ def without_trailing(blocks: Sequence[Block]) -> tuple[Block, ...]:
     return tuple(blocks[:end])
 
 
-def _tidied(request: Request, index: int, target: Target, changes: list[Change]) -> Message:
+def _tidied(request: Request, index: int, target: Target, changes: list[Change]) -> RequestMessage:
     """The message without the parts that are refused."""
     message = request.messages[index]
     blocks: list[Block] = []
@@ -111,7 +111,7 @@ def _tidied(request: Request, index: int, target: Target, changes: list[Change])
     return with_content(message, (filler(),))
 
 
-def _why_empty(message: Message) -> str:
+def _why_empty(message: RequestMessage) -> str:
     """Why the message as a whole is refused for having no content; "" if it is not."""
     if message.role == "user" and message.content in ("", ()):
         return EMPTY_USER

@@ -18,7 +18,7 @@ from msgspec import UNSET, Raw, UnsetType
 from clew.model.blocks import Block, Made, string_of, text_block
 from clew.model.change import Change
 from clew.model.past import all_of, folded
-from clew.model.request import Edited, Message, Request, blocks_of, with_blocks, with_content
+from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks, with_content
 from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.values import (
@@ -57,7 +57,7 @@ def system_messages(request: Request, target: Target, facts: Facts) -> tuple[Req
     if folded(request.messages, _NO_SYSTEM_MESSAGE):
         return request, ()
     head = sum(1 for _ in takewhile(lambda message: message.role == "system", request.messages))
-    done: list[Message] = []
+    done: list[RequestMessage] = []
     changes: list[Change] = []
     for index, message in enumerate(request.messages):
         if message.role != "system":
@@ -69,11 +69,11 @@ def system_messages(request: Request, target: Target, facts: Facts) -> tuple[Req
     return request.with_messages(tuple(done)), tuple(changes)
 
 
-def _has_config(message: Message) -> bool:
+def _has_config(message: RequestMessage) -> bool:
     return any(value is not None for value in (object_of(message.output_config) or {}).values())
 
 
-def _keep(request: Request, index: int, done: list[Message], changes: list[Change]) -> None:
+def _keep(request: Request, index: int, done: list[RequestMessage], changes: list[Change]) -> None:
     """Add the message without what is refused in it; leave it out if then nothing is left."""
     message = request.messages[index]
     blocks = blocks_of(message)
@@ -91,7 +91,7 @@ def _keep(request: Request, index: int, done: list[Message], changes: list[Chang
         changes.append(Change(STEP, message_path(request, index), "removed", EMPTY))
 
 
-def _fold(request: Request, index: int, done: list[Message], changes: list[Change], why: str) -> None:
+def _fold(request: Request, index: int, done: list[RequestMessage], changes: list[Change], why: str) -> None:
     """Add the text of a message that loses its role to the user message before it, or as a message of its own."""
     message, path = request.messages[index], message_path(request, index)
     others = [block for block in blocks_of(message) if block.type != "text"]
@@ -111,7 +111,7 @@ def _fold(request: Request, index: int, done: list[Message], changes: list[Chang
         done.append(Edited("user", (text,)))
 
 
-def _as_text(message: Message) -> Made | None:
+def _as_text(message: RequestMessage) -> Made | None:
     """The text of the message, in tags, with its cache mark; None if it has none."""
     if isinstance(message.content, str):
         texts, marks = [message.content], []

@@ -21,7 +21,7 @@ from clew.model.blocks import is_thinking
 from clew.model.change import Change
 from clew.model.facts import ModelFacts
 from clew.model.facts.shapes import INTERLEAVED_BETA
-from clew.model.request import Edited, Message, Request, blocks_of, with_blocks
+from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks
 from clew.model.target import Target
 from clew.pipeline.context_edits import without_clear_thinking
 from clew.pipeline.step import Display, Facts
@@ -159,7 +159,7 @@ def _with_legal_message_efforts(
     if not profile.system_messages:
         return request, ()
     changes: list[Change] = []
-    messages: list[Message] = []
+    messages: list[RequestMessage] = []
     for index, message in enumerate(request.messages):
         why = _refused_effort(message, setting, profile)
         if not why:
@@ -172,7 +172,7 @@ def _with_legal_message_efforts(
     return request.with_messages(tuple(messages)), tuple(changes)
 
 
-def _refused_effort(message: Message, setting: ThinkingSetting, profile: ModelFacts) -> str:
+def _refused_effort(message: RequestMessage, setting: ThinkingSetting, profile: ModelFacts) -> str:
     """Why the effort of a system message is refused; "" if it is not."""
     if message.role != "system" or message.output_config is UNSET:
         return ""
@@ -187,7 +187,7 @@ def _refused_effort(message: Message, setting: ThinkingSetting, profile: ModelFa
 # ── the open tool loop
 
 
-def loop_start(messages: Sequence[Message]) -> int | None:
+def loop_start(messages: Sequence[RequestMessage]) -> int | None:
     """The index of the answer that opens the loop; None if no answer was given since a person last wrote."""
     start: int | None = None
     for index in range(len(messages) - 1, -1, -1):
@@ -199,7 +199,7 @@ def loop_start(messages: Sequence[Message]) -> int | None:
     return start
 
 
-def cannot_think(messages: Sequence[Message]) -> bool:
+def cannot_think(messages: Sequence[RequestMessage]) -> bool:
     """Whether manual thinking would be refused: the loop's first answer, or a last message, does not begin with thinking."""
     start = loop_start(messages)
     if start is None:
@@ -213,7 +213,7 @@ def cannot_think(messages: Sequence[Message]) -> bool:
     return any(_begins_without_thinking(messages, index) for index in begins)
 
 
-def _begins_without_thinking(messages: Sequence[Message], start: int) -> bool:
+def _begins_without_thinking(messages: Sequence[RequestMessage], start: int) -> bool:
     """Whether the run of assistant messages from there begins with another block than thinking."""
     for message in messages[start:]:
         if message.role == "user":
@@ -224,7 +224,7 @@ def _begins_without_thinking(messages: Sequence[Message], start: int) -> bool:
     return False
 
 
-def call_without_thinking(messages: Sequence[Message]) -> bool:
+def call_without_thinking(messages: Sequence[RequestMessage]) -> bool:
     """Whether an answer calls a tool and holds no thinking: another model's, or one that a client stripped."""
     for message in messages:
         blocks = blocks_of(message) if message.role == "assistant" else ()

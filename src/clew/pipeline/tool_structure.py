@@ -27,7 +27,7 @@ from clew.model.blocks import Block, filler, is_signed, text_block
 from clew.model.change import Change
 from clew.model.origin import ANTHROPIC
 from clew.model.past import Fold, all_of, folded
-from clew.model.request import Edited, Message, Request, blocks_of, with_blocks, with_content
+from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks, with_content
 from clew.model.target import Target
 from clew.pipeline.pairing import Pairing, UsedIds, pair, result_for_unanswered, with_paired_id, with_texts
 from clew.pipeline.server_calls import without_abandoned, without_others
@@ -83,7 +83,7 @@ class _Legality(NamedTuple):
     is_answered: bool = False
 
 
-def _legality(before: _Legality, messages: Sequence[Message], at: int) -> _Legality:
+def _legality(before: _Legality, messages: Sequence[RequestMessage], at: int) -> _Legality:
     if not before.so_far:
         return before
     used, calls, answers, is_answered = UsedIds(before.used), [*before.calls], [*before.answers], before.is_answered
@@ -105,7 +105,7 @@ _ILLEGAL = _Legality(so_far=False)
 _LEGALITY = Fold(_Legality(), _legality)
 
 
-def _calls(message: Message) -> tuple[Block, ...]:
+def _calls(message: RequestMessage) -> tuple[Block, ...]:
     return tuple([block for block in blocks_of(message) if block.type == "tool_use" and is_signed(block.id)])
 
 
@@ -113,7 +113,7 @@ def _repair(request: Request) -> tuple[Request, tuple[Change, ...]]:
     request, moved = _results_out_of_answers(request)
     changes = list(moved)
     used = UsedIds()
-    news: dict[int, tuple[Message, ...]] = {}
+    news: dict[int, tuple[RequestMessage, ...]] = {}
     for turn in _turns(request.messages):
         request.source.wanted.check()
         calls = [call for i in turn.asks for call in _calls(request.messages[i])]
@@ -129,7 +129,7 @@ def _repair(request: Request) -> tuple[Request, tuple[Change, ...]]:
     return request, tuple(changes)
 
 
-def _turns(messages: Sequence[Message]) -> list[_Turn]:
+def _turns(messages: Sequence[RequestMessage]) -> list[_Turn]:
     """The history as turns. System-role messages stand between without separating anything."""
     turns: list[_Turn] = []
     asks: list[int] = []
@@ -146,14 +146,14 @@ def _turns(messages: Sequence[Message]) -> list[_Turn]:
 _TEXT = text_block("any text")
 
 
-def _stream(message: Message) -> tuple[Block, ...]:
+def _stream(message: RequestMessage) -> tuple[Block, ...]:
     """The message's blocks, as far as pairing reads them: a string is a block that is no result."""
     return (_TEXT,) if isinstance(message.content, str) else blocks_of(message)
 
 
-def _repaired_turn(request: Request, turn: _Turn, pairing: Pairing) -> dict[int, tuple[Message, ...]]:
+def _repaired_turn(request: Request, turn: _Turn, pairing: Pairing) -> dict[int, tuple[RequestMessage, ...]]:
     """The messages that stand in the place of each message of the turn."""
-    news: dict[int, tuple[Message, ...]] = {}
+    news: dict[int, tuple[RequestMessage, ...]] = {}
     for i in turn.asks:
         blocks = [with_paired_id(request, block, "id", pairing) for block in blocks_of(request.messages[i])]
         news[i] = (with_blocks(request.messages[i], tuple(blocks)),)
@@ -172,7 +172,7 @@ def _repaired_turn(request: Request, turn: _Turn, pairing: Pairing) -> dict[int,
     return news | answers
 
 
-def _answer(message: Message, front: tuple[Block, ...], pairing: Pairing) -> tuple[Message, ...]:
+def _answer(message: RequestMessage, front: tuple[Block, ...], pairing: Pairing) -> tuple[RequestMessage, ...]:
     """A user message with these results in front; nothing if nothing is left of it."""
     if isinstance(message.content, str):
         return (with_content(message, (*front, text_block(message.content))),) if front else (message,)
@@ -180,14 +180,14 @@ def _answer(message: Message, front: tuple[Block, ...], pairing: Pairing) -> tup
     return (with_blocks(message, blocks),) if blocks and not _left_alone(message, front, pairing) else ()
 
 
-def _left_alone(message: Message, front: tuple[Block, ...], pairing: Pairing) -> tuple[Block, ...]:
+def _left_alone(message: RequestMessage, front: tuple[Block, ...], pairing: Pairing) -> tuple[Block, ...]:
     """The blocks of white space that would be all of a message. Beside a result they are legal, alone they are not (R22)."""
     rest = _rest(message, pairing)
     moved = len(rest) < len(blocks_of(message))
     return rest if moved and not front and is_nothing_but_blank(rest) else ()
 
 
-def _rest(message: Message, pairing: Pairing) -> tuple[Block, ...]:
+def _rest(message: RequestMessage, pairing: Pairing) -> tuple[Block, ...]:
     """The blocks that are no result, and the texts of results that answer nothing."""
     rest: list[Block] = []
     for block in blocks_of(message):
@@ -234,7 +234,7 @@ def _paths(request: Request, turn: _Turn) -> Callable[[Block], str]:
 def _results_out_of_answers(request: Request) -> tuple[Request, tuple[Change, ...]]:
     """Assistant messages cut where results stand in them, which become user messages of their own."""
     changes: list[Change] = []
-    messages: list[Message] = []
+    messages: list[RequestMessage] = []
     for index, message in enumerate(request.messages):
         results = [block for block in blocks_of(message) if block.type == "tool_result"]
         if message.role != "assistant" or not results:
@@ -249,9 +249,9 @@ def _results_out_of_answers(request: Request) -> tuple[Request, tuple[Change, ..
     return request.with_messages(tuple(messages)), tuple(changes)
 
 
-def _cut_at_results(message: Message) -> list[Message]:
+def _cut_at_results(message: RequestMessage) -> list[RequestMessage]:
     """The message as alternating parts: its own blocks as the assistant's, the results in between as the user's."""
-    parts: list[Message] = []
+    parts: list[RequestMessage] = []
     for is_result, group in groupby(blocks_of(message), key=lambda block: block.type == "tool_result"):
         blocks = tuple(group)
         if is_result:

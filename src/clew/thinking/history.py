@@ -19,7 +19,7 @@ from msgspec import Struct
 from clew.model.blocks import Block, Made, is_signed, is_thinking, made, string_of, text_block
 from clew.model.past import Fold, folded
 from clew.model.recording import AnswerContent, Recording
-from clew.model.request import Message
+from clew.model.request import RequestMessage
 from clew.thinking.keys import QuestionContent, answer_content, key_of, place_of, question_content
 
 __all__ = [
@@ -51,7 +51,7 @@ class PastAnswer(Struct, frozen=True, eq=False):
     said: AnswerContent
 
 
-def answers_of(messages: Sequence[Message]) -> tuple[PastAnswer, ...]:
+def answers_of(messages: Sequence[RequestMessage]) -> tuple[PastAnswer, ...]:
     """All answers of a history, oldest first."""
     return PastAnswers(messages)[:]
 
@@ -59,7 +59,7 @@ def answers_of(messages: Sequence[Message]) -> tuple[PastAnswer, ...]:
 class PastAnswers(Sequence[PastAnswer]):
     """The answers of a history, each built when it is read: to read the newest of a long history costs one answer."""
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(self, messages: Sequence[RequestMessage]) -> None:
         self._messages = messages
         over, run, asks = folded(messages, _RUNS)
         self._runs = (*over, (run, asks)) if run else over
@@ -95,7 +95,7 @@ class _Runs(NamedTuple):
     asks: tuple[int, ...] = ()
 
 
-def _run_on(before: _Runs, messages: Sequence[Message], at: int) -> _Runs:
+def _run_on(before: _Runs, messages: Sequence[RequestMessage], at: int) -> _Runs:
     found, run, asks = [*before.over], [*before.run], [*before.asks]
     for index, message in enumerate(messages, at):
         if message.role == "assistant":
@@ -111,7 +111,7 @@ def _run_on(before: _Runs, messages: Sequence[Message], at: int) -> _Runs:
 _RUNS = Fold(_Runs(), _run_on)
 
 
-def blocks_in(message: Message) -> tuple[Block, ...] | tuple[Made, ...]:
+def blocks_in(message: RequestMessage) -> tuple[Block, ...] | tuple[Made, ...]:
     """The blocks of a message. A string is one text block."""
     if isinstance(message.content, str):
         return (text_block(message.content),)
@@ -129,7 +129,7 @@ def places_of(principal: str, answers: Sequence[PastAnswer]) -> tuple[bytes, ...
 
 
 def place_after(
-    principal: str, messages: Sequence[Message], said: AnswerContent, answers: Sequence[PastAnswer] | None = None
+    principal: str, messages: Sequence[RequestMessage], said: AnswerContent, answers: Sequence[PastAnswer] | None = None
 ) -> bytes:
     """The place of a new answer to this history that said this; `answers` are the history's, where known."""
     answers = PastAnswers(messages) if answers is None else answers

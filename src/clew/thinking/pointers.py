@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from clew.model.past import Fold, folded
 from clew.model.recording import AnswerContent, Recording, Shelf
-from clew.model.request import Message
+from clew.model.request import RequestMessage
 from clew.thinking.history import answers_of, blocks_in
 from clew.thinking.keys import answer_content, key_of
 from clew.thinking.recognise import Context, recognise
@@ -54,10 +54,10 @@ class _Runs(NamedTuple):
     """The answers that have ended, and the messages of the one that may go on."""
 
     over: tuple[AnswerPointers, ...] = ()
-    last: tuple[Message, ...] = ()
+    last: tuple[RequestMessage, ...] = ()
 
 
-def _run_on(before: _Runs, messages: Sequence[Message], at: int) -> _Runs:
+def _run_on(before: _Runs, messages: Sequence[RequestMessage], at: int) -> _Runs:
     over, last = [*before.over], [*before.last]
     for message in messages:
         if message.role == "assistant":
@@ -68,7 +68,7 @@ def _run_on(before: _Runs, messages: Sequence[Message], at: int) -> _Runs:
     return _Runs(tuple(over), tuple(last))
 
 
-def _pointers_of_run(messages: Sequence[Message]) -> AnswerPointers:
+def _pointers_of_run(messages: Sequence[RequestMessage]) -> AnswerPointers:
     blocks = [block for message in messages for block in blocks_in(message)]
     return AnswerPointers(
         tuple([key for block in blocks if (key := key_of(block))]),
@@ -80,13 +80,15 @@ def _pointers_of_run(messages: Sequence[Message]) -> AnswerPointers:
 _RUNS = Fold(_Runs(), _run_on)
 
 
-def pointers_of(messages: Sequence[Message]) -> Pointers:
+def pointers_of(messages: Sequence[RequestMessage]) -> Pointers:
     """The keys and ids in a history."""
     over, last = folded(messages, _RUNS)
     return Pointers((*over, _pointers_of_run(last)) if last else over)
 
 
-def places_wanted(messages: Sequence[Message], pointers: Pointers, shelf: Shelf, context: Context) -> tuple[bytes, ...]:
+def places_wanted(
+    messages: Sequence[RequestMessage], pointers: Pointers, shelf: Shelf, context: Context
+) -> tuple[bytes, ...]:
     """The places that recognition needs, given the recordings found by keys and ids: nearly always none."""
     if not pointers.runs or _all_found(pointers, shelf, context):
         return ()

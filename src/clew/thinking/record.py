@@ -8,7 +8,7 @@ from clew.model.blocks import Block, made
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.past import Fold, each_of, folded
 from clew.model.recording import Recording, Recordings, Strand
-from clew.model.request import Message, Request, blocks_of
+from clew.model.request import Request, RequestMessage, blocks_of
 from clew.thinking.history import PastAnswers, place_after
 from clew.thinking.keys import ProofRow, answer_content, key_of, keys_digest, proof_half, proof_of
 from clew.thinking.recognise import Context, last_recording
@@ -68,7 +68,7 @@ def recording_of(
     )
 
 
-def _signed(messages: Sequence[Message]) -> list[Block]:
+def _signed(messages: Sequence[RequestMessage]) -> list[Block]:
     return [block for message in messages for block in blocks_of(message) if proof_of(block)]
 
 

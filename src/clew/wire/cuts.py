@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from clew.model.blocks import Block
-from clew.model.request import Edited, Message, Request
+from clew.model.request import Edited, Request, RequestMessage
 from clew.wire.spans import offset_of
 from clew.wire.splice import Edit
 
@@ -37,7 +37,7 @@ def cuts(request: Request) -> list[Edit] | None:
     return edits
 
 
-def _cut_message(raw: bytes, before: Message, after: Message) -> list[Edit] | None:
+def _cut_message(raw: bytes, before: RequestMessage, after: RequestMessage) -> list[Edit] | None:
     if not isinstance(after, Edited) or after.given is not before or after.role != before.role:
         return None
     if after.output_config is not before.output_config:

@@ -22,7 +22,7 @@ import msgspec
 
 from clew.errors import ClewError
 from clew.model.past import Retold, retold
-from clew.model.request import Body, Message, Source
+from clew.model.request import Body, RequestMessage, Source
 from clew.model.wanted import ALWAYS, Wanted
 from clew.wire.arrays import Array, opening_of
 from clew.wire.large_bodies import MAX_MESSAGES, check_values, read_message
@@ -84,7 +84,7 @@ def _read_on(known: Source, raw: bytes, most: int, wanted: Wanted) -> Source | N
     return source
 
 
-def _messages(known: Sequence[Message], count: int, new: Sequence[Message]) -> Retold:
+def _messages(known: Sequence[RequestMessage], count: int, new: Sequence[RequestMessage]) -> Retold:
     return retold((*known[:count], *new), count, known.past if isinstance(known, Retold) else None)
 
 

@@ -20,7 +20,7 @@ from msgspec import UNSET, Raw, UnsetType
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import Block
 from clew.model.long_strings import decode_string
-from clew.model.request import Body, Content, Message, blocks_of
+from clew.model.request import Body, Content, RequestMessage, blocks_of
 
 __all__ = [
     "MAX_BLOCKS",
@@ -71,7 +71,7 @@ _RawBody: Any = msgspec.defstruct(
 """The body with its messages as they came."""
 
 _raw_body: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_RawBody)
-_message = msgspec.json.Decoder(Message)
+_message = msgspec.json.Decoder(RequestMessage)
 _parts = msgspec.json.Decoder(_MessageParts)
 _elements = msgspec.json.Decoder(list[Raw])
 _block = msgspec.json.Decoder(Block)
@@ -87,7 +87,7 @@ def read_large_body(raw: bytes, check: Callable[[], None]) -> tuple[Body, Sequen
     shell = _raw_body.decode(raw)
     given: list[Raw] = shell.messages
     check_count(given)
-    messages: list[Message] = []
+    messages: list[RequestMessage] = []
     blocks = 0
     for index, value in enumerate(given):
         check()
@@ -141,13 +141,13 @@ def check_count(messages: Sequence[object]) -> None:
         raise RequestInvalid(f"messages: {len(messages)} entries, more than the {MAX_MESSAGES} allowed", path="messages")
 
 
-def read_message(value: bytes | Raw, check: Callable[[], None]) -> Message:
+def read_message(value: bytes | Raw, check: Callable[[], None]) -> RequestMessage:
     """One message; a large one block by block. Raises DecodeError, BodyTooLarge, and whatever `check` raises."""
     if len(memoryview(value)) <= _PART_BYTES:
         return _message.decode(value)
     parts = _parts.decode(value)
     if parts.content is UNSET:
-        return Message(parts.role, None, parts.output_config)
+        return RequestMessage(parts.role, None, parts.output_config)
     begin = memoryview(parts.content)[0]
     if begin not in b'"[':
         return _message.decode(value)  # null, or a complaint that names all kinds of content
@@ -155,7 +155,7 @@ def read_message(value: bytes | Raw, check: Callable[[], None]) -> Message:
         content: Content = decode_string(parts.content) if begin == 0x22 else _read_blocks(parts.content, check)
     except msgspec.ValidationError:
         return _message.decode(value)  # its complaint says where in the message
-    return Message(parts.role, content, parts.output_config)
+    return RequestMessage(parts.role, content, parts.output_config)
 
 
 def _read_blocks(content: Raw, check: Callable[[], None]) -> tuple[Block, ...]:

@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import Block, Made
-from clew.model.request import Body, Content, Edited, Message, Request, Source
+from clew.model.request import Body, Content, Edited, Request, RequestMessage, Source
 from clew.model.wanted import ALWAYS, Wanted
 from clew.wire.arrays import Array, Item, find_array, last_elements, recompose
 from clew.wire.cuts import cuts
@@ -41,7 +41,7 @@ MAX_MODEL = 1000
 """Characters of a model's name, several times those of the longest: it is kept in many places, and said in a header."""
 
 _body = msgspec.json.Decoder(Body)
-_message = msgspec.json.Decoder(Message)
+_message = msgspec.json.Decoder(RequestMessage)
 _FIELDS = tuple(name for name in Body.__struct_fields__ if name != "messages")
 
 
@@ -165,7 +165,7 @@ def _message_edits(request: Request, array: Array) -> list[Edit]:
     return [Edit(*array.spans[index], _edited(source, array, index, now[index])) for index in altered]
 
 
-def _item(source: Source, array: Array, message: Message) -> Item:
+def _item(source: Source, array: Array, message: RequestMessage) -> Item:
     """A message that stays as it is, or the bytes of one that does not."""
     index = source.index_of(message)
     if index is None:
@@ -174,7 +174,7 @@ def _item(source: Source, array: Array, message: Message) -> Item:
     return Item(index, _edited(source, array, index, message) if isinstance(message, Edited) else None)
 
 
-def _edited(source: Source, array: Array, index: int, message: Message) -> bytes:
+def _edited(source: Source, array: Array, index: int, message: RequestMessage) -> bytes:
     source.wanted.check()
     given, raw, path = source.body.messages[index], source.raw[slice(*array.spans[index])], f"messages.{index}"
     if message.role != given.role:
@@ -239,7 +239,7 @@ def messages_after_last_answer(request: Request) -> tuple[bytes, ...]:
     return tuple(request.source.raw[start:end] for start, end in spans)
 
 
-def _at_the_end(raw: bytes, messages: Sequence[Message]) -> tuple[bytes, ...]:
+def _at_the_end(raw: bytes, messages: Sequence[RequestMessage]) -> tuple[bytes, ...]:
     """The bytes of the last messages, as nearly every client writes them; nothing if they are not found so. A history of
     megabytes need not be read a second time for them."""
     found = last_elements(raw, len(messages), b'{"role":') if messages else None

@@ -21,7 +21,7 @@ from clew.model.blocks import FILLER, Made, is_thinking, string_of, well_made
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.recording import AnswerContent, Recording, Strand
-from clew.model.request import Message
+from clew.model.request import RequestMessage
 from clew.thinking.keys import QuestionContent, answer_content, key_of, place_of, proof_of, question_content
 from clew.thinking.seal import Seal, is_seal
 
@@ -33,7 +33,7 @@ _UNKNOWN: Final = "unknown"
 """The realm of thinking whose maker is not known: it goes to no backend."""
 
 _TITLE: Final = 80
-_message = msgspec.json.Decoder(Message)
+_message = msgspec.json.Decoder(RequestMessage)
 
 
 class Chain(Struct, frozen=True, kw_only=True):

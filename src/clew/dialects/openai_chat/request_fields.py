@@ -16,7 +16,7 @@ from msgspec.json import Decoder
 
 from clew.errors import RequestInvalid
 from clew.model.change import Change, What
-from clew.model.request import Message, Request, blocks_of
+from clew.model.request import Request, RequestMessage, blocks_of
 from clew.wire.requests import encode
 
 __all__ = [
@@ -165,7 +165,7 @@ def blocks_in(raw: Raw | None, path: str) -> tuple[RawObject, ...]:
     return (RawObject(path, {"type": Raw(b'"text"'), "text": Raw(msgspec.json.encode(content))}),) if content else ()
 
 
-def _message(request: Request, index: int, message: Message, fields: Fields) -> RawMessage:
+def _message(request: Request, index: int, message: RequestMessage, fields: Fields) -> RawMessage:
     request.source.wanted.check()
     given = request.source.index_of(message)
     path = f"messages.{index if given is None else given}"
@@ -173,7 +173,7 @@ def _message(request: Request, index: int, message: Message, fields: Fields) -> 
     return RawMessage(path, message.role, tuple(_placed(request, message, found)), fields)
 
 
-def _placed(request: Request, message: Message, found: tuple[RawObject, ...]) -> Iterator[RawObject]:
+def _placed(request: Request, message: RequestMessage, found: tuple[RawObject, ...]) -> Iterator[RawObject]:
     """The blocks, each with its path in the client's request where it has one."""
     blocks = blocks_of(message)
     if not blocks:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from clew.model.blocks import THINKING_TYPES, Block
 from clew.model.past import Fold, folded
 from clew.model.recording import Recording, Shelf
-from clew.model.request import Message, Request, blocks_of
+from clew.model.request import Request, RequestMessage, blocks_of
 from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.outcomes import AnswerOutcome, all_thinking, without_refused_blocks
@@ -39,7 +39,7 @@ OTHERS = "another model's, after this model's last answer"
 # ── a whole copy
 
 
-def is_whole(messages: Sequence[Message], target: Target, facts: Facts) -> bool:
+def is_whole(messages: Sequence[RequestMessage], target: Target, facts: Facts) -> bool:
     """Whether nothing of the client's copy has to be restored or held back but the strays."""
     if isinstance(facts.recordings, Shelf) and facts.recordings.is_empty:
         return True
@@ -59,12 +59,12 @@ def made_here(recording: Recording, target: Target) -> bool:
     return not target.profile.account_bound or origin.account == target.account
 
 
-def strays_in(messages: Sequence[Message]) -> tuple[int, ...]:
+def strays_in(messages: Sequence[RequestMessage]) -> tuple[int, ...]:
     """The messages with thinking that has no signature, or a seal of clew."""
     return folded(messages, _STRAYS)
 
 
-def _thoughts_in(message: Message) -> list[Block]:
+def _thoughts_in(message: RequestMessage) -> list[Block]:
     if message.role != "assistant":
         return []
     return [block for block in blocks_of(message) if block.type in THINKING_TYPES]
@@ -74,7 +74,7 @@ def _is_signed_by_vendor(block: Block) -> bool:
     return bool(proof := proof_of(block)) and not is_seal(proof)
 
 
-def _strays(before: tuple[int, ...], messages: Sequence[Message], at: int) -> tuple[int, ...]:
+def _strays(before: tuple[int, ...], messages: Sequence[RequestMessage], at: int) -> tuple[int, ...]:
     found = [i for i, each in enumerate(messages, at) for block in _thoughts_in(each) if not _is_signed_by_vendor(block)]
     return (*before, *dict.fromkeys(found))
 
