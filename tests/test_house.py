@@ -229,3 +229,13 @@ def test_each_rule_finds_what_it_is_for() -> None:
         ["2: # noqa", "66: # TODO: x  # type: ignore"],
     ]
     assert LATER.findall(dirty) == ["TODO"]
+
+
+def test_a_public_class_name_exists_once() -> None:
+    """Two classes of one name are told apart only by their imports."""
+    places: dict[str, list[str]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -24,8 +24,8 @@ __all__ = [
     "THINKING",
     "BrokenRule",
     "Case",
+    "JudgedMessage",
     "RequestBlock",
-    "RequestMessage",
     "RoleRun",
     "betas_of",
     "refusal_of",
@@ -58,7 +58,7 @@ class RequestBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestMessage:
+class JudgedMessage:
     """One message and its place in the request. `content` is as the client sent it; `blocks` is the same as blocks."""
 
     index: int
@@ -83,7 +83,7 @@ class RoleRun:
     """Messages of one role that the vendor merges into one."""
 
     role: str
-    messages: tuple[RequestMessage, ...]
+    messages: tuple[JudgedMessage, ...]
     blocks: tuple[RequestBlock, ...]
 
 
@@ -109,21 +109,21 @@ class Case:
         return self.vendor.facts_of(as_str(self.body.get("model")), self.stance.models)
 
     @cached_property
-    def messages(self) -> tuple[RequestMessage, ...]:
+    def messages(self) -> tuple[JudgedMessage, ...]:
         """The messages with a known role. Nothing looks at the others."""
-        found: list[RequestMessage] = []
+        found: list[JudgedMessage] = []
         for index, item in enumerate(as_list(self.body.get("messages"))):
             value = as_dict(item)
             if value.get("role") in ROLES:
                 content = enumerate(text_blocks(value.get("content")))
                 blocks = tuple(RequestBlock(index, j, block) for j, block in content if isinstance(block, dict))
-                found.append(RequestMessage(index, as_str(value.get("role")), value, blocks))
+                found.append(JudgedMessage(index, as_str(value.get("role")), value, blocks))
         return tuple(found)
 
     @cached_property
     def runs(self) -> tuple[RoleRun, ...]:
         """The user and assistant runs, in order."""
-        groups: list[list[RequestMessage]] = []
+        groups: list[list[JudgedMessage]] = []
         for message in self.messages:
             if message.role == "system":
                 continue

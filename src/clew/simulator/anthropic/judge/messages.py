@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from clew.model.facts import blocks
 from clew.model.json import JsonObject
-from clew.simulator.anthropic.judge.case import BrokenRule, Case, RequestBlock, RequestMessage, RoleRun
+from clew.simulator.anthropic.judge.case import BrokenRule, Case, JudgedMessage, RequestBlock, RoleRun
 from clew.simulator.anthropic.judge.tools import unfinished_calls
 from clew.simulator.interfaces import VendorRefusal
 from clew.simulator.values import as_dict, as_list, as_str, is_blank
@@ -41,19 +41,19 @@ def check_roles(case: Case) -> Iterator[BrokenRule]:
         yield from _misplaced_blocks(message)
 
 
-def _is_directive(message: RequestMessage) -> bool:
+def _is_directive(message: JudgedMessage) -> bool:
     """A system message without text that only configures the output; it may stand anywhere."""
     return message.content == [] and _configures(message)
 
 
-def _configures(message: RequestMessage) -> bool:
+def _configures(message: JudgedMessage) -> bool:
     return any(value is not None for value in as_dict(message.value.get("output_config")).values())
 
 
 def _system_messages(case: Case) -> Iterator[BrokenRule]:
     """Each group of system messages, with the messages of other roles on both sides of it."""
-    before: RequestMessage | None = None
-    group: list[RequestMessage] = []
+    before: JudgedMessage | None = None
+    group: list[JudgedMessage] = []
     for message in (*case.messages, None):
         if message and message.role == "system":
             group.append(message)
@@ -64,7 +64,7 @@ def _system_messages(case: Case) -> Iterator[BrokenRule]:
 
 
 def _system_message(
-    message: RequestMessage, before: RequestMessage | None, after: RequestMessage | None
+    message: JudgedMessage, before: JudgedMessage | None, after: JudgedMessage | None
 ) -> Iterator[BrokenRule]:
     if message.content in (None, "", []) and not _configures(message):
         yield BrokenRule("R32.no-content", message.path)
@@ -82,7 +82,7 @@ def _system_message(
         yield BrokenRule("R32.precedes-wrong-turn", message.path)
 
 
-def _misplaced_blocks(message: RequestMessage) -> Iterator[BrokenRule]:
+def _misplaced_blocks(message: JudgedMessage) -> Iterator[BrokenRule]:
     if message.role != "user" and message.has("tool_result"):
         yield BrokenRule("R23.tool-result-in-assistant", message.path)
     thinking = next((block for block in message.blocks if block.is_thinking), None)
@@ -123,7 +123,7 @@ def check_emptiness(case: Case) -> Iterator[BrokenRule]:
     yield from _empty_system(case)
 
 
-def _empty_texts(message: RequestMessage) -> Iterator[BrokenRule]:
+def _empty_texts(message: JudgedMessage) -> Iterator[BrokenRule]:
     for block in message.blocks:
         if _is_empty_text(block.value):
             yield BrokenRule("R22.empty-text", block.path)

@@ -17,7 +17,7 @@ from clew.model.facts.shapes import BINDING_BETA, CLEAR_THINKING, CLEAR_TOOL_USE
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator import tokens
 from clew.simulator.anthropic.judge.bindings import BindingResult
-from clew.simulator.anthropic.judge.case import Case, RequestBlock, RequestMessage
+from clew.simulator.anthropic.judge.case import Case, JudgedMessage, RequestBlock
 from clew.simulator.anthropic.judge.messages import first_of_loop
 from clew.simulator.anthropic.judge.prefix import is_summary
 from clew.simulator.anthropic.judge.thinking import ThinkingHistory
@@ -100,7 +100,7 @@ def _visible_tokens(case: Case) -> int:
     return sum(_tokens(value) for value in (*text_blocks(case.body.get("system") or []), *tools, *read))
 
 
-def _shown_messages(case: Case) -> Iterator[RequestMessage]:
+def _shown_messages(case: Case) -> Iterator[JudgedMessage]:
     """Without the system messages that a later user message has cleared."""
     last_user = max((message.index for message in case.messages if message.role == "user"), default=-1)
     for message in case.messages:
