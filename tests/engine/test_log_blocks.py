@@ -21,8 +21,8 @@ STREAM = (
 
 def _told(written: Written) -> list[dict[str, object]]:
     translation = TracedReader(ChatStreamReader(AnswerContext(model="m"), ChatOptions()), partial(written.log.lived, "x1"))
-    translation.feed(STREAM)
-    translation.flush()
+    list(translation.feed(STREAM))
+    list(translation.flush())
     return written.lines()
 
 
@@ -56,4 +56,4 @@ def test_without_debug_there_is_none() -> None:
 def test_a_followed_translation_says_what_it_would_have_said_anyway() -> None:
     plain = ChatStreamReader(AnswerContext(model="m"), ChatOptions())
     followed = TracedReader(ChatStreamReader(AnswerContext(model="m"), ChatOptions()), lambda *_: None)
-    assert followed.feed(STREAM) + followed.flush() == plain.feed(STREAM) + plain.flush()
+    assert [*followed.feed(STREAM), *followed.flush()] == [*plain.feed(STREAM), *plain.flush()]

@@ -1,4 +1,4 @@
-"""An answer of the engine in this process, while it comes: a stream of the Messages API, told as what it says."""
+"""An answer of the engine in this process, while it comes: its events, as an application sees them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from clew.chat.event_front import EventFront
 from clew.chat.events import AnswerEvent, TextDelta, ThinkingDelta
 from clew.chat.failures import broken_off, in_their_words
 from clew.chat.joining import Joining
@@ -17,8 +18,6 @@ from clew.engine.call import Call
 from clew.errors import BackendError, ClewError, StreamIllegal
 from clew.model.assemble import Assembler
 from clew.model.events import BlockDelta, Event, StreamFailed
-from clew.wire.events import decode_event
-from clew.wire.sse import SseReader
 
 if TYPE_CHECKING:
     from clew.chat.local import LocalThreadService
@@ -33,7 +32,7 @@ class LocalAnswerReader:
         self.id = ""
         self._service = service
         self._listener = EngineListener()
-        self._reader = SseReader()
+        self.front = EventFront()
         self._joining = Joining()
         self._assembler = Assembler()
         self._told: ClewError | None = None
@@ -74,9 +73,9 @@ class LocalAnswerReader:
     def _read(self, data: bytes) -> list[AnswerEvent]:
         """What breaks the rules of a stream is not heard: the engine reads the same, ends it there, and says why."""
         heard: list[AnswerEvent] = []
-        for sse in self._reader.feed(data):
+        for event in self.front.read(data):
             with suppress(StreamIllegal):
-                heard += (said for event in self._joining.feed(decode_event(sse)) for said in self._hear(event))
+                heard += (said for whole in self._joining.feed(event) for said in self._hear(whole))
         return heard
 
     def _hear(self, event: Event) -> Iterator[AnswerEvent]:

@@ -11,14 +11,15 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 
+from clew.chat.event_front import NUMBER_BYTES
 from clew.engine.call import Call
 from clew.engine.engine import Engine
 from clew.http.responder import HeaderList, Responder
 
 __all__ = ["EngineListener"]
 
-_MOST_WAITING = 256 * 1024
-"""Bytes that may wait to be read before the backend has to."""
+_MOST_WAITING = 4096 * NUMBER_BYTES
+"""Bytes that may wait to be read before the backend has to: so many events (`event_front`)."""
 
 
 class EngineListener(Responder):

@@ -177,7 +177,14 @@ class LocalThreadService(AnswerLock):
             body, betas = await asyncio.to_thread(request_of, *asked)
             headers = {**_HEADERS, "anthropic-beta": ",".join(betas)} if betas else _HEADERS
             reader.listen(
-                Call(body=body, headers=headers, principal=own.principal, credential=self._credential, entry=entry)
+                Call(
+                    body=body,
+                    headers=headers,
+                    principal=own.principal,
+                    credential=self._credential,
+                    entry=entry,
+                    front=reader.front.dialect,
+                )
             )
         except BaseException:
             await self.settle(entry.id)

@@ -9,7 +9,7 @@ What differs between two backends of one dialect is that dialect's own `options`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -141,15 +141,16 @@ class StreamReader(Protocol):
         """A thinking block that came too late for the client, and that its maker needs back."""
         ...
 
-    def begin(self) -> Sequence[Event]:
+    def begin(self) -> Iterable[Event]:
         """The events that go out before the backend has said anything; none unless the context says `eager`."""
         ...
 
-    def feed(self, data: bytes) -> Sequence[Event]:
-        """The events that these bytes complete. Raises StreamIllegal, SseTooLarge."""
+    def feed(self, data: bytes) -> Iterable[Event]:
+        """The events that these bytes complete, to be read to their end. Raises StreamIllegal, SseTooLarge, after all events
+        that came before."""
         ...
 
-    def flush(self) -> Sequence[Event]:
+    def flush(self) -> Iterable[Event]:
         """The events that the end of the bytes completes: a `StreamFailed` if the answer was not whole."""
         ...
 

@@ -103,10 +103,10 @@ class BackendAnswer:
     def _answer_reading(self) -> AnswerReading:
         """All that reading an answer of this backend needs. It is read from its beginning."""
         notes, log = self._notes, self._services.log
-        is_passed = notes.dialect.is_passed(notes.received.call)
-        report = partial(log.lived, notes.id) if log is not None and log.shows_bodies and not is_passed else None
+        is_canonical = notes.dialect.dialect.is_canonical
+        report = partial(log.lived, notes.id) if log is not None and log.shows_bodies and not is_canonical else None
         counts, route = self._services.token_counts, notes.route
-        input_tokens = 0 if is_passed else counts.about(route.backend.name, route.target.model, len(notes.sent))
+        input_tokens = 0 if is_canonical else counts.about(route.backend.name, route.target.model, len(notes.sent))
         return AnswerReading(
             backend=route.backend.name,
             call=notes.received.call,

@@ -72,7 +72,7 @@ class TurnEnding:
             services.sessions.register(notes, heard.answer.blocks, services.clock())
         if services.log is not None and services.log.shows_bodies:
             services.log.body(notes.id, "answered", notes.answered)
-        if not notes.dialect.is_passed(notes.received.call) and notes.received.call.kind == "messages":
+        if not notes.dialect.dialect.is_canonical and notes.received.call.kind == "messages":
             await LearnTokens(notes.route, len(notes.sent), heard.answer.usage, notes.going)
 
     async def _report(self, turn: TurnRecord, problem: StoreError | None) -> None:

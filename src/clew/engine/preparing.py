@@ -79,10 +79,9 @@ class Preparation:
             self.project(notes.route, notes)
         except ClewError:  # met again, and told, when it is tried
             return False
-        is_untouched = notes.going.messages is notes.received.request.messages and notes.dialect.is_passed(
-            notes.received.call
-        )
-        notes.received.request.source.untouched = notes.received.snapshot if is_untouched else None
+        received = notes.received
+        is_untouched = notes.going.messages is received.request.messages and notes.dialect.dialect.is_canonical
+        received.request.source.untouched = received.snapshot if is_untouched else None
         return True
 
     def needs_no_backend(self, route: BackendRoute) -> bool:

@@ -73,7 +73,7 @@ def test_a_stream_that_is_in_order_stays_as_it_is_but_for_the_models_name() -> N
     came: list[Event] = [BlockStart(0, THINKING), thinks(0, "a"), signs(0), BlockStop(0), BlockStart(1, TEXT), BlockStop(1)]
 
     assert told(*came) == came
-    assert in_order().feed(encode_event(START)) == [MessageStart({"model": "asked"})]
+    assert list(in_order().feed(encode_event(START))) == [MessageStart({"model": "asked"})]
 
 
 @pytest.mark.parametrize(

@@ -81,15 +81,16 @@ class AnthropicStreamReader:
     def begin(self) -> Sequence[Event]:
         return ()
 
-    def feed(self, data: bytes) -> list[Event]:
-        return [event for sse in self._reader.feed(data) for event in self._read(sse)]
+    def feed(self, data: bytes) -> Iterator[Event]:
+        for sse in self._reader.feed(data):
+            yield from self._read(sse)
 
-    def flush(self) -> list[Event]:
-        events = [event for sse in self._reader.flush() for event in self._read(sse)]
+    def flush(self) -> Iterator[Event]:
+        for sse in self._reader.flush():
+            yield from self._read(sse)
         if not self._is_over:
             self._is_over = True
-            events.append(CUT.event())
-        return events
+            yield CUT.event()
 
     def _read(self, sse: SseEvent) -> Iterable[Event]:
         event = read_stream_event(sse)

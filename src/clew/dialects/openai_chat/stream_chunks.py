@@ -18,11 +18,10 @@ import msgspec
 from msgspec import Struct
 
 from clew.dialects.failures.bodies import error_in
-from clew.model.change import Change
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of, objects_of, read_object, read_value, text_of
 
-__all__ = ["Chunk", "ChunkChoice", "ChunkDelta", "UnsaidParts", "chunk_of", "left_out", "read_chunk", "read_whole"]
+__all__ = ["Chunk", "ChunkChoice", "ChunkDelta", "UnsaidParts", "chunk_of", "read_chunk", "read_whole"]
 
 _S = TypeVar("_S", bound=Struct)
 
@@ -119,11 +118,6 @@ def chunk_of(value: JsonObject) -> Chunk:
 
 def _known(kind: type[_S], value: dict[str, Any]) -> _S:
     return kind(**{name: value[name] for name in kind.__struct_fields__ if name in value})
-
-
-def left_out(kind: str) -> Change:
-    """The change that reports a kind of part."""
-    return Change("openai_chat", "answer", "left out", f"a part of type {kind!r}: the Messages API has no block for it")
 
 
 class UnsaidParts:

@@ -5,7 +5,7 @@ It stands around the reader and not inside it, so that a stream that nobody foll
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from clew.dialects.shape import StreamReader
@@ -33,16 +33,16 @@ class TracedReader:
     def late(self) -> JsonObject | None:
         return self._reader.late
 
-    def begin(self) -> Sequence[Event]:
+    def begin(self) -> Iterator[Event]:
         return self._traced(self._reader.begin())
 
-    def feed(self, data: bytes) -> Sequence[Event]:
+    def feed(self, data: bytes) -> Iterator[Event]:
         return self._traced(self._reader.feed(data))
 
-    def flush(self) -> Sequence[Event]:
+    def flush(self) -> Iterator[Event]:
         return self._traced(self._reader.flush())
 
-    def _traced(self, events: Sequence[Event]) -> Sequence[Event]:
+    def _traced(self, events: Iterable[Event]) -> Iterator[Event]:
         for event in events:
             match event:
                 case BlockStart():
@@ -55,4 +55,4 @@ class TracedReader:
                     self._report("stopped", event.index, self._kind, self._deltas)
                 case _:
                     pass
-        return events
+            yield event

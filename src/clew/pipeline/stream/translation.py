@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from clew.dialects.shape import StreamReader, StreamWriter
@@ -60,7 +60,7 @@ class TranslatedAnswer(AnswerStream):
     def flush(self) -> bytes:
         return self._write(self._reader.flush())
 
-    def _write(self, events: Sequence[Event]) -> bytes:
+    def _write(self, events: Iterable[Event]) -> bytes:
         out: list[bytes] = []
         sealed, write = self._sealed, self._writer.write
         for event in events:
