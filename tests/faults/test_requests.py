@@ -39,7 +39,12 @@ def deep(opening: bytes, closing: bytes) -> bytes:
     return opening * 10_000 + b"1" + closing * 10_000
 
 
-CROWD = b",".join([b'{"role":"user","content":"a"}'] * 1_000_000)
+ONE = b'{"role":"user","content":"hi"}'
+
+
+def crowd(messages: int) -> bytes:
+    return body().replace(ONE, b",".join([ONE] * messages))
+
 
 REFUSED: dict[str, tuple[bytes, int, str]] = {
     "ten thousand arrays": (body(b'"x":' + deep(b"[", b"]") + b","), 413, "nested more than 128 levels deep"),
@@ -55,7 +60,8 @@ REFUSED: dict[str, tuple[bytes, int, str]] = {
     "UTF-16": (body().decode().encode("utf-16"), 400, "not valid UTF-8 (byte 0xff): line 1 column 1"),
     "no UTF-8": (body(content=b'"\xff"'), 400, "not valid UTF-8 (byte 0xff): line 1 column"),
     "a control character": (body(content=b'"\x01"'), 400, "invalid control character: line 1 column"),
-    "a million messages": (body().replace(b'{"role":"user","content":"hi"}', CROWD), 400, "1000000 entries, more than"),
+    "more messages than the vendor takes": (crowd(150_000), 400, "150000 entries, more than"),
+    "a million messages": (crowd(1_000_000), 413, "more than the 1000000 JSON values"),
     "nothing": (b"", 400, "empty document"),
     "null": (b"null", 400, "Expected `object`, got `null`"),
     "an array": (b"[]", 400, "Expected `object`, got `array`"),
