@@ -1,7 +1,7 @@
-"""EngineListener: a client in this process. What would go over a wire is here for whoever awaits the next piece.
+"""EngineListener: a client in this process. What would go over a wire waits here to be read.
 
 It does for the engine what a connection does: takes what is pushed, says when it is behind, runs what is handed over in a
-task, and tells whoever answers when nobody listens any more.
+task, and tells the engine when nobody listens any more.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class EngineListener(Responder):
             await work
         except asyncio.CancelledError:
             pass  # it was left, and what was finished is kept
-        except Exception as error:  # told to whoever listens, who is no part of this task
+        except Exception as error:  # told to the reader, which is no part of this task
             self.failure = error
         finally:
             if self._task is asyncio.current_task():
@@ -134,7 +134,7 @@ class EngineListener(Responder):
 
     @contextmanager
     def in_one_piece(self) -> Generator[None]:
-        """Whoever listens takes what waits all at once anyway."""
+        """The reader takes what waits all at once anyway."""
         yield
 
     async def drained(self) -> None:

@@ -245,7 +245,7 @@ class ClientStream:
         try:
             await self.client.drained()
         except ConnectionError:
-            return  # the server cancels whoever answers a client that is gone
+            return  # the server cancels the exchange of a client that is gone
         finally:
             self._catching_up = None
         source.resume()

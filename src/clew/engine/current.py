@@ -1,10 +1,10 @@
-"""Current: the snapshot that requests get now, and whoever keeps it up to date.
+"""Current: the snapshot that requests get now, and the loop that keeps it up to date.
 
 Three things can change while a gateway runs: its settings file (or the file of authorities that it names), the active
 backend in the store (`clew use`, by any process), and what may be remembered, when somebody deletes a thread. All are looked
 at twice a second, by a glance that reads nothing while nothing happened. A new snapshot replaces the old one as a whole;
 requests under way keep theirs. A file that cannot be used, or that lost all its backends, changes nothing: the old settings
-stay, and `problem` says what is wrong until it is mended. Nor does a store that cannot be read: what was chosen stays so.
+stay, and `problem` says what is wrong until it is repaired. Nor does a store that cannot be read: what was chosen stays so.
 
 The one who glances is a thread of its own, and the only one in an idle process that wakes by the clock. Nobody else polls:
 whoever attends is told in his loop that something changed, be it only that somebody wrote to the store. A command that
@@ -200,7 +200,7 @@ class Current:
         if stored:
             self._refresh()
             self._heed_deletions()
-        self.problem = problem  # only now: whoever reads that all is well is served by what was mended
+        self.problem = problem  # only now: a reader that finds no problem must be served by the repaired settings
         return anew or stored
 
     def _swap(self, fresh: Snapshot, *, anew: bool) -> None:

@@ -110,7 +110,7 @@ class Driver:
     def news(self) -> None:
         """Something happened that the waiting command may have waited for."""
         if self._is_running or self._poll is None:
-            return  # whoever runs looks by itself
+            return  # the caller that runs the exchange looks by itself
         try:
             value = self._poll()
         except Exception as error:

@@ -83,7 +83,7 @@ class TurnEnding:
         """What came of an answer that is not whole, or of none; or of a whole one that nobody waits for any more."""
         if self._is_reported:
             return
-        if self._handed is not None:  # whoever waited for the store is gone, and nobody else will tell
+        if self._handed is not None:  # the client that waited for the store is gone
             await self._report(self._handed, None)
             return
         turn = await self._turn_left(outcome, stream)

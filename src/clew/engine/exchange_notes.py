@@ -1,4 +1,4 @@
-"""The story of an exchange: what befell it, as it goes, and what the store gets of it in the end."""
+"""What is known of an exchange while it runs, and what the store gets of it in the end."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class ExchangeNotes:
         return thinking_counts(self.going, self.changes, self.unsaid, native=self.route.target.foreign == "native")
 
     def exchange(self, outcome: Outcome, heard: ReceivedAnswer | None, ended: float) -> Exchange:
-        """What befell it, without a word of the conversation."""
+        """What happened to the request, without a word of the conversation."""
         call, answer, context = self.received.call, heard.answer if heard else None, self.received.facts.context
         return Exchange(
             id=self.id,

@@ -1,4 +1,4 @@
-"""The hub: what happens in this process, told live to whoever listens.
+"""The hub: what happens in this process, sent live to its subscribers.
 
 Telling costs a look at an empty tuple while nobody listens, and never waits: each listener has a bounded queue of its own,
 and one that does not keep up loses the oldest events, which are counted. So a browser tab that sleeps costs neither memory

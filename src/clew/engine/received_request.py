@@ -121,7 +121,7 @@ def _known_ways(snapshot: Snapshot, query: RouteQuery, credential: Credential) -
 
 
 def _explained(error: BackendUnknown, snapshot: Snapshot) -> BackendUnknown:
-    """With the reason, and with what helps, for whoever reads it in a client."""
+    """The error with its reason and with what helps, for a person who reads it in a client."""
     why = f"It could not use the newest settings: {snapshot.problem}. " if snapshot.problem else ""
     return BackendUnknown(
         f"clew does not know the backend {error.key!r} that was chosen for this request, and asks no other in its place. "

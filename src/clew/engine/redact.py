@@ -71,7 +71,7 @@ class Redactor:
         self._secrets = known
         longest_first = sorted(known, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first)))
-        self._trusted = set()  # another one: whoever is just looking at the old one adds to nothing
+        self._trusted = set()  # a new set: a thread that still looks at the old one adds to nothing
 
     def values(self, text: str) -> str:
         """Without the secrets that are known; what only looks like one stays."""

@@ -115,14 +115,14 @@ class Connection(TransportWriter):
     # What the responder calls.
 
     def hand_over(self, work: Awaitable[None]) -> None:
-        """Whoever held the responder goes on in a task."""
+        """The handler that held the responder goes on in a task."""
         assert self._responder is not None
         self._begun = False
         self._task = self._server.loop.create_task(self._serve(work, self._responder))
         self._server.works(self._task)
 
     def released(self) -> None:
-        """Whoever held the responder is done: the next request may have its turn."""
+        """The handler that held the responder is done: the next request may be answered."""
         self._rest()
         reader = self._reader
         if reader.ready or self._probes is not None or self._paused or reader.expects_continue:
@@ -304,7 +304,7 @@ class Connection(TransportWriter):
             self._server_failed(responder)
 
     def _cancel(self) -> None:
-        """Whoever answers ends it, in a task if that takes a while.
+        """The handler ends it, in a task if that takes a while.
 
         Not at once: a task that never began would put back nothing of what was taken for it.
         """

@@ -1,13 +1,13 @@
 """How a handler answers: `send` a whole response, or `start`, `write` and `end` a streamed one.
 
-Whoever answers owns nothing of the framing: that is the responder's, on a connection (`clew.http.wire_responder`) or to a
+A handler owns nothing of the framing: that is the responder's, on a connection (`clew.http.wire_responder`) or to a
 listener in the same process. `write` waits while the client does not read, so memory stays bounded. `push` does not wait: it
-is for whoever is called from inside a read and can stop its source, which it must when `push` says that the client is
+is for a handler that is called from inside a read and can stop its source, which it must when `push` says that the client is
 behind, until `drained`. `hang_up` and `abort` break off on purpose: the first like a process that died between two writes
 (FIN), the second like one whose machine did (RST).
 
-Whoever answers from callbacks, without a task, says so with `hold`, is told by `cancel` that it must end, and lets go with
-`release`, or goes on in a task after all with `hand_over`.
+A handler that answers from callbacks, without a task, says so with `hold`, is told by `cancel` that it must end, and lets
+go with `release`, or goes on in a task after all with `hand_over`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Responder:
 
     @abstractmethod
     def flow(self) -> Callable[[bytes], bool]:
-        """`push`, for whoever calls it with every read, and never after the end."""
+        """`push`, for a caller that uses it with every read, and never after the end."""
 
     def framed(self) -> ChunkWriter | None:
         """Who takes the same as chunks of HTTP/1.1, framing and all; None where such are not what goes out."""

@@ -153,7 +153,7 @@ class Server:
         await self._until(lambda: not any(connection.busy for connection in self._connections), grace)
         for connection in list(self._connections):
             connection.interrupt()
-        await asyncio.sleep(0)  # by then whoever was held back works on his end in a task
+        await asyncio.sleep(0)  # by then a handler that was held back works on its end in a task
         await self._until(lambda: not self._working, wind_up)
         await self._until(lambda: not self._connections, _WIND_UP_SECONDS)
         for connection in list(self._connections):

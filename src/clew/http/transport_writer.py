@@ -168,7 +168,7 @@ class TransportWriter(asyncio.Protocol):
         return self._waiter is None
 
     def push_chunk(self, data: bytes) -> bool:
-        """`push` of one chunk, for whoever calls it with every read."""
+        """`push` of one chunk, for a caller that uses it with every read."""
         return self.push_framed(b"%x\r\n%b\r\n" % (len(data), data))
 
     def push_framed(self, data: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Failure: why there is no answer, whoever says so and in whatever dialect.
+"""Failure: why there is no answer, in whatever dialect it was reported.
 
 Clients decide by status and type: Claude Code by the status, the SDKs by the type. The types are Anthropic's names; each
 front writes them in its own words.

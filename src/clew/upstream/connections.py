@@ -11,7 +11,7 @@ __all__ = ["ConnectionSlots", "EndpointConnections"]
 
 
 class ConnectionSlots:
-    """So many; whoever comes later waits, first come, first served."""
+    """So many; later requests wait, first come, first served."""
 
     def __init__(self, count: int) -> None:
         self.free = count
@@ -38,7 +38,7 @@ class ConnectionSlots:
             raise
 
     def give_back(self) -> None:
-        """On to whoever waits longest."""
+        """Pass the connection on to the request that waits longest."""
         while self.waiting:
             waiter = self.waiting.popleft()
             if not waiter.done():

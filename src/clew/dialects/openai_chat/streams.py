@@ -167,9 +167,6 @@ class ChatStreamWriter:
             case _:
                 return b""
 
-    def keep_alive(self) -> bytes:
-        return KEEP_ALIVE
-
     def _chunk(self, delta: JsonObject, finish: str | None = None) -> bytes:
         choice: JsonObject = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return self._head + b',"choices":[' + encoded(choice) + b"]}\n\n"

@@ -168,7 +168,7 @@ class RequestLog:
             self._block(exchange, each.path, "kept" if each.kept else "removed", each.why)
 
     def lived(self, exchange: str, state: BlockState, index: int, kind: str, deltas: int) -> None:
-        """Something befell a block of an answer in another dialect."""
+        """A block of a translated answer has started, grown or stopped."""
         level = TRACE if state == "delta" else logging.DEBUG
         event = "delta" if state == "delta" else f"{kind} block"
         fields: JsonObject = {"exchange": exchange, "state": state, "index": index, "type": kind, "delta_count": deltas}

@@ -94,7 +94,7 @@ class Sink(logging.Handler):
             with self._arrived:
                 self._writing = False
                 self._arrived.notify_all()
-                self._asleep = True  # before the look: whoever comes after it wakes us
+                self._asleep = True  # before the look: a record that comes after it wakes this thread
                 self._arrived.wait_for(lambda: self._waiting or self._closing)
                 self._asleep = False
                 self._arrived.wait_for(lambda: self._hurry or self._closing, LINGER_SECONDS)

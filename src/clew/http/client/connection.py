@@ -1,12 +1,12 @@
 """One connection to a server: requests go out one at a time, and each response is taken as it comes.
 
-`begin` sends; `head`, then `chunk` until it gives b"", or `relay`, take the answer. `chunk` is for whoever wants to wait for
-the next piece; when nobody takes what came, reading stops, so memory stays bounded. `relay` calls a function from inside the
-read, without a task or a queue between: whoever uses it calls `pause` and `resume`. A response may come while the request is
-still being sent; it is heard at once, and the connection is then not used again.
+`begin` sends; `head`, then `chunk` until it gives b"", or `relay`, take the answer. `chunk` is for a caller that wants to
+wait for the next piece; when nobody takes what came, reading stops, so memory stays bounded. `relay` calls a function from
+inside the read, without a task or a queue between: its user calls `pause` and `resume`. A response may come while the
+request is still being sent; it is heard at once, and the connection is then not used again.
 
-Whoever has no task sets `listener`, whose `news` is called whenever one that waits would go on, and may leave the rest to
-one that waits.
+A caller without a task sets `listener`, whose `news` is called whenever one that waits would go on, and may leave the rest
+to one that waits.
 
 Nothing here retries, and nothing is swallowed: what ends an exchange too early is kept and raised by whatever waits next,
 after all that came whole was handed out. `abort` closes at once, in every phase.

@@ -1,7 +1,7 @@
 """What the client side says and hears: a request, the head of a response, the bounds, and the three ways in which it fails.
 
 Bytes in, bytes out: header names and values go as they were given and are kept as they came, in order, repeated ones too.
-The client adds nothing but the framing of the body; whoever asks knows which headers a backend should see.
+The client adds nothing but the framing of the body; the caller knows which headers a backend should see.
 
 The failures are of the families that sockets raise themselves (`ConnectionError`, `TimeoutError`), so that one border can
 turn them all into ours.

@@ -68,7 +68,7 @@ class ResponseReader:
             self._fed.append(new)
 
     def passed(self, data: bytes) -> bytes:
-        """Take what came, and hand out what it brought of the body: for whoever takes each read at once.
+        """Take what came, and hand out what it brought of the body: for a caller that takes each read at once.
 
         Raises ResponseBroken; what was whole before stays to be taken. Written in one piece, because every read of every
         stream goes through it.

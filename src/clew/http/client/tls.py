@@ -5,7 +5,7 @@ stream passes it: what one read brought is deciphered by one call where it is on
 made only to hear that there is no more. What is kept for a connection is no more than a record, however much it carries.
 
 What is sent is enciphered as fast as the other side takes it. A peer that just closes, without TLS's own word for the end,
-has cut the connection: whoever is above hears of a loss then, and never of an end.
+has cut the connection: the protocol above is told of a loss then, and never of an end.
 """
 
 from __future__ import annotations
