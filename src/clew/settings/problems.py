@@ -16,7 +16,8 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from types import UnionType
+from functools import cache
+from types import MappingProxyType, UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -139,11 +140,12 @@ def _kind_of(value: object) -> str:
     return _KINDS.get(type(value).__name__, "another value")
 
 
-def fields_of(kind: type) -> dict[str, Any]:
-    """The keys that a table of this type may have, and their types."""
+@cache
+def fields_of(kind: type) -> Mapping[str, Any]:
+    """The keys that a table of this type may have, and their types. Worked out once: hints are evaluated from strings."""
     hints = get_type_hints(kind, include_extras=True)
     fields = structs.fields(kind) if issubclass(kind, Struct) else dataclasses.fields(cast("Any", kind))
-    return {each.name: hints[each.name] for each in fields}
+    return MappingProxyType({each.name: hints[each.name] for each in fields})
 
 
 def table_in(kind: Any) -> type | None:
