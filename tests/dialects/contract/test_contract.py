@@ -268,9 +268,9 @@ def test_a_long_stream_takes_no_more_memory_than_a_short_one(dialect: Dialect[An
 
         def run() -> None:
             for event in (MessageStart({"role": "assistant", "content": []}), BlockStart(0, {"type": "text", "text": ""})):
-                reader.feed(writer.write(event))
+                list(reader.feed(writer.write(event)))
             for _ in range(count):
-                reader.feed(writer.write(BlockDelta(0, {"type": "text_delta", "text": "some words "})))
+                list(reader.feed(writer.write(BlockDelta(0, {"type": "text_delta", "text": "some words "}))))
 
         return run
 
