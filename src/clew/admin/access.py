@@ -38,8 +38,6 @@ from clew.gateway.admission import Keys, find_key
 from clew.settings.gateway_key import LOCAL, KeyTable
 from clew.settings.home import locked, read_private, write_private
 
-__all__ = ["AdminAccess", "BrowserSessions", "Caller", "RequestLimit", "Session"]
-
 CODE_SECONDS: Final = 600.0
 MOST_CODES: Final = 32
 """Codes that are valid at a time. The oldest goes first."""

@@ -24,8 +24,6 @@ from clew.engine.hub import HubEvent, Subscription, Value
 from clew.engine.told_tries import with_told_tries
 from clew.store.values import Bodies, Exchange, Heads
 
-__all__ = ["events", "exchange", "exchanges", "heads_of", "texts_of"]
-
 PING_SECONDS: Final = 15.0
 PING: Final = b": still here\n\n"
 MISSED: Final = 200

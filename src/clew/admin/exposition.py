@@ -18,8 +18,6 @@ from prometheus_client.registry import Collector
 from clew.admin.metrics import BackendCounts, Times
 from clew.store.reports import Health
 
-__all__ = ["Exposition"]
-
 _STORE_STATES: Final = ("ok", "degraded", "read-only", "off")
 
 

@@ -23,7 +23,6 @@ from clew.store.values import Exchange
 if TYPE_CHECKING:
     from clew.admin.services import CurrentSettings
 
-__all__ = ["EXCHANGE", "SWITCH", "Feed"]
 
 EXCHANGE: Final = "exchange"
 """An exchange is over, or `open`: under way for a while; its value is the `Exchange`."""

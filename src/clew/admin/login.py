@@ -12,8 +12,6 @@ from clew.admin.problem import AdminProblem
 from clew.admin.routing import as_json, caller_of, cookie_name
 from clew.admin.services import AdminServices
 
-__all__ = ["link", "log_in", "log_out", "login_url", "session"]
-
 
 async def log_in(services: AdminServices, request: Request) -> Response:
     """The code is in the address, so it works once: a code that is found in a history later is of no use."""

@@ -15,8 +15,6 @@ from clew.model.change import THINKING_STEPS
 from clew.store.reports import Health
 from clew.store.values import Exchange
 
-__all__ = ["CONTENT_TYPE", "FIRST_BYTE", "WHOLE", "BackendCounts", "Metrics", "Times"]
-
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 MOST_WAITING: Final = 256

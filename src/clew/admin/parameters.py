@@ -13,8 +13,6 @@ from clew.admin.problem import AdminProblem
 from clew.engine.aside import aside
 from clew.settings.gateway_key import LOCAL
 
-__all__ = ["count", "number", "principal", "read_body"]
-
 MOST_BYTES: Final = 64 * 1024
 MOST_TOGETHER: Final = 256 * 1024 * 1024
 """Held by all bodies while they are read."""

@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from clew.errors import ClewError, StoreError
 
-__all__ = ["AdminProblem", "problem_of"]
-
 
 class ProblemText(Struct, frozen=True):
     what: str

@@ -10,8 +10,6 @@ from clew.admin.chat import threads as chat_threads
 from clew.admin.conversations import endpoints as conversations
 from clew.admin.routing import AdminRoute
 
-__all__ = ["ROUTES"]
-
 _PATH: Final = "/api/conversations"
 
 _CONVERSATIONS: Final[tuple[AdminRoute, ...]] = (

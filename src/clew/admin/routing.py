@@ -31,8 +31,6 @@ from clew.admin.problem import AdminProblem, problem_of
 from clew.admin.services import AdminServices
 from clew.errors import ClewError
 
-__all__ = ["CSRF", "AdminRoute", "Endpoint", "Routes", "Scope", "ShowProblem", "as_json", "caller_of", "cookie_name"]
-
 Scope: TypeAlias = Literal["open", "inference", "read", "admin", "owner"]
 """Anybody; callers who may chat, holders of gateway keys too; callers who may look; callers who may change; callers at the
 machine itself (no browser session)."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from clew.settings.home import Home
     from clew.store import Store
 
-__all__ = ["serve_admin"]
-
 
 async def serve_admin(
     *,

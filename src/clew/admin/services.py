@@ -29,8 +29,6 @@ from clew.settings.home import Home
 from clew.store import Store
 from clew.store.reports import Health
 
-__all__ = ["AdminServices", "CurrentSettings", "principals_of", "secrets_of"]
-
 T = TypeVar("T")
 
 WRITE_SECONDS: Final = 5.0

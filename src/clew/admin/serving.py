@@ -27,8 +27,6 @@ from clew.admin.routes import ROUTES
 from clew.admin.routing import AdminRoute, Routes
 from clew.admin.services import AdminServices
 
-__all__ = ["LOOPBACK", "Admin", "bind_sockets", "start_admin"]
-
 LOOPBACK: Final = "127.0.0.1"
 MOST_CONNECTIONS: Final = 200
 CLOSE_SECONDS: Final = 2

@@ -28,8 +28,6 @@ from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin
 from clew.settings.values import DisabledBackend, RoutingRule, Settings
 from clew.store.reports import Health, Statistics
 
-__all__ = ["BackendRow", "Status", "checkup", "doctor", "healthz", "metrics", "status", "status_of", "try_backend", "use"]
-
 
 async def healthz(services: AdminServices, request: Request) -> Response:
     return as_json({"status": "ok"})

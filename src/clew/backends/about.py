@@ -10,8 +10,6 @@ from clew.backends.presets import Preset, preset_of_host, presets
 from clew.backends.row import Backend, Quirks
 from clew.dialects.openai_chat.options import ChatRequestOptions
 
-__all__ = ["deviations_of", "hidden_of", "is_unmapped", "models_of", "supports_of"]
-
 _WIRE: Final = ("reasoning", "knob")
 
 

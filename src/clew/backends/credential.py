@@ -11,16 +11,6 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
-__all__ = [
-    "CREDENTIAL_VARIABLES",
-    "Auth",
-    "Credential",
-    "Secret",
-    "auth_headers",
-    "credential_account",
-    "credential_in",
-]
-
 Auth: TypeAlias = Literal["passthrough", "key", "bearer", "api-key", "none"]
 """Whose credential a call shows: the client's own, a configured key in `x-api-key`, `Authorization: Bearer` or `api-key`, or
 none."""

@@ -9,8 +9,6 @@ from clew.dialects.openai_chat.options import ChatOptions, options_of
 from clew.dialects.shape import BackendFacts
 from clew.model.origin import ANTHROPIC
 
-__all__ = ["chat_options_of", "facts_of"]
-
 
 def facts_of(backend: Backend, model: str) -> BackendFacts:
     """For the backend's own name of the model. What it wants in place of missing reasoning is a quirk, and only there."""

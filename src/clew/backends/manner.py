@@ -16,8 +16,6 @@ from msgspec import Meta, Struct
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.model.target import Foreign, Missing
 
-__all__ = ["DIALECTS", "Dialect", "Manner", "Quirks", "fitting"]
-
 Dialect: TypeAlias = Literal["anthropic", "openai-chat"]
 
 DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai-chat")

@@ -22,7 +22,6 @@ from clew.model.origin import ANTHROPIC
 if TYPE_CHECKING:
     from clew.backends.row import Backend
 
-__all__ = ["FAMILIES", "Family", "alias_of", "backend_aliases", "backend_of_alias", "family_of", "model_in"]
 
 Family: TypeAlias = Literal["opus", "sonnet", "haiku", "fable", "mythos", ""]
 

@@ -22,8 +22,6 @@ from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOpti
 from clew.errors import SettingsInvalid
 from clew.model.facts.tables import to_row
 
-__all__ = ["BACKENDS", "Preset", "Variable", "preset_of_host", "presets", "read_presets"]
-
 _FILE: Final = "presets.toml"
 _OWN: Final = ("as", "source", "date", "title", "hosts", "variables", "backend")
 """Columns that a row does not take over from the one that it is `as`."""

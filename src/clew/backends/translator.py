@@ -25,8 +25,6 @@ from clew.model.json import JsonObject
 from clew.wire.events import encode_event
 from clew.wire.requests import parse
 
-__all__ = ["Translator"]
-
 CHAT = "openai-chat"
 
 

@@ -22,8 +22,6 @@ from clew.chat.service import AnswerReader, ThreadService
 from clew.chat.turns import StoredTurn, Turn, message_of, turn_of
 from clew.errors import BackendBroken
 
-__all__ = ["AsyncAnswer", "Begin"]
-
 Begin: TypeAlias = Callable[[], Awaitable[AnswerReader]]
 """Stores the question, then asks."""
 

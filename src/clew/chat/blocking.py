@@ -18,8 +18,6 @@ from clew.chat.signatures import signed_like
 from clew.chat.turns import Turn
 from clew.model.json import JsonObject
 
-__all__ = ["Answer", "Conversation"]
-
 
 class Answer:
     """One answer, as it comes. Iterate it, or ask for its `message`; nothing happens before that."""

@@ -23,8 +23,6 @@ from clew.errors import BackendRejected, ClewError
 from clew.model.facts import rules
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["CompactingReader", "is_overflow", "summary_request", "transcript"]
-
 _REQUEST: Final = """\
 This conversation has become too long for one request. It goes on from a summary that you write now.
 

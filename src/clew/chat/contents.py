@@ -18,20 +18,6 @@ import msgspec
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue, whole_text
 
-__all__ = [
-    "REQUEST",
-    "Content",
-    "Output",
-    "asks_for_summary",
-    "document",
-    "image",
-    "marked_request",
-    "marked_summary",
-    "result_block",
-    "summarised_turn",
-    "user_message",
-]
-
 Content: TypeAlias = str | Sequence[str | JsonObject]
 """Text, or blocks of the Messages API; a text among blocks is a text block."""
 

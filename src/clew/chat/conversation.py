@@ -29,8 +29,6 @@ from clew.chat.turns import StoredTurn, Turn, message_of, turn_of
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 
-__all__ = ["AsyncConversation"]
-
 
 class AsyncConversation:
     """A conversation for programs with an event loop. `Conversation` is the same for all others.

@@ -15,8 +15,6 @@ from clew.dialects import anthropic
 from clew.dialects.shape import AnswerContext
 from clew.model.events import Event
 
-__all__ = ["NUMBER_BYTES", "EventFront"]
-
 NUMBER_BYTES: Final = 4
 
 

@@ -12,8 +12,6 @@ from msgspec import Struct
 from clew.chat.messages import Message, ToolCall
 from clew.chat.turns import Turn
 
-__all__ = ["AnswerEvent", "Compacted", "Ended", "TextDelta", "ThinkingDelta"]
-
 
 class TextDelta(Struct, frozen=True):
     """A piece of the answer's text.

@@ -16,8 +16,6 @@ from clew.errors import (
 from clew.model.failure import ERROR_TYPES
 from clew.model.json import JsonObject
 
-__all__ = ["broken_off", "in_their_words"]
-
 _BUSY = (429, 503, 529)
 _LATE = 504
 _STATUSES = {kind: status for status, kind in ERROR_TYPES.items()}

@@ -34,8 +34,6 @@ from clew.pipeline.system import system_messages
 from clew.pipeline.thinking import keep_known
 from clew.pipeline.tool_structure import tool_structure
 
-__all__ = ["Formatted", "format_messages", "format_system", "formatted", "recovered", "without_calls"]
-
 _STEP = "arguments"
 _log = getLogger("clew.chat")
 

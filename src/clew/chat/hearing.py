@@ -22,8 +22,6 @@ from clew.model.events import BlockDelta, Event, StreamFailed
 if TYPE_CHECKING:
     from clew.chat.local import LocalThreadService
 
-__all__ = ["LocalAnswerReader"]
-
 
 class LocalAnswerReader:
     """Listens to one answer."""

@@ -13,8 +13,6 @@ from typing import Final
 from clew.model.events import BlockDelta, BlockStop, Event, altered
 from clew.model.json import whole_text
 
-__all__ = ["Joining"]
-
 _MEMBERS: Final = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 _FIRST_HALF: Final = re.compile("[\ud800-\udbff]\\Z")
 _MARK: Final = "\ufffd"

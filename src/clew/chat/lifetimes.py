@@ -12,8 +12,6 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from clew.errors import RequestInvalid
 from clew.http.loops import LoopThread
 
-__all__ = ["Loop", "Opening", "Stoppable"]
-
 T = TypeVar("T")
 
 

@@ -16,8 +16,6 @@ from clew.engine.call import Call
 from clew.engine.engine import Engine
 from clew.http.responder import HeaderList, Responder
 
-__all__ = ["EngineListener"]
-
 _MOST_WAITING = 4096 * NUMBER_BYTES
 """Bytes that may wait to be read before the backend has to: so many events (`event_front`)."""
 

@@ -34,8 +34,6 @@ from clew.store.commits import wait_for_commit
 from clew.store.values import Exchange, Passage, RunClaim, Thread, TurnRecord
 from clew.thinking.recognise import Context
 
-__all__ = ["COMMIT_SECONDS", "LocalThreadService", "conversation_store"]
-
 T = TypeVar("T")
 
 COMMIT_SECONDS = 10.0

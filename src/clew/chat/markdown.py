@@ -24,8 +24,6 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from msgspec import Struct
 
-__all__ = ["Finished", "render_finished", "render_markdown"]
-
 MOST_CHARACTERS: Final = 50_000
 """Longer texts are shown as they are: rendering them takes too long."""
 

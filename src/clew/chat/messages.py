@@ -25,19 +25,6 @@ from clew.model.target import Target
 from clew.pipeline.builder import copied
 from clew.pipeline.stream.answer import AnswerSoFar
 
-__all__ = [
-    "Message",
-    "ObjectLike",
-    "Role",
-    "SdkObject",
-    "ThinkingBlock",
-    "ToolCall",
-    "extract_thinking_blocks",
-    "format_response",
-    "object_from",
-    "objects_from",
-]
-
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 

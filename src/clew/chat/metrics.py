@@ -21,18 +21,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.tokens import tokens_of
 from clew.store.values import TokenUsage
 
-__all__ = [
-    "Estimate",
-    "Logger",
-    "anthropic_usage",
-    "cache_efficiency",
-    "count_in",
-    "log_thinking_metrics",
-    "sum_of_usage",
-    "thinking_report",
-    "thinking_tokens",
-]
-
 _PROMPT: Final = ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens")
 _REDACTED: Final = "[REDACTED - Content encrypted for safety]"
 _HIDDEN: Final = "[reasoning hidden by the provider]"

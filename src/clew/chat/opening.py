@@ -27,8 +27,6 @@ from clew.settings.load import Loaded, load, load_given
 from clew.store import Store
 from clew.store.values import Thread
 
-__all__ = ["PRINCIPAL", "OnOverflow", "OpenOptions", "Where", "check_overflow", "check_tools", "open_service", "service_on"]
-
 PRINCIPAL: Final = "local"
 """The principal of this machine, with or without a gateway: all programs here share their threads."""
 

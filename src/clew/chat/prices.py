@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from genai_prices.types import Provider
     from genai_prices.types import Usage as Tokens
 
-__all__ = ["Cost", "cost_of", "prepare", "total_cost"]
 
 _SMALLEST: Final = Decimal("0.0001")
 

@@ -22,8 +22,6 @@ from clew.store import Store
 from clew.thinking.recognise import Context
 from clew.wire.requests import parse
 
-__all__ = ["Projected", "projection_of"]
-
 MAX_TOKENS: Final = 32_000
 """A request must have this field; it is not shown."""
 

@@ -33,18 +33,6 @@ from clew.store.values import Passage
 from clew.thinking.profiles import profile_for
 from clew.thinking.seal import Sealer
 
-__all__ = [
-    "CUT",
-    "ThinkingParameters",
-    "Wishes",
-    "asking_for",
-    "held_blocks_of",
-    "history_of",
-    "line_of",
-    "messages_of",
-    "request_of",
-]
-
 CUT: Final = "<system-reminder>The answer before this message was interrupted: it is not whole.</system-reminder>"
 """In the tag that recognition ignores, so that it does not count as the user's words."""
 

@@ -19,8 +19,6 @@ from clew.chat.turns import Tree
 from clew.errors import RequestInvalid
 from clew.store.values import Thread
 
-__all__ = ["AnswerLock", "AnswerReader", "BegunCalls", "Claim", "OnTurn", "Question", "Stop", "ThreadService"]
-
 OnTurn: TypeAlias = Callable[[str], None]
 """Called with the id of the turn, as soon as there is one."""
 

@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from msgspec import NODEFAULT, Struct, structs
 
-__all__ = ["shows_keywords", "signed_like"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["harmless"]
-
 _PICTURES = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"},
     0x7F: "␡",

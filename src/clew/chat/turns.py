@@ -22,8 +22,6 @@ from clew.model.recording import Recording
 from clew.store.text import unfinished_word
 from clew.store.values import Exchange, Outcome, Passage, TokenUsage
 
-__all__ = ["StoredTurn", "Tree", "Turn", "message_of", "turn_of"]
-
 
 class StoredTurn(Struct, frozen=True):
     """A question and its recording, with the exchange; None if the exchange is deleted."""

@@ -19,21 +19,6 @@ from clew.settings.values import RoutingRule, Settings
 from clew.store import Store
 from clew.store.kinds import location_of
 
-__all__ = [
-    "ActiveBackend",
-    "ThreadPin",
-    "active_by_settings",
-    "active_in_use",
-    "active_now",
-    "active_of",
-    "active_text",
-    "chosen_rules",
-    "pin_lines",
-    "pins_in",
-    "rule_text",
-    "unknown_text",
-]
-
 _OWN_CHOICES: Final = ("clew use --gateway", "clew run --backend")
 _MOST_PINS: Final = 10
 _TITLE_LENGTH: Final = 40

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from clew.chat.messages import ToolCall
     from clew.chat.turns import Turn
 
-__all__ = ["SilentView", "echo_off", "kept_text", "print_note", "print_summary", "show_answer"]
 
 _STOPS: Final = {
     "max_tokens": "the answer ends here because it reached its limit of tokens",

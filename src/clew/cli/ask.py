@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from clew.chat.messages import ToolCall
     from clew.chat.turns import Turn
 
-__all__ = ["ask"]
 
 _PATIENCE_SECONDS: Final = 1.0
 

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from clew.admin.trial import Trial
     from clew.upstream.pool import Pool
 
-__all__ = [
-    "LocalServer",
-    "backends_page",
-    "find_local_servers",
-    "list_models",
-    "local_presets",
-    "presets_page",
-    "servers_page",
-    "trials_page",
-]
 
 _SECONDS: Final = 0.5
 _NO_KEY: Final = (401, 403)

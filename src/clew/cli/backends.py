@@ -34,8 +34,6 @@ from clew.settings.load import Loaded, load
 from clew.settings.processes import config_in_use
 from clew.settings.rollout import roll_out_file
 
-__all__ = ["backends"]
-
 _EXAMPLES: Final = """\b
 Examples:
   clew backends                 what there is, what each deviates in, and what answers on this machine

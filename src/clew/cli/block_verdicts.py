@@ -22,8 +22,6 @@ from clew.thinking.keys import key_of, proof_of
 from clew.thinking.seal import is_seal
 from clew.wire.requests import raw_of
 
-__all__ = ["BlockVerdict", "CheckedBlock", "check_blocks", "is_made_through_clew", "thinking_in"]
-
 UNOPENED = "sealed by clew; its maker cannot be told without the secret"
 UNSEALED = "unsealed into its maker's own form"
 

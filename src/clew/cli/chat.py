@@ -29,7 +29,6 @@ from clew.errors import ClewError
 if TYPE_CHECKING:
     from clew.chat.blocking import Answer
 
-__all__ = ["ChatPrompt", "chat"]
 
 QUOTES: Final = '"""'
 _HISTORY: Final = "chat_history"

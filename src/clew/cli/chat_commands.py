@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from clew.chat.display import AnswerSummary
     from clew.chat.turns import Turn
 
-__all__ = ["COMMANDS", "Leave", "completions", "run_command"]
 
 KEYS: Final = (
     ("\\ at the end of a line", "The next line belongs to it."),

@@ -46,8 +46,6 @@ from clew.store.kinds import BODIES, location_of
 from clew.wire.requests import encode, parse
 from clew.wire.splice import locate
 
-__all__ = ["check"]
-
 CLEAN, VIOLATIONS, INTERRUPTED = 0, 1, 130
 MOST_BYTES: Final = 1024 * 1024 * 1024
 LONG_BYTES: Final = 16 * 1024 * 1024

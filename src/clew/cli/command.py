@@ -18,21 +18,6 @@ from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewEr
 if TYPE_CHECKING:
     from clew.settings.rollout import Rollout
 
-__all__ = [
-    "BadConfig",
-    "Failed",
-    "NotAllowed",
-    "UpstreamFailed",
-    "config_option",
-    "error_text",
-    "fail_if_behind",
-    "failure_for",
-    "followed_line",
-    "json_option",
-    "principal_option",
-    "report_errors",
-    "report_followed",
-]
 
 _NOT_FOUND: Final = 404
 _NO_GATEWAY: Final = "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`."

@@ -17,8 +17,6 @@ from clew.settings.home import home_of
 from clew.settings.load import Loaded, SettingsFault, config_file, config_place, faults_of, load
 from clew.settings.schema import SCHEMA_FILE, json_schema, template
 
-__all__ = ["config"]
-
 _EXAMPLES: Final = """\b
 Examples:
   clew config init                    a first file, with what is found in the environment

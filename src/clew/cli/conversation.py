@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from clew.chat.display import AnswerSummary
     from clew.chat.turns import Turn
 
-__all__ = ["EFFORTS", "PRINCIPAL", "ConversationOptions", "OpenConversation", "conversation_options", "open_conversation"]
 
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 PRINCIPAL: Final = "local"

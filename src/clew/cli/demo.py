@@ -23,8 +23,6 @@ from clew.simulator.server import start
 from clew.simulator.stances import stance
 from clew.simulator.vendor_server import SimulatorSettings
 
-__all__ = ["demo"]
-
 _MARK: Final = "# The demo's backends, all simulated."
 _CONFIG: Final = (
     _MARK

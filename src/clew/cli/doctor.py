@@ -17,7 +17,6 @@ from clew.cli.output import TextLine, print_json, print_page, printable
 if TYPE_CHECKING:
     from clew.admin.checkup import CheckResult, Circumstances
 
-__all__ = ["doctor"]
 
 BROKEN: Final = 1
 

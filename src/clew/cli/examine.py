@@ -31,8 +31,6 @@ from clew.wire.requests import MAX_BYTES, encode, parse
 from clew.wire.splice import duplicate_keys
 from clew.wire.strict_json import JsonFault, find_fault
 
-__all__ = ["CheckReport", "TargetReport", "examine", "examine_thread", "targets_for"]
-
 BEYOND = frozenset({"R17.too-many-messages", "R63.lone-surrogate"})
 """After these findings a search for doubled keys makes no sense."""
 

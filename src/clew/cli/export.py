@@ -22,8 +22,6 @@ from clew.cli.show import projected_for
 from clew.store import Store
 from clew.store.values import Thread
 
-__all__ = ["export", "export_threads", "losses_help"]
-
 NOTHING = "No conversation was recorded yet: there is nothing to export."
 
 

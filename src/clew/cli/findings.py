@@ -13,8 +13,6 @@ from clew.cli.transcripts import Transcript
 from clew.model.facts import rules
 from clew.model.json import JsonObject
 
-__all__ = ["findings_json", "findings_page"]
-
 WORKS: Final = "Through clew this conversation works:"
 MOST_SHOWN: Final = 20
 """Findings of one target that a person is shown; `--json` has all."""

@@ -14,8 +14,6 @@ from clew.cli.output import TextLine, plural, print_result, printable
 from clew.store.text import format_time
 from clew.store.values import Thread
 
-__all__ = ["forget"]
-
 WAIT = 60.0
 """Seconds for one thread: far more than a long one takes, unless the file is locked."""
 

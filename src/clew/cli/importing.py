@@ -28,8 +28,6 @@ from clew.store import Store, open_store
 from clew.store.kinds import USUAL_URL
 from clew.thinking.seal import Sealer
 
-__all__ = ["import_threads"]
-
 AUTO: Final = "auto"
 STDIN: Final = "-"
 SUFFIXES: Final = (".json", ".jsonl")

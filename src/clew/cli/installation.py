@@ -25,8 +25,6 @@ from clew.store.kinds import BODIES, USUAL_URL, location_of
 from clew.store.location import StoreLocation
 from clew.store.values import Thread
 
-__all__ = ["Installation", "find_installation", "find_thread", "store_for_reading", "store_for_writing"]
-
 
 class Installation(Struct, frozen=True, kw_only=True):
     """The home directory and the settings. Without `loaded`, `problem` says what is wrong with the config."""

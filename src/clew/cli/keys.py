@@ -25,8 +25,6 @@ from clew.settings.home import Home, home_of
 from clew.settings.rollout import Rollout, roll_out_keys, roll_out_seal_key
 from clew.settings.secret import rotate_keyring
 
-__all__ = ["keys"]
-
 _EXAMPLES: Final = """\b
 Examples:
   clew keys add anna                        for somebody else, with conversations of her own

@@ -18,8 +18,6 @@ from clew.engine.told_tries import with_told_tries
 from clew.store import Store
 from clew.store.values import Exchange
 
-__all__ = ["log"]
-
 EVERY: Final = 0.4
 """Seconds between two looks at the store."""
 

@@ -20,8 +20,6 @@ from clew.settings.load import load
 from clew.settings.processes import config_in_use
 from clew.settings.values import Settings
 
-__all__ = ["models"]
-
 _EXAMPLES: Final = """\b
 Examples:
   clew models                       what a client may ask for, and what the active backend makes of it

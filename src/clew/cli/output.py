@@ -17,21 +17,6 @@ import click
 import msgspec
 from msgspec import Struct
 
-__all__ = [
-    "Page",
-    "TextLine",
-    "TextTable",
-    "plural",
-    "print_json",
-    "print_page",
-    "print_result",
-    "printable",
-    "printable_table",
-    "progress_bar",
-    "visible_json",
-    "visible_on_terminal",
-]
-
 _GAP: Final = 2
 _SHORT: Final = 20
 """A cell of at most so many characters is not broken into two lines if there is room."""

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from clew.settings.home import Home
     from clew.settings.load import Loaded
 
-__all__ = ["run"]
 
 _EXAMPLES = """\b
 Examples:

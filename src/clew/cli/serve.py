@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from clew.gateway.registration import ProcessRegistration
     from clew.gateway.workers import Workers
 
-__all__ = ["serve"]
 
 _EXAMPLES = """\b
 Examples:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from clew.settings.load import Loaded
     from clew.settings.processes import RegisteredGateway
 
-__all__ = ["DataPlaneAccess", "ServeSetup", "admin_beside", "greeting", "moved_warning", "port_taken"]
 
 _CLOSING = 0.2
 """The part of `closing_seconds` that the admin has: the store comes after it."""

@@ -31,8 +31,6 @@ from clew.settings.processes import registered_gateways
 from clew.settings.schema import template
 from clew.store import Store
 
-__all__ = ["BackendUse", "add_backend", "backend_table", "remove_backend", "without_backend"]
-
 _ALL: Final = 1_000_000
 
 

@@ -33,7 +33,6 @@ from clew.store.values import Branch, Passage, Thread
 if TYPE_CHECKING:
     from clew.admin.threads import Projected, ThreadTurn
 
-__all__ = ["projected_for", "show_thread"]
 
 MOST_THREADS = 50
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from clew.simulator.server import Simulation
     from clew.simulator.vendor_server import SimulatorSettings
 
-__all__ = ["sim"]
 
 DEFAULT_PORT = 2541
 KINDS = ("anthropic", "compat", "deepseek", "kimi", "minimax", "qwen", "zai")

@@ -42,8 +42,6 @@ from clew.store.reports import Statistics
 from clew.store.text import format_size, format_time
 from clew.store.values import Exchange
 
-__all__ = ["status"]
-
 LAST: Final = 5
 LONG_LOG: Final = 64 << 20
 """A log of the store with so many bytes cannot be folded back into it, because a process keeps it in use."""

@@ -30,7 +30,6 @@ from clew.store.values import Exchange
 if TYPE_CHECKING:
     from clew.store.location import StoreLocation
 
-__all__ = ["statusline"]
 
 _USUAL_BACKEND: Final = "claude"
 _ACTIVE: Final = "active"

@@ -19,17 +19,6 @@ from clew.model.texts import aside_in
 from clew.store.text import exchange_details, exchange_line, format_time, texts_asked
 from clew.store.values import Branch, Exchange, Hit, Passage, Thread
 
-__all__ = [
-    "Shows",
-    "branch_lines",
-    "branch_numbers",
-    "changed_lines",
-    "exchange_lines",
-    "hits_page",
-    "message_lines",
-    "threads_page",
-]
-
 MOST_BRANCHES: Final = 20
 NOTHING: Final = "No conversation was recorded yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
 NOT_FOUND: Final = "No conversation has all these words. What was said is kept unless the settings say `content = false`."

@@ -24,19 +24,6 @@ from clew.model.blocks import THINKING_TYPES, filler, well_made
 from clew.wire.splice import apply, edit_array, locate, shift
 from clew.wire.strict_json import JsonFault, find_fault
 
-__all__ = [
-    "MAIN",
-    "BlockPlace",
-    "Excerpt",
-    "Transcript",
-    "TranscriptAnswer",
-    "TranscriptThread",
-    "excerpts",
-    "is_transcript",
-    "read_transcript",
-    "without_blocks",
-]
-
 MAIN = "main"
 
 _TRANSCRIPT_KEYS = ("uuid", "sessionId", "leafUuid", "messageId", "timestamp", "summary")

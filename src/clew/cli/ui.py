@@ -21,7 +21,6 @@ from clew.cli.output import print_json
 if TYPE_CHECKING:
     from clew.settings.processes import RegisteredGateway
 
-__all__ = ["ui"]
 
 _SECONDS: Final = 5.0
 

@@ -35,8 +35,6 @@ from clew.settings.values import RoutingRule
 from clew.store import Store
 from clew.store.values import Thread
 
-__all__ = ["use"]
-
 WRITE_SECONDS: Final = 10.0
 
 

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-__all__ = ["REQUEST_NAMES", "REQUEST_PREFIXES", "RESPONSE_NAMES", "RESPONSE_PREFIXES", "request_headers", "response_headers"]
-
 _Pairs: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 REQUEST_NAMES: Final[Mapping[str, str]] = {

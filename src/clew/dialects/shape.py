@@ -24,24 +24,6 @@ from clew.model.wanted import Wanted
 from clew.wire.sse import SseEvent
 from clew.wire.sse_runs import RunPattern
 
-__all__ = [
-    "AnswerContext",
-    "BackendFacts",
-    "BackendHeaders",
-    "BackendRefusal",
-    "ClientHeaders",
-    "ClientSession",
-    "Dialect",
-    "JoinedDeltas",
-    "Operation",
-    "Passthrough",
-    "RequestRepair",
-    "RequestRepairs",
-    "StreamReader",
-    "StreamWriter",
-    "WrittenRequest",
-]
-
 Options = TypeVar("Options")
 
 Operation: TypeAlias = Literal["messages", "count_tokens"]

@@ -22,8 +22,6 @@ from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message
 from clew.pipeline.token_estimate import estimate
 
-__all__ = ["BackendAnswer"]
-
 
 class BackendAnswer:
     """Of one exchange, for all backends that it asks."""

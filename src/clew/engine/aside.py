@@ -13,8 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
-__all__ = ["LARGE", "VERY_LARGE", "apart", "aside", "look_up", "looking_up", "threads_for"]
-
 T = TypeVar("T")
 
 LARGE = 128 * 1024

@@ -22,8 +22,6 @@ from clew.upstream.endpoint import Endpoint
 from clew.upstream.failures import backend_error_of
 from clew.upstream.pool import Pool, PooledCall
 
-__all__ = ["BackendCall"]
-
 LIMITS = ResponseLimits(body_bytes=MOST_BYTES)
 
 END_SECONDS = 0.25

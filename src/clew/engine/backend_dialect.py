@@ -39,16 +39,6 @@ from clew.pipeline.stream.translation import TranslatedAnswer
 from clew.thinking.keys import key_of
 from clew.thinking.strands import LEFT_OUT, repair_mark, repairs_in
 
-__all__ = [
-    "BackendDialect",
-    "RecalledDialect",
-    "Refused",
-    "RememberedRequest",
-    "RepairedDialect",
-    "backend_dialect",
-    "refused_with",
-]
-
 _AS_BEFORE = "as for its last answer here, which it first "
 _RETRY_AFTER: Final = b"retry-after"
 _STATUSES: Final = {kind: status for status, kind in ERROR_TYPES.items()}

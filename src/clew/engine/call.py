@@ -19,7 +19,6 @@ from clew.thinking.recognise import Context
 if TYPE_CHECKING:
     from clew.store.values import Exchange  # late: the listener does not wait for the store
 
-__all__ = ["Call", "Kind", "OwnTurn"]
 
 Kind: TypeAlias = Operation
 

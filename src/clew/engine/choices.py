@@ -12,8 +12,6 @@ from typing import Final
 from clew.backends.names import FAMILIES
 from clew.settings.values import RoutingRule
 
-__all__ = ["ACTIVE", "AGENTS", "family_choice", "rules_chosen", "with_rules"]
-
 ACTIVE: Final = "active"
 """The setting in the store that `clew use` writes: for all, or in the scope of one gateway."""
 AGENTS: Final = "active.agents"

@@ -23,8 +23,6 @@ from clew.http.responder import Responder
 from clew.http.timers import timer_groups_of
 from clew.wire.sse import PING
 
-__all__ = ["AnswerHeaders", "ClientStream", "Commit", "PausableSource"]
-
 _HIDDEN_SECONDS = 1.0
 """Between two pings while a backend sends what nobody can see."""
 

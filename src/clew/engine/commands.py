@@ -23,30 +23,6 @@ if TYPE_CHECKING:
     from clew.pipeline.attempts import CoolDowns
     from clew.store.values import Exchange, TurnRecord
 
-__all__ = [
-    "Ask",
-    "ClientGone",
-    "Commit",
-    "Compute",
-    "CoolDown",
-    "EngineCommand",
-    "Expect",
-    "Finish",
-    "GiveWay",
-    "Keep",
-    "LearnTokens",
-    "LetGo",
-    "PassOn",
-    "Peek",
-    "Push",
-    "ReadBody",
-    "Refuse",
-    "ReportExchange",
-    "SendWhole",
-    "ServerEnds",
-    "Sleep",
-    "Take",
-]
 
 T = TypeVar("T")
 

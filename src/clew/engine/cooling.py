@@ -13,8 +13,6 @@ from typing import Final
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
 
-__all__ = ["cool_downs_in", "longest", "tell_cool_downs"]
-
 SCOPE: Final = ":cooling"
 """No gateway has such a name."""
 _NEWS: Final = 1.0

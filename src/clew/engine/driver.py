@@ -32,8 +32,6 @@ from clew.errors import SettingsInvalid
 from clew.http.responder import Responder
 from clew.store.commits import call_when_over, commit_problem
 
-__all__ = ["Driver"]
-
 
 class Driver:
     """Drives one exchange to its end. Holds the client's responder meanwhile."""

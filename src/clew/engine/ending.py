@@ -15,8 +15,6 @@ from clew.engine.turns import ReceivedAnswer
 from clew.errors import StoreError
 from clew.store.values import Outcome, TurnRecord
 
-__all__ = ["TurnEnding"]
-
 
 class TurnEnding:
     """Of one exchange, once."""

@@ -9,8 +9,6 @@ from clew.engine.driver import Driver
 from clew.engine.services import EngineServices
 from clew.http.responder import Responder
 
-__all__ = ["Engine"]
-
 
 class Engine:
     """One for a process. What its exchanges share is in `parts`."""

@@ -49,8 +49,6 @@ from clew.pipeline.retry_hints import in_seconds, retry_after_of, should_retry_o
 from clew.store.values import Outcome as Ended
 from clew.thinking.refusals import refusal_in
 
-__all__ = ["ExchangeMachine"]
-
 MOST_WORDS: Final = 1024 * 1024
 """Of a refusal."""
 

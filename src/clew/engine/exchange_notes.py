@@ -29,8 +29,6 @@ from clew.pipeline.stream.answer import AnswerSoFar
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.store.values import Bodies, Exchange, Outcome, TokenUsage, Try, TurnRecord
 
-__all__ = ["ExchangeNotes"]
-
 MOST_WHY: Final = 500
 """Characters of a backend's words that are kept of a try. In a stream they may be as many as one likes."""
 

@@ -22,20 +22,6 @@ from clew.model.failure import Failure, error_type_of
 from clew.pipeline.attempts import AttemptOutcome
 from clew.pipeline.stream.secrets import HIDDEN, hidden, hidden_in
 
-__all__ = [
-    "DRAINING",
-    "NO_RETRY",
-    "kind_in",
-    "named",
-    "no_credential",
-    "refuse",
-    "secret_of",
-    "shown",
-    "tell_in_stream",
-    "without_credential",
-    "without_key",
-]
-
 DRAINING = "clew is shutting down, and this answer is not whole: ask again"
 
 _SECRET = re.compile(rb"(?i)(sk-[\w-]{6,}|clew_\w+|bearer\s+\S+)")

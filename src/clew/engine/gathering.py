@@ -27,8 +27,6 @@ from clew.thinking.keys import key_of
 from clew.thinking.pointers import Pointers, places_wanted, pointers_of
 from clew.thinking.recognise import Context, recognise
 
-__all__ = ["GatheredFacts", "gather", "recall", "shelf_for"]
-
 _log = logging.getLogger("clew.engine")
 
 

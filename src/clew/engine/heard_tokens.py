@@ -7,8 +7,6 @@ import msgspec
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.tokens import tokens_of
 
-__all__ = ["heard_tokens"]
-
 
 def heard_tokens(message: JsonObject) -> int:
     """Of all blocks as far as they came: what they think, say and call."""

@@ -20,8 +20,6 @@ from clew.model.request import Request, Source, blocks_of
 from clew.model.wanted import ALWAYS, Wanted
 from clew.wire.known_history import read_on
 
-__all__ = ["Histories"]
-
 MOST_BYTES = 64 * 1024 * 1024
 LEAST = 16 * 1024
 """Bytes of a request that is worth remembering: a shorter one is read as fast as it is looked for."""

@@ -20,8 +20,6 @@ from msgspec import Struct
 
 from clew.model.json import JsonValue
 
-__all__ = ["Hub", "HubEvent", "Subscription", "Value"]
-
 WAITING = 256
 """Events that may wait for one listener."""
 

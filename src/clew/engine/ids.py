@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import time
 
-__all__ = ["new_id"]
-
 _CHANCE = 11
 """Hexadecimal digits of an id that are chance."""
 

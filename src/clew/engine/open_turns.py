@@ -12,8 +12,6 @@ from clew.engine.services import EngineServices
 from clew.engine.streamed import StreamedAnswer
 from clew.store.commits import call_when_over
 
-__all__ = ["FIRST_FLUSH", "OpenTurns", "ignore_result"]
-
 FIRST_FLUSH, NEXT_FLUSH = 0.25, 1.0
 """Seconds after which a stream is kept as open, and between two looks whether another block of it is whole."""
 

@@ -13,8 +13,6 @@ from clew.http.client.message import ClientRequest
 from clew.model.request import Request
 from clew.upstream.endpoint import Endpoint, endpoint_of
 
-__all__ = ["BackendAddress", "address_of", "outgoing"]
-
 _OURS = (
     (b"content-type", b"application/json"),
     (b"accept-encoding", b"identity"),  # a watcher reads along, and nothing that comes may grow

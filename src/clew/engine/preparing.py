@@ -15,8 +15,6 @@ from clew.model.request import Request
 from clew.model.wanted import Wanted
 from clew.pipeline.project import Projection, project
 
-__all__ = ["Preparation"]
-
 
 class Preparation:
     """Of one call."""

@@ -18,8 +18,6 @@ from clew.model.recording import Recording, Shelf
 from clew.model.request import Request
 from clew.pipeline.step import Facts
 
-__all__ = ["ReceivedRequest", "receive_request"]
-
 MOST_WAYS = 1000
 """Answers to remember; names of models come from clients, so there is no end to them."""
 

@@ -13,8 +13,6 @@ from typing import Final
 
 from clew.model.json import JsonValue
 
-__all__ = ["HIDDEN", "SHORTEST", "Redactor"]
-
 HIDDEN: Final = "[redacted]"
 
 SHORTEST: Final = 6

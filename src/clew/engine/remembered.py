@@ -12,8 +12,6 @@ from clew.engine.route import BackendRoute
 from clew.pipeline.thinking_parameter import loop_start
 from clew.thinking.strands import newest_of_backend, remarks_of
 
-__all__ = ["remembered"]
-
 
 def remembered(route: BackendRoute, received: ReceivedRequest) -> RecalledDialect | None:
     """The form in which this backend was asked for its last answer in this history; None for the usual one."""

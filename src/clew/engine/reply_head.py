@@ -12,18 +12,6 @@ from clew.model.change import THINKING_STEPS, Change, count_of, tally
 from clew.model.past import Fold, folded
 from clew.model.request import Request, RequestMessage
 
-__all__ = [
-    "ESTIMATED",
-    "JSON_TYPE",
-    "STREAM_TYPE",
-    "ThinkingCounts",
-    "is_unsaid_thought",
-    "kept_paths",
-    "own_headers",
-    "thinking_counts",
-    "who_headers",
-]
-
 ESTIMATED = ("x-clew-tokens", "estimated")
 """With a count of tokens that nobody counted."""
 JSON_TYPE = ("content-type", "application/json")

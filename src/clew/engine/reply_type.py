@@ -15,8 +15,6 @@ from clew.engine.failures import shown
 from clew.errors import BackendBroken
 from clew.http.client.message import ResponseHead
 
-__all__ = ["JSON", "STREAM", "check_encoding", "form_of", "not_expected", "type_of"]
-
 STREAM, JSON = "text/event-stream", "application/json"
 
 _EITHER: Final = frozenset((STREAM, JSON, "", "text/plain", "application/octet-stream", "application/x-ndjson"))

@@ -23,8 +23,6 @@ from clew.model.target import Target
 from clew.pipeline.attempts import Candidate
 from clew.settings.values import DisabledBackend, RoutingRule, Settings, timeouts_for, whole_timeouts_for
 
-__all__ = ["BackendRoute", "RouteQuery", "class_of", "routes_of"]
-
 
 class RouteQuery(Struct, frozen=True, kw_only=True):
     """What routing looks at."""

@@ -37,8 +37,6 @@ from clew.store.reports import Retention
 from clew.store.values import Exchange
 from clew.upstream.pool import Pool, PoolSettings
 
-__all__ = ["Finished", "Runtime", "build_runtime"]
-
 Finished: TypeAlias = Callable[[Exchange, Recording | None], None]
 """Told of an exchange that is over, and of what was recorded of its answer."""
 

@@ -10,8 +10,6 @@ from clew.model.past import each_of
 from clew.model.request import RequestMessage
 from clew.thinking.keys import key_of
 
-__all__ = ["BLOCK_KEYS", "SeenKeys"]
-
 MOST = 20_000
 AGAIN = 60.0
 """Seconds after which it is news again: as coarse as the store's own marks."""

@@ -27,8 +27,6 @@ from clew.store.commits import COMMIT_LIMIT
 from clew.store.values import Exchange
 from clew.upstream.pool import Pool
 
-__all__ = ["EngineServices"]
-
 
 @dataclass(slots=True, kw_only=True)
 class EngineServices:

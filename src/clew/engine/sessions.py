@@ -18,8 +18,6 @@ from clew.pipeline.project import Projection, project, steps_for
 from clew.pipeline.thinking import keep_thinking, leave_out
 from clew.thinking.registry import ThinkingRegistry
 
-__all__ = ["Sessions"]
-
 
 class Sessions:
     """The table, and what the engine does with it."""

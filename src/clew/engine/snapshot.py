@@ -11,8 +11,6 @@ from clew.pipeline.step import Options
 from clew.settings.values import RoutingRule, Settings, options_of
 from clew.thinking.seal import Sealer
 
-__all__ = ["Snapshot", "snapshot_of"]
-
 
 class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
     """The settings, what they mean for a projection, the sealing keys, and the backend that is active now."""

@@ -7,8 +7,6 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import TypeAlias
 
-__all__ = ["Stamp", "stamp_of"]
-
 Stamp: TypeAlias = tuple[int, int, int] | None
 
 

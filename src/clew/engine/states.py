@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-__all__ = ["FOLLOWS", "ExchangeState", "Progress"]
-
 
 class ExchangeState(Enum):
     """Where an exchange stands."""

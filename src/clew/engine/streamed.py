@@ -29,8 +29,6 @@ from clew.pipeline.stream.block_trace import ReportBlock
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.translation import TranslatedAnswer, WholeAnswerReader
 
-__all__ = ["MOST_BYTES", "AlreadyTold", "AnswerReading", "StreamedAnswer", "read_stream"]
-
 MOST_BYTES = 64 * 1024 * 1024
 """Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
 

@@ -11,8 +11,6 @@ from clew.model.json import JsonValue
 from clew.model.request import Body
 from clew.thinking.keys import question_content
 
-__all__ = ["asks_for_title"]
-
 
 def asks_for_title(call: Call, body: Body) -> bool:
     if call.kind != "messages" or call.entry is not None:

@@ -13,8 +13,6 @@ from msgspec import Struct
 
 from clew.pipeline.token_estimate import calibrate
 
-__all__ = ["TokenCounts"]
-
 MOST: Final = 500
 """Pairs of backend and model; the one that was asked for longest ago goes first."""
 

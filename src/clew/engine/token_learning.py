@@ -16,8 +16,6 @@ from clew.model.json import JsonObject
 from clew.model.request import Request
 from clew.pipeline.token_estimate import estimate
 
-__all__ = ["learn"]
-
 
 def learn(counts: TokenCounts, route: BackendRoute, size: int, usage: JsonObject, going: Callable[[], Request]) -> None:
     """From an answer that is whole, to a request of so many bytes. `going` is asked for in another thread, if at all."""

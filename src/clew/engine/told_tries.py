@@ -12,9 +12,6 @@ from msgspec.structs import replace
 from clew.engine.redact import Redactor
 from clew.store.values import Exchange
 
-__all__ = ["with_told_tries"]
-
-
 _BY_SHAPE: Final = Redactor()
 
 

@@ -25,19 +25,6 @@ from clew.thinking.keys import QuestionContent, key_of, question_content
 from clew.thinking.record import recording_of
 from clew.wire.requests import messages_after_last_answer
 
-__all__ = [
-    "ReceivedAnswer",
-    "asked_raw",
-    "counts_of",
-    "origin_of",
-    "recording_for",
-    "title_of",
-    "titled",
-    "unanswered",
-    "usage_of",
-    "with_late",
-]
-
 _TITLE = 80
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _all_counts: Callable[[JsonObject], tuple[JsonValue, ...]] = itemgetter(*_COUNTS)

@@ -9,8 +9,6 @@ from clew.errors import PinUnreadable, SettingsInvalid
 from clew.model.origin import Origin
 from clew.store.values import Bodies, Exchange, Try, TurnRecord
 
-__all__ = ["record_unasked"]
-
 
 async def record_unasked(
     id: str, received: ReceivedRequest, failure: SettingsInvalid, at: float, *, has_store: bool

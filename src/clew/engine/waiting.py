@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-__all__ = ["WAITING", "Alarm", "Poll"]
-
 WAITING: Final = object()
 """There is no value yet."""
 

@@ -11,8 +11,6 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["Wakeup"]
-
 _MOST_BYTES = 4096
 
 

@@ -21,8 +21,6 @@ from clew.http.client.message import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message
 
-__all__ = ["WholeAnswer", "read_whole"]
-
 
 class WholeAnswer(NamedTuple):
     """An answer in one piece: as it came, as the client gets it, and what it says."""

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from clew.settings.values import Settings
 
-__all__ = ["widened"]
-
 
 def widened(old: Settings, new: Settings) -> Iterator[str]:
     """One sentence for each way in that is new."""

@@ -34,8 +34,6 @@ from clew.gateway.routes import Scope
 from clew.http.message import HttpRefusal, HttpRequest
 from clew.settings.gateway_key import LOCAL
 
-__all__ = ["CREDENTIALS", "Admission", "Border", "Keys", "admit", "check_content", "find_key"]
-
 OWN_HEADER: Final = "x-clew-key"
 CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key", OWN_HEADER})
 """Headers that the engine does not get."""

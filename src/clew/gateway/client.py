@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from clew.model.recording import Recording
     from clew.store.values import Exchange
 
-__all__ = ["BASE_URL", "CUSTOM_HEADERS", "TOKEN", "RunSummary", "line_to_copy", "variables"]
 
 BASE_URL: Final = "ANTHROPIC_BASE_URL"
 TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105  (a variable's name)

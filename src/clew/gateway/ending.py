@@ -21,8 +21,6 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Final, Self
 
-__all__ = ["Deadline", "Ending"]
-
 _FINISH_SECONDS: Final = 0.3
 """For a process that has nothing left to do but to end."""
 _CUT_OFF: Final = b"clew: ends now, although a thread is still at work. What it was doing may not be recorded.\n"

@@ -19,8 +19,6 @@ from clew.model.facts.rules import rules
 from clew.model.json import JsonObject, JsonValue
 from clew.settings.values import Settings
 
-__all__ = ["MODEL_LISTS", "ModelList", "find_model", "list_models"]
-
 _UNKNOWN_DATE: Final = "1970-01-01T00:00:00Z"
 _DEFAULT_LIMIT: Final = "20"
 _MOST: Final = 1000

@@ -24,8 +24,6 @@ from clew.settings.home import Home
 from clew.settings.load import SettingsText
 from clew.settings.processes import RegisteredGateway, registered_gateways
 
-__all__ = ["WILDCARDS", "Plan", "check_exposure", "claim_port", "gateway_on", "is_loopback", "owner_of", "url_of"]
-
 WILDCARDS: Final = ("0.0.0.0", "::", "")  # noqa: S104  (named so that they are not taken for a name of ours)
 _PORTS: Final = 20
 _BACKLOG: Final = 1024

@@ -29,8 +29,6 @@ from clew.http.responder import Responder
 from clew.model.json import JsonValue
 from clew.settings.values import GatewaySettings, Settings
 
-__all__ = ["DataPlane", "ExchangeEngine", "SettingsSource", "StartupSettings"]
-
 _log = logging.getLogger("clew.gateway")
 
 

@@ -32,7 +32,6 @@ from clew.settings.load import Loaded
 if TYPE_CHECKING:
     from clew.engine.runtime import Finished, Runtime
 
-__all__ = ["Gateway", "build_gateway_runtime", "open_gateway"]
 
 _log = logging.getLogger("clew.gateway")
 _RECORDING: Final = 0.5

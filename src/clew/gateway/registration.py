@@ -33,8 +33,6 @@ from clew.settings.processes import (
 if TYPE_CHECKING:
     from clew.engine.current import Current
 
-__all__ = ["ProcessRegistration", "ReportedKeys"]
-
 
 class ReportedKeys(Protocol):
     """The table of named keys, as far as it is reported."""

@@ -20,8 +20,6 @@ from clew.http.responder import Responder
 from clew.model.failure import Failure, error_type_of
 from clew.model.json import JsonValue
 
-__all__ = ["BUSY", "ENDING", "ERROR_BODIES", "fail", "refuse", "send_json"]
-
 BUSY: Final = HttpRefusal(503, "Overloaded: this gateway answers as many requests at once as it may. Try again in a moment.")
 ENDING: Final = HttpRefusal(503, "Overloaded: this gateway is being stopped. Try again in a moment.")
 

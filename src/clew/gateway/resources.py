@@ -12,8 +12,6 @@ from typing import Final
 from clew.http.message import ServerLimits
 from clew.settings.values import GatewaySettings
 
-__all__ = ["client_limits", "keep_freed_memory", "raise_file_limit", "usable_memory"]
-
 _FILES: Final = 16_384
 _SPARE_FILES: Final = 128
 """Files that are neither a client's nor a backend's connection: logs, pipes, the store."""

@@ -16,8 +16,6 @@ from urllib.parse import unquote
 from clew.errors import SettingsInvalid
 from clew.http.message import HttpRefusal
 
-__all__ = ["ROUTES", "Action", "ClientDialect", "Match", "Route", "RouteTable", "Scope"]
-
 Scope: TypeAlias = Literal["open", "key", "passthrough-or-key"]
 """Anybody; holders of a gateway key; these, and on this machine clients that need none (`clew.gateway.admission`)."""
 

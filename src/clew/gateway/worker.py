@@ -17,8 +17,6 @@ from clew.http.server import bound
 from clew.settings.home import home_of
 from clew.settings.load import load, load_source
 
-__all__ = ["main"]
-
 
 def main() -> int:
     plan = msgspec.json.decode(sys.stdin.buffer.readline(), type=Plan)

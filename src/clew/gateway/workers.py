@@ -32,8 +32,6 @@ from clew.gateway.plan import Plan
 from clew.settings.load import SettingsText
 from clew.store.reports import Health
 
-__all__ = ["WorkerReport", "Workers", "change_reporter", "merge_health", "read_report"]
-
 _COMMAND: Final = (sys.executable, "-m", "clew.gateway.worker")
 _LISTENING: Final = b"listening\n"
 _FIRST_PAUSE: Final = 0.1

@@ -13,8 +13,6 @@ from typing import Protocol, TypeAlias
 
 from clew.http.client.reader import ResponseReader
 
-__all__ = ["ChunkFlow", "ChunkRelay", "ChunkWriter", "PassChunk", "SlowReader"]
-
 _NOTHING = -1
 
 PassChunk: TypeAlias = Callable[[bytes, int], bytes]

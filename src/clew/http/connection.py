@@ -27,7 +27,6 @@ from clew.http.wire_responder import WireResponder
 if TYPE_CHECKING:
     from clew.http.server import Server
 
-__all__ = ["Connection", "Handle", "Refuse"]
 
 Handle: TypeAlias = Callable[[HttpRequest, Responder], Awaitable[None] | None]
 """Answers one request. What it gives to await may be cancelled at any await, when the client is gone or the server ends. If

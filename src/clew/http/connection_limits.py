@@ -17,8 +17,6 @@ from clew.http.loops import EachLoop
 from clew.http.message import HttpRequest, ServerLimits
 from clew.http.reader import RequestReader
 
-__all__ = ["ROUND_BYTES", "BodyConnection", "ClientDeadlines", "HeldBodies", "ReadBudget", "read_budget_of"]
-
 
 class ClientDeadlines:
     """How long one connection may take: for a head, a body, its next request, and to read what is sent to it."""

@@ -16,8 +16,6 @@ import ctypes
 from collections.abc import Callable
 from io import BytesIO
 
-__all__ = ["LongBody"]
-
 _AHEAD = 16
 """So many times what has come may be reserved,"""
 _MOST_AHEAD = 256 * 1024 * 1024

@@ -13,8 +13,6 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-__all__ = ["EachLoop", "LoopThread", "new_event_loop", "run"]
-
 T = TypeVar("T")
 
 

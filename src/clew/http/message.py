@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-__all__ = ["LENGTH", "HttpRefusal", "HttpRequest", "RequestHead", "ServerLimits", "request_of"]
-
 LENGTH = "content-length"
 
 

@@ -22,8 +22,6 @@ import httptools
 from clew.http.long_body import LongBody
 from clew.http.message import HttpRefusal, HttpRequest, ServerLimits, request_of
 
-__all__ = ["Check", "RequestReader"]
-
 Check: TypeAlias = Callable[[HttpRequest], HttpRefusal | None]
 """Looks at a request whose body is still to come, and says why it is refused; None: its body is taken."""
 

@@ -19,8 +19,6 @@ from typing import Protocol, TypeAlias
 
 from clew.http.chunks import ChunkWriter
 
-__all__ = ["HeaderList", "Holder", "Responder", "lines_of"]
-
 HeaderList: TypeAlias = Iterable[tuple[str, str]]
 
 

@@ -26,8 +26,6 @@ from clew.http.message import HttpRefusal, ServerLimits
 from clew.http.reader import Check
 from clew.http.responder import Responder
 
-__all__ = ["LocalSocket", "Server", "bound", "listen"]
-
 _OWNER_ONLY = 0o600
 
 

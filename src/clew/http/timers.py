@@ -19,8 +19,6 @@ from typing import Protocol
 from clew.http.client.message import Phase, PhaseTimedOut
 from clew.http.loops import EachLoop
 
-__all__ = ["PhaseTimer", "TimedExchange", "TimedWait", "TimerGroups", "timer_groups_of"]
-
 _LEAST = 0.001
 """Seconds: the loop's timers do not know less."""
 

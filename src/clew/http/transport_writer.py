@@ -23,8 +23,6 @@ from typing import cast
 
 from clew.http.loops import EachLoop
 
-__all__ = ["LONG", "TransportWriter", "WriteBatch", "write_batch_of"]
-
 _log = logging.getLogger("clew.http")
 _LONG = 64 * 1024
 """Bytes that do not wait: as much as makes a transport say that it is full."""

@@ -19,8 +19,6 @@ from msgspec import Struct
 from clew.http.message import RequestHead
 from clew.http.responder import HeaderList, Holder, Responder, lines_of
 
-__all__ = ["Wire", "WireResponder"]
-
 _NO_BODY = frozenset({204, 304})
 _LONG = 16 * 1024
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}

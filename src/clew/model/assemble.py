@@ -20,8 +20,6 @@ from clew.model.json import JsonObject, JsonValue, read_json, read_partial, whol
 from clew.model.lifecycle import LENIENT, Family, Lifecycle, Table, family_of
 from clew.model.texts import LongText
 
-__all__ = ["AssembledBlock", "Assembler", "assemble"]
-
 _STOP_FIELDS = ("stop_reason", "stop_sequence", "stop_details")
 
 

@@ -16,21 +16,6 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.long_strings import decode_string
 
-__all__ = [
-    "FILLER",
-    "OPAQUE",
-    "THINKING_TYPES",
-    "Block",
-    "Made",
-    "filler",
-    "is_signed",
-    "is_thinking",
-    "made",
-    "string_of",
-    "text_block",
-    "well_made",
-]
-
 THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 """The two types that carry a maker's proof. Anything else, unknown types included, is visible content."""
 

@@ -9,20 +9,6 @@ from typing import Final
 
 from clew.errors import AnswerTooLarge
 
-__all__ = [
-    "MOST_BLOCKS",
-    "MOST_BYTES_BEFORE",
-    "MOST_BYTES_HELD",
-    "MOST_EVENTS_BEFORE",
-    "MOST_EVENTS_HELD",
-    "MOST_TOKENS",
-    "MOST_UPDATES",
-    "check_before",
-    "check_blocks",
-    "check_held",
-    "check_updates",
-]
-
 MOST_BLOCKS: Final = 10_000
 """Blocks of one answer, tool calls among them."""
 MOST_EVENTS_BEFORE: Final = 10_000

@@ -16,8 +16,6 @@ from clew.model.assemble import AssembledBlock
 from clew.model.change import Change
 from clew.model.json import JsonObject
 
-__all__ = ["BrokenCall", "arguments_in", "broken_calls"]
-
 _CUT_SHORT: Final = ("max_tokens", "model_context_window_exceeded", "refusal")
 _STEP: Final = "answer"
 _WHY: Final = "the arguments of this call are no JSON object: "

@@ -7,8 +7,6 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["MOST_CHANGES", "THINKING_STEPS", "Change", "What", "bounded", "count_of", "tally"]
-
 What: TypeAlias = Literal["left out", "restored", "handed over", "healed", "replaced", "added", "removed", "moved", "set"]
 
 THINKING_STEPS: Final = frozenset({"thinking", "thinking_parameter", "heal"})

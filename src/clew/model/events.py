@@ -24,25 +24,6 @@ from clew.errors import StreamIllegal
 from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.wait import NO_WAIT, Wait
 
-__all__ = [
-    "EVENTS",
-    "BlockDelta",
-    "BlockStart",
-    "BlockStop",
-    "Event",
-    "MessageDelta",
-    "MessageStart",
-    "MessageStop",
-    "Ping",
-    "StreamFailed",
-    "Unknown",
-    "altered",
-    "data_of",
-    "read_event",
-    "with_raw",
-    "written",
-]
-
 
 class Event(Struct, frozen=True, eq=False, gc=False, kw_only=True):
     """Something that happened on a stream. Only the classes below are events."""

@@ -15,8 +15,6 @@ from clew.model.events import StreamFailed
 from clew.model.json import JsonObject
 from clew.model.wait import NO_WAIT, Wait
 
-__all__ = ["ERROR_TYPES", "Failure", "error_type_of"]
-
 ERROR_TYPES: Final[Mapping[int, str]] = {
     400: "invalid_request_error",
     401: "authentication_error",

@@ -21,18 +21,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-__all__ = [
-    "MAX_PARTIAL_DEPTH",
-    "JsonArray",
-    "JsonObject",
-    "JsonValue",
-    "encoded",
-    "read_json",
-    "read_partial",
-    "whole_text",
-    "whole_value",
-]
-
 if TYPE_CHECKING:
     JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
 else:

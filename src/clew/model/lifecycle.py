@@ -18,8 +18,6 @@ from typing import TypeAlias
 from clew.errors import BlockMismatch, StreamIllegal
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, Unknown
 
-__all__ = ["LENIENT", "STRICT", "Family", "Lifecycle", "State", "Table", "family_of", "move_of"]
-
 
 class Family(Enum):
     """Block types that take the same deltas."""

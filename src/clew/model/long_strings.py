@@ -12,8 +12,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["LONG_STRING_BYTES", "decode_string"]
-
 LONG_STRING_BYTES: Final = 256 * 1024
 """A longer string is decoded in slices of this size."""
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from clew.model.bounds import MOST_TOKENS
 from clew.model.json import JsonObject, JsonValue, read_json
 
-__all__ = ["count_of", "object_of", "objects_of", "read_object", "read_value", "text_of"]
-
 
 def text_of(value: JsonValue) -> str:
     return value if isinstance(value, str) else ""

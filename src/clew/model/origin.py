@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-__all__ = ["ANTHROPIC", "Origin", "Reader"]
-
 ANTHROPIC = "anthropic"
 """The realm of all first-party Claude hosts: they accept each other's signatures."""
 

@@ -13,8 +13,6 @@ from typing import Any, Generic, TypeVar
 
 from clew.model.request import RequestMessage
 
-__all__ = ["Fold", "Past", "Retold", "all_of", "each_of", "folded", "retold"]
-
 S = TypeVar("S")
 
 

@@ -17,8 +17,6 @@ from clew.model.json import JsonObject
 from clew.model.loose_json import read_object
 from clew.model.request import Request, blocks_of, with_blocks
 
-__all__ = ["payload_of", "reduce_thought", "reduce_thoughts", "reduced_thoughts", "signature_of"]
-
 _OPAQUE: Final = frozenset({"reasoning_details", "thinking_blocks", "tool_calls", "message"})
 """Members that only the maker can read."""
 _REST: Final = re.compile(r'"rest_of":"[0-9a-f]{32}"\}')

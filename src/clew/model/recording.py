@@ -13,8 +13,6 @@ from msgspec import Struct
 
 from clew.model.origin import Origin
 
-__all__ = ["AnswerContent", "Recording", "Recordings", "Shelf", "Strand"]
-
 
 class AnswerContent(Struct, frozen=True):
     """The visible content of an answer: its tool_use ids and its trimmed, non-empty texts, in order."""

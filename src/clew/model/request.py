@@ -17,8 +17,6 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from clew.model.blocks import Block
 from clew.model.wanted import ALWAYS
 
-__all__ = ["Body", "Content", "Edited", "Request", "RequestMessage", "Source", "blocks_of", "with_blocks", "with_content"]
-
 Content: TypeAlias = tuple[Block, ...] | str | None
 """A message's content: blocks, a plain string, or nothing at all."""
 

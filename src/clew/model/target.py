@@ -9,8 +9,6 @@ from msgspec import Struct
 from clew.model.facts import ModelFacts
 from clew.model.origin import ANTHROPIC, Reader
 
-__all__ = ["Foreign", "Missing", "Target"]
-
 Foreign: TypeAlias = Literal["drop", "text", "native"]
 """What becomes of reasoning from another realm: left out, said as text, or put into the target's own reasoning field."""
 

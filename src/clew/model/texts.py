@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["LongText", "aside_in"]
-
 _PIECES: Final = 512
 """How many pieces are kept before they are joined."""
 

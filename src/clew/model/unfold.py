@@ -16,8 +16,6 @@ from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageD
 from clew.model.json import JsonObject, JsonValue
 from clew.model.lifecycle import Family, family_of
 
-__all__ = ["events_of"]
-
 _AT_THE_END = ("stop_reason", "stop_sequence", "stop_details", "container", "context_management")
 _IN_DELTA = _AT_THE_END[:4]
 

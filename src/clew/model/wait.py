@@ -6,8 +6,6 @@ from typing import Final
 
 from msgspec import Struct
 
-__all__ = ["NO_WAIT", "Wait"]
-
 
 class Wait(Struct, frozen=True):
     """For so many seconds, or until a moment in seconds since 1970; neither if the backend did not say."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ALWAYS", "NotWanted", "Wanted"]
-
 
 class NotWanted(Exception):
     """Nobody waits for this work. The exception ends it in its thread, and is not reported."""

@@ -38,18 +38,6 @@ from clew.errors import (
     CredentialsExhausted,
 )
 
-__all__ = [
-    "Attempt",
-    "AttemptOutcome",
-    "Candidate",
-    "CoolDowns",
-    "FailureClass",
-    "RetryPolicy",
-    "Verdict",
-    "attempts",
-    "class_of_status",
-]
-
 MOST_COOL: Final = 3600.0
 """The longest cool-down, in seconds: a limit per day is asked about again each hour, and a vendor's mistake blocks no target
 for days."""

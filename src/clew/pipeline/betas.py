@@ -13,8 +13,6 @@ from msgspec import Raw, Struct
 
 from clew.model.facts import blocks, fields
 
-__all__ = ["needed_betas"]
-
 _Either: TypeAlias = tuple[str, ...]
 """Betas of which one is enough."""
 

@@ -29,19 +29,6 @@ from clew.pipeline.step import CacheRules
 from clew.pipeline.thinking_modes import ThinkingSetting, fit_to_model, mode_of
 from clew.thinking.budgets import Budget, BudgetEvent, BudgetRules, budget_for, human_input
 
-__all__ = [
-    "BuiltRequest",
-    "RequestParts",
-    "TrailingThinking",
-    "bare",
-    "build_request",
-    "copied",
-    "filter_trailing_thinking",
-    "is_thinking_block",
-    "normalise_messages",
-]
-
-
 T = TypeVar("T")
 
 

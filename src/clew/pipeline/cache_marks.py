@@ -30,17 +30,6 @@ from clew.pipeline.values import block_path, bytes_of, is_empty_text, message_pa
 from clew.wire.requests import raw_of
 from clew.wire.splice import apply, drop_key, edit_array, elements, set_key
 
-__all__ = [
-    "MOST_MARKS",
-    "cache_marks",
-    "can_carry",
-    "fitting_ttl",
-    "mark_messages",
-    "mark_of",
-    "places_to_mark",
-    "window",
-]
-
 STEP = "cache_marks"
 MOST_MARKS = 4
 """Marks in one request: tools, system and messages together (R58)."""

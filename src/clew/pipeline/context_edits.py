@@ -20,8 +20,6 @@ from clew.pipeline.thinking_modes import is_on, mode_of
 from clew.pipeline.values import bytes_of, object_of, with_changed_fields
 from clew.wire.splice import apply, edit_array, elements, locate, set_key
 
-__all__ = ["KEEP_ALL", "context_edits", "context_management", "without_clear_thinking"]
-
 STEP = "context_edits"
 
 KEEP_ALL = b'{"type":"%b","keep":"all"}' % CLEAR_THINKING.encode()

@@ -25,8 +25,6 @@ from clew.pipeline.values import or_filler
 from clew.thinking.keys import key_of
 from clew.thinking.refusals import Rule, ThinkingRefusal
 
-__all__ = ["MOST_HEALS", "HealedRequest", "Remedy", "heal"]
-
 STEP = "heal"
 MOST_HEALS = 3
 

@@ -28,8 +28,6 @@ from clew.pipeline.values import block_path, is_empty_text, is_nothing_but_blank
 from clew.wire.requests import raw_of
 from clew.wire.splice import drop_key
 
-__all__ = ["normalise", "without_trailing"]
-
 STEP = "normalise"
 
 EMPTY_TEXT = "a text block must be non-empty (R22)"

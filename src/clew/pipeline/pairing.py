@@ -19,17 +19,6 @@ from clew.pipeline.values import is_empty_text
 from clew.wire.requests import raw_of
 from clew.wire.splice import set_key
 
-__all__ = [
-    "NO_RESULT",
-    "ORPHAN_LABEL",
-    "Pairing",
-    "UsedIds",
-    "pair",
-    "result_for_unanswered",
-    "with_paired_id",
-    "with_texts",
-]
-
 NO_RESULT = "[The tool call was interrupted; there is no result.]"
 """Constant, so that a history with it stays stable."""
 

@@ -33,8 +33,6 @@ from clew.pipeline.thinking_modes import mode_of
 from clew.pipeline.values import number_of, object_of, rewrite_object, with_changed_fields
 from clew.thinking.budgets import VARIABLE, HumanInput, budget_for, human_input_of_parts
 
-__all__ = ["answer_length", "forced_tools", "safeguards", "sampling", "thinking_budget"]
-
 LIMITS = "limits"
 """The name of two steps, in their changes."""
 

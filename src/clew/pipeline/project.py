@@ -28,8 +28,6 @@ from clew.pipeline.tool_ids import maker_ids
 from clew.pipeline.tool_structure import tool_structure
 from clew.wire.requests import encode, parse
 
-__all__ = ["Projection", "default_steps", "project", "steps_for"]
-
 
 class Projection(Struct, frozen=True, eq=False):
     """The request that goes out, and each alteration with its reason.

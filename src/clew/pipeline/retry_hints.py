@@ -12,8 +12,6 @@ from email.utils import parsedate_to_datetime
 
 from clew.wire.waits import duration_of, moment_of
 
-__all__ = ["in_seconds", "retry_after_of", "should_retry_of"]
-
 _AFTER = b"retry-after"
 
 _MILLISECONDS = (b"retry-after-ms", b"x-ms-retry-after-ms")

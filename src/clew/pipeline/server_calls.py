@@ -23,8 +23,6 @@ from clew.model.facts.shapes import blocks
 from clew.model.request import Request, blocks_of, with_blocks
 from clew.pipeline.values import block_path, or_filler
 
-__all__ = ["is_servers_id", "needs_filler", "with_next", "without_abandoned", "without_blocks", "without_others"]
-
 
 def without_blocks(
     request: Request, places: Sequence[tuple[int, Block]], *, step: str, why: str

@@ -19,8 +19,6 @@ from clew.thinking.budgets import BudgetRules
 from clew.thinking.recognise import Context
 from clew.thinking.seal import Sealer
 
-__all__ = ["CacheRules", "Display", "Facts", "Options", "Policy", "Step", "Ttl"]
-
 Policy: TypeAlias = Literal["origin", "strip"]
 """`origin` decides by who made a block; `strip` sends no thinking at all."""
 

@@ -32,8 +32,6 @@ from clew.pipeline.values import (
 )
 from clew.wire.splice import apply, edit_array
 
-__all__ = ["TAGS", "system_messages", "tidy_prompt"]
-
 STEP = "system_messages"
 
 TAGS = ("<system-message>\n", "\n</system-message>")

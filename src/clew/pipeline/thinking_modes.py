@@ -26,8 +26,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.thinking.budgets import fit_budget
 from clew.thinking.profiles import budget_of_effort, effort_of_budget, is_above, nearest_level
 
-__all__ = ["OFF_MODES", "STEP", "ThinkingSetting", "fit_to_model", "is_on", "mode_of", "switch_off"]
-
 STEP: Final = "thinking_parameter"
 
 OFF_MODES: Final = ("disabled", "between_tools")

@@ -47,17 +47,6 @@ from clew.pipeline.values import (
 )
 from clew.thinking.profiles import EFFORTS
 
-__all__ = [
-    "call_without_thinking",
-    "cannot_think",
-    "loop_parameter",
-    "loop_start",
-    "setting_of",
-    "thinking_off",
-    "thinking_parameter",
-    "without_loop_thinking",
-]
-
 NO_LEAD = "manual thinking needs an open tool loop that begins with thinking (R35)"
 NO_THINKING = "this backend wants the thinking of every tool call back, and one has none"
 WHILE_OFF = "thinking is off for this tool loop (R38)"

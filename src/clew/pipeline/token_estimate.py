@@ -19,8 +19,6 @@ from clew.model.request import Request
 from clew.pipeline.tokens import USUAL_IMAGE_TOKENS, image_tokens, tokens_of
 from clew.wire.requests import encode
 
-__all__ = ["LEAST_FACTOR", "MOST_FACTOR", "calibrate", "estimate"]
-
 LEAST_FACTOR: Final = 0.4
 MOST_FACTOR: Final = 3.0
 """What is further off was not the same request."""

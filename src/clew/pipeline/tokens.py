@@ -23,8 +23,6 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-__all__ = ["USUAL_IMAGE_TOKENS", "image_size", "image_tokens", "tokens_of"]
-
 _MOST: Final = 1 << 17
 """Bytes that are looked at."""
 _PIECE: Final = 1 << 11

@@ -19,8 +19,6 @@ from clew.pipeline.step import Facts
 from clew.wire.requests import raw_of
 from clew.wire.splice import set_key
 
-__all__ = ["maker_ids"]
-
 
 def maker_ids(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step. No Change: a safe id is put on for the client's sake, and comes off again (law 1)."""

@@ -34,8 +34,6 @@ from clew.pipeline.server_calls import without_abandoned, without_others
 from clew.pipeline.step import Facts
 from clew.pipeline.values import block_path, is_nothing_but_blank, message_path
 
-__all__ = ["tool_structure"]
-
 STEP = "tool_structure"
 
 IN_ANSWER = "a tool_result can only be in a user message (R23)"

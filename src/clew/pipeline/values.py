@@ -16,23 +16,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Content, Request, blocks_of
 from clew.wire.splice import apply, edit_object
 
-__all__ = [
-    "MAY_BE_BLANK",
-    "block_path",
-    "bytes_of",
-    "has_items",
-    "is_blank_text",
-    "is_empty_text",
-    "is_nothing_but_blank",
-    "message_path",
-    "number_of",
-    "object_of",
-    "or_filler",
-    "rewrite_object",
-    "value_of",
-    "with_changed_fields",
-]
-
 _array = msgspec.json.Decoder(list[Raw])
 _SHOWN = 40
 

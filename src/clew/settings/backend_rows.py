@@ -26,8 +26,6 @@ from clew.settings.document import BackendTable
 from clew.settings.key_sources import FoundKey, VariableUnset, find_key, unset_message, variables_without
 from clew.settings.problems import Key, Problem, format_key, nearest
 
-__all__ = ["BackendResult", "NamedOptions", "backend_of", "named_options", "unusual_options"]
-
 KEYED: Final[tuple[Auth, ...]] = ("key", "bearer", "api-key")
 OPTION_TABLES: Final = ("quirks", "wire", "speech")
 _USUAL_AUTH: Final[Mapping[str, Auth]] = {"anthropic": "key", "openai-chat": "bearer"}

@@ -36,8 +36,6 @@ from clew.settings.values import (
     Timeouts,
 )
 
-__all__ = ["BASE_URL", "BackendTable", "DiscoveredBackends", "Document", "discover_backends"]
-
 BASE_URL: Final = "ANTHROPIC_BASE_URL"
 _ANTHROPIC: Final = "anthropic"
 

@@ -17,8 +17,6 @@ from clew.model.json import JsonValue
 from clew.settings.load import Loaded
 from clew.settings.problems import Key, format_key
 
-__all__ = ["SettingsEntry", "entries_of", "toml_value"]
-
 _DEFAULT: Final = "default"
 _ALWAYS: Final = ("url", "realm", "auth", "keys", "model", "models")
 """Of a backend; its other keys are shown where they differ from the default."""

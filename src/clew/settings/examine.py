@@ -24,8 +24,6 @@ from clew.settings.problems import Key, Problem, fields_of, format_key, nearest,
 from clew.settings.values import DisabledBackend, Settings
 from clew.thinking.profiles import merge_overrides
 
-__all__ = ["ExaminedDocument", "disabled_by", "examine"]
-
 _SELECTORS: Final = ("family", "agent", "request_class")
 _NOT_A_COLUMN: Final = ("id", "known")
 

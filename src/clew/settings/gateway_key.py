@@ -25,20 +25,6 @@ from msgspec import Struct
 from clew.errors import SettingsInvalid
 from clew.settings.home import Home, file_digest, locked, read_private, write_private
 
-__all__ = [
-    "KEY_VARIABLE",
-    "LOCAL",
-    "NAME_LENGTH",
-    "KeyTable",
-    "NamedKey",
-    "add_key",
-    "is_key_name",
-    "load_key",
-    "named_keys",
-    "remove_key",
-    "rotate_key",
-]
-
 KEY_VARIABLE: Final = "CLEW_KEY"
 LOCAL: Final = "local"
 """The principal of the gateway's own key."""

@@ -24,21 +24,6 @@ from typing import Final
 
 from clew.errors import SettingsInvalid
 
-__all__ = [
-    "CONFIG_VARIABLE",
-    "HOME_VARIABLE",
-    "USABLE_HOME",
-    "Home",
-    "check_owner",
-    "digest_of",
-    "file_digest",
-    "home_of",
-    "locked",
-    "raising_settings_errors",
-    "read_private",
-    "write_private",
-]
-
 HOME_VARIABLE: Final = "CLEW_HOME"
 CONFIG_VARIABLE: Final = "CLEW_CONFIG"
 

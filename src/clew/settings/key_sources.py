@@ -21,17 +21,6 @@ from clew.backends.credential import Secret
 from clew.errors import SettingsInvalid
 from clew.settings.problems import Key, key_lines, line_of
 
-__all__ = [
-    "FoundKey",
-    "UnsetVariable",
-    "VariableUnset",
-    "expand_variables",
-    "find_key",
-    "unset_message",
-    "unset_variables",
-    "variables_without",
-]
-
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _MOST_BYTES: Final = 64 * 1024
 _HEADER_VALUE: Final = re.compile(r"[!-~]+")

@@ -21,18 +21,6 @@ from clew.settings.home import CONFIG_VARIABLE, digest_of, home_of
 from clew.settings.problems import Key, Problem, format_key, key_lines, line_of
 from clew.settings.values import DisabledBackend, Settings
 
-__all__ = [
-    "Loaded",
-    "SettingsFault",
-    "SettingsText",
-    "config_file",
-    "config_place",
-    "faults_of",
-    "load",
-    "load_given",
-    "load_source",
-]
-
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _EMPTY: Final = (
     "the file is empty. Delete it to use what the environment gives, or write a new one with `clew config init --force`"

@@ -23,21 +23,6 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, Union,
 import msgspec
 from msgspec import Meta, Struct, structs
 
-__all__ = [
-    "Key",
-    "Problem",
-    "Statement",
-    "choices_of",
-    "fields_of",
-    "format_key",
-    "key_lines",
-    "line_of",
-    "nearest",
-    "problems_of",
-    "statements",
-    "table_in",
-]
-
 Key: TypeAlias = tuple[str | int, ...]
 """A path through tables and lists: ("rules", 0, "backend")."""
 

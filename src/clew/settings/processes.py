@@ -24,27 +24,6 @@ from msgspec import Struct, structs
 from clew.errors import SettingsInvalid
 from clew.settings.home import CONFIG_VARIABLE, Home, digest_of, raising_settings_errors, write_private
 
-__all__ = [
-    "CHANGED",
-    "FILE_WRITTEN",
-    "AppliedSettings",
-    "ProcessReport",
-    "RegisteredGateway",
-    "RunningGateway",
-    "config_in_use",
-    "is_alive",
-    "process_reports",
-    "process_start",
-    "register",
-    "registered_gateways",
-    "remove_report",
-    "running_gateways",
-    "unregister",
-    "wake",
-    "wakeup_path",
-    "write_report",
-]
-
 CHANGED: Final = b"c"
 """Wakes a process: something changed."""
 FILE_WRITTEN: Final = b"f"

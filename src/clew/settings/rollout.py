@@ -26,18 +26,6 @@ from clew.settings.processes import (
     wake,
 )
 
-__all__ = [
-    "ProcessBehind",
-    "Rollout",
-    "how_to_apply",
-    "roll_out_choice",
-    "roll_out_file",
-    "roll_out_keys",
-    "roll_out_pin",
-    "roll_out_seal_key",
-    "unknown_backend",
-]
-
 MOST_SECONDS: Final = 2.0
 _PAUSE: Final = 0.01
 

@@ -25,8 +25,6 @@ from clew.settings.entries import toml_value
 from clew.settings.problems import fields_of, table_in
 from clew.settings.values import RoutingRule
 
-__all__ = ["SCHEMA_FILE", "SCHEMA_URI", "defaults_of", "json_schema", "meanings_of", "tables_of", "template"]
-
 SCHEMA_URI: Final = "https://json-schema.org/draft/2020-12/schema"
 SCHEMA_FILE: Final = "clew.schema.json"
 _NOT_COLUMNS: Final = ("id", "known")

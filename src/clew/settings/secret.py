@@ -17,8 +17,6 @@ from clew.settings.home import locked, read_private, write_private
 from clew.thinking.seal import MIN_SECRET
 from clew.thinking.secret import Keyring, keyring_of, read_secret_file, read_secret_text, secret_file_of
 
-__all__ = ["SECRET_VARIABLE", "known_keyring", "load_keyring", "rotate_keyring"]
-
 SECRET_VARIABLE = "CLEW_SECRET"  # noqa: S105  (the name of a variable)
 """One secret of at least 32 characters, or several separated by commas: the first mints, all open. Empty is as unset."""
 

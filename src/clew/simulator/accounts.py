@@ -16,8 +16,6 @@ from typing import Final
 from clew.model.facts import rules
 from clew.simulator.interfaces import Account, Stance, VendorRefusal
 
-__all__ = ["account_of", "account_of_key", "credential_of", "organization_of", "refusal_of_rule"]
-
 _NAMED: Final = re.compile(r"sim-([A-Za-z0-9_.]+)(?:-.*)?$")
 
 

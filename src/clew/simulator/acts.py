@@ -12,23 +12,6 @@ from typing import Literal, TypeAlias
 from clew.model.json import JsonObject
 from clew.simulator.faults import FaultSpec
 
-__all__ = [
-    "Act",
-    "CallTool",
-    "Pause",
-    "Say",
-    "Scenario",
-    "ScriptTurn",
-    "SendBlock",
-    "SendEvent",
-    "SendPings",
-    "SetPace",
-    "SetUsage",
-    "Stop",
-    "Think",
-    "ThinkRedacted",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Think:

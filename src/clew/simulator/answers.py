@@ -17,21 +17,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.simulator.acts import Pause, SendEvent, SendPings
 from clew.simulator.faults import FaultSpec
 
-__all__ = [
-    "AnswerBlock",
-    "AnswerItem",
-    "ModelAnswer",
-    "input_up_to",
-    "input_up_to_sequence",
-    "redacted_block",
-    "text_block",
-    "text_up_to",
-    "text_up_to_sequence",
-    "thinking_block",
-    "tool_use_block",
-    "whole_block",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class AnswerBlock:

@@ -24,8 +24,6 @@ from clew.simulator.journal import Journal, entries_json
 from clew.simulator.steps import End, Send, SendHead, Steps, json_reply
 from clew.simulator.turns import shipped
 
-__all__ = ["PREFIX", "Controlled", "answer"]
-
 PREFIX: Final = "/_sim/"
 _BODY: Final = re.compile(r"/_sim/journal/(\d+)/body")
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.values import as_list, text_blocks
 
-__all__ = ["ConversationState", "calls_in", "state_of", "texts_of_users", "tools_on_offer"]
-
 
 @dataclass(frozen=True, slots=True)
 class ConversationState:

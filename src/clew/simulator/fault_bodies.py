@@ -23,8 +23,6 @@ from clew.simulator.anthropic.errors import ANTHROPIC_ERRORS
 from clew.simulator.faults import FaultSpec
 from clew.simulator.steps import End, Repeat, Send, SendHead, Step, Steps
 
-__all__ = ["BODY_EFFECTS", "at_default_place", "packed", "steps_around"]
-
 _CONTENT: Final = (
     "content_block_start",
     "content_block_delta",

@@ -14,8 +14,6 @@ from clew.simulator.faults import FaultSpec
 from clew.simulator.interfaces import VendorErrors
 from clew.simulator.steps import End, Repeat, Send, SendHead, Silence, Step, Steps, body_of
 
-__all__ = ["apply_faults"]
-
 
 def apply_faults(
     faults: Sequence[FaultSpec], steps: Steps, request_id: str, errors: VendorErrors = ANTHROPIC_ERRORS

@@ -44,8 +44,6 @@ import msgspec
 
 from clew.errors import SettingsInvalid
 
-__all__ = ["KINDS", "LONGEST", "FaultQueue", "FaultSpec", "parse"]
-
 LONGEST: Final = 86_400
 """Seconds, for any silence: a longer one is a mistake, and no clock can wait for an infinite one."""
 

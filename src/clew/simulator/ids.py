@@ -11,8 +11,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["IdMaker", "Ids", "ToolIds", "signing_key"]
-
 ToolIds: TypeAlias = Literal["unique", "call", "nine", "counted", "named", "empty"]
 """How a vendor names tool calls. Only the ids of the first three are unique."""
 

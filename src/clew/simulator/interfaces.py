@@ -20,23 +20,6 @@ from typing import Literal, Protocol, TypeAlias
 from clew.model.facts import ModelFacts
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = [
-    "Account",
-    "BlockFate",
-    "Books",
-    "Display",
-    "Grade",
-    "Judge",
-    "JudgeVerdict",
-    "Kind",
-    "Prompt",
-    "Signer",
-    "Stance",
-    "ThinkingMode",
-    "VendorErrors",
-    "VendorRefusal",
-]
-
 Kind: TypeAlias = str
 """Which vendor is simulated: a row of `anthropic/vendors.toml` or of `openai_chat/vendors.toml`."""
 

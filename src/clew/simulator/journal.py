@@ -24,8 +24,6 @@ from clew.simulator.accounts import credential_of
 from clew.simulator.answers import ModelAnswer
 from clew.simulator.interfaces import JudgeVerdict, VendorRefusal
 
-__all__ = ["Journal", "JournalEntry", "entries_json"]
-
 _SECRETS: Final = frozenset(
     {"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-clew-key", "x-goog-api-key"}
 )

@@ -13,8 +13,6 @@ from clew.errors import SettingsInvalid
 from clew.simulator.anthropic.vendors import vendors
 from clew.simulator.openai_chat.vendors import chat_vendors
 
-__all__ = ["check_kind", "dialect_of", "kinds", "speaks_chat"]
-
 
 class KindRow(Protocol):
     """What the rows of all dialects have."""

@@ -12,8 +12,6 @@ from typing import Final
 
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["value_for"]
-
 _DEPTH: Final = 12
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w./-]+|\b[\w-]+\.[A-Za-z]{1,5}\b")
 _URL = re.compile(r"https?://[^\s\"'<>)\]]+")

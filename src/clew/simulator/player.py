@@ -51,8 +51,6 @@ from clew.simulator.plausible import value_for
 from clew.simulator.turns import pick_tool
 from clew.simulator.values import as_dict, as_list
 
-__all__ = ["TurnContext", "play_turn"]
-
 _CHUNK: Final = 24
 _DEFAULT_LIMIT: Final = 4096
 

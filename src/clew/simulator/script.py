@@ -66,8 +66,6 @@ from clew.simulator.acts import (
     ThinkRedacted,
 )
 
-__all__ = ["WORDS", "parse"]
-
 
 def parse(text: str, name: str) -> Scenario:
     """Read a script. Raises SettingsInvalid with the number of the line and what would be right."""

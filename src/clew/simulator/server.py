@@ -12,8 +12,6 @@ from clew.simulator.kinds import dialect_of
 from clew.simulator.openai_chat.server import ChatServer
 from clew.simulator.vendor_server import SimulatorSettings, VendorServer
 
-__all__ = ["Simulation", "start"]
-
 _SERVERS: Final[dict[str, Callable[[SimulatorSettings, Judge], VendorServer]]] = {
     "anthropic": MessagesServer,
     "openai-chat": lambda settings, judge: ChatServer(settings),

@@ -22,8 +22,6 @@ from clew.errors import SettingsInvalid
 from clew.model.facts import default_stances, stances
 from clew.simulator.interfaces import Grade, Stance
 
-__all__ = ["read_file", "stance"]
-
 _SETTINGS: Final = {
     "predecessor": ("sent", "read"),
     "prefix_enforcement": ("default", "on", "off"),

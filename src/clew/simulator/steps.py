@@ -19,24 +19,6 @@ from clew.simulator.acts import Pause
 from clew.simulator.answers import ModelAnswer
 from clew.simulator.interfaces import VendorRefusal
 
-__all__ = [
-    "SSE_HEADERS",
-    "End",
-    "HeaderPairs",
-    "Repeat",
-    "Send",
-    "SendHead",
-    "Silence",
-    "Step",
-    "Steps",
-    "body_of",
-    "json_reply",
-    "play",
-    "repeated",
-    "rule_headers",
-    "silences_of",
-]
-
 HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 
 SSE_HEADERS: Final[HeaderPairs] = (

@@ -15,8 +15,6 @@ import msgspec
 
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["Segment", "of_json", "of_text", "segments"]
-
 _BYTES_PER_TOKEN = 4
 _TOKENS_PER_FILE = 1500
 

@@ -29,8 +29,6 @@ from clew.simulator.plausible import value_for
 from clew.simulator.script import parse
 from clew.simulator.values import as_dict
 
-__all__ = ["DEFAULT", "ScenarioPicker", "improvise", "load", "pick_tool", "shipped", "turn_of"]
-
 DEFAULT: Final = "default"
 """The name of the built-in model."""
 

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["as_dict", "as_list", "as_number", "as_str", "is_blank", "objects_in", "text_blocks"]
-
 
 def as_dict(value: JsonValue) -> JsonObject:
     return value if isinstance(value, dict) else {}

@@ -26,8 +26,6 @@ from clew.simulator.journal import Journal, JournalEntry
 from clew.simulator.steps import End, HeaderPairs, Steps, play
 from clew.simulator.turns import DEFAULT
 
-__all__ = ["AccountRequest", "SimulatorSettings", "VendorServer", "decoded", "misuse"]
-
 _MAX_DECODED: Final = 32 * 1024 * 1024
 _GZIP_OR_ZLIB: Final = zlib.MAX_WBITS | 32
 _CODINGS: Final = ("gzip", "x-gzip", "deflate")

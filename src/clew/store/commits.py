@@ -17,8 +17,6 @@ from contextlib import suppress
 
 from clew.errors import StoreError
 
-__all__ = ["COMMIT_LIMIT", "call_when_over", "commit_problem", "wait_for_commit"]
-
 COMMIT_LIMIT = 0.25
 """Seconds."""
 

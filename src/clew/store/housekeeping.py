@@ -21,8 +21,6 @@ from clew.errors import StoreError
 from clew.store.protocols import Store
 from clew.store.reports import Retention
 
-__all__ = ["EVERY", "run_housekeeping", "tidy"]
-
 EVERY: Final = 600.0
 PAUSE: Final = 0.02
 """As long as a step takes, so that half of the writer's time is left for turns."""

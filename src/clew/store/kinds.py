@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from clew.store.location import StoreKind, StoreLocation
     from clew.store.protocols import Store
 
-__all__ = ["BODIES", "KINDS", "OFF", "URLS", "URL_PATTERN", "USUAL_URL", "is_url", "kind_named", "location_of", "open_store"]
 
 KINDS: Final[Mapping[str, str]] = {"sqlite": "clew.store.sqlite"}
 """Each kind's name, and the module that has its `KIND`."""

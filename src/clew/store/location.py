@@ -16,8 +16,6 @@ from clew.store.protocols import Store
 from clew.store.reports import ClockDoubt
 from clew.store.values import Exchange
 
-__all__ = ["QuickLook", "StoreFinding", "StoreKind", "StoreLocation"]
-
 
 class StoreFinding(Struct, frozen=True):
     """The result of one check. `repair` says what to do where it is not ok, and `says` does not."""

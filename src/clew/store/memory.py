@@ -16,8 +16,6 @@ from typing import Final
 from clew.model.recording import Recording, Shelf
 from clew.store.values import Lookup
 
-__all__ = ["CACHE_BYTES", "PendingRecordings", "PinCache", "RecordingCache", "SessionThreads"]
-
 CACHE_BYTES: Final = 16 << 20
 _OVERHEAD: Final = 1500
 """Bytes of a recording without its blocks and texts: its objects, ids and hashes."""

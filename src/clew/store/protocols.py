@@ -38,22 +38,6 @@ from clew.store.values import (
     TurnRecord,
 )
 
-__all__ = [
-    "IDLE",
-    "BodyStore",
-    "ChoiceStore",
-    "ExchangeStore",
-    "LeaseStore",
-    "Leases",
-    "NewsStore",
-    "RecordingStore",
-    "SearchStore",
-    "Store",
-    "ThreadStore",
-    "UpkeepStore",
-    "UsageStore",
-]
-
 IDLE = 300.0
 """After so many seconds without a request that holds it, a thinking block counts as dormant."""
 

@@ -8,21 +8,6 @@ from msgspec import Struct
 
 from clew.store.values import TokenUsage
 
-__all__ = [
-    "DAY",
-    "ClockDoubt",
-    "DayAnswers",
-    "DayUsage",
-    "Days",
-    "Deletions",
-    "Health",
-    "Retention",
-    "Statistics",
-    "StoreFault",
-    "StoreSize",
-    "UsageTotal",
-]
-
 DAY: Final = 86_400.0
 
 

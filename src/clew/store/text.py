@@ -22,20 +22,6 @@ from clew.model.json import JsonObject
 from clew.store.values import Exchange
 from clew.thinking.keys import question_content
 
-__all__ = [
-    "CUT_OFF",
-    "STOPPED",
-    "ending_word",
-    "exchange_details",
-    "exchange_line",
-    "failure_of",
-    "format_size",
-    "format_time",
-    "texts_asked",
-    "thinking_counts",
-    "unfinished_word",
-]
-
 STOPPED: Final = "stopped"
 CUT_OFF: Final = "cut off"
 

@@ -15,25 +15,6 @@ from clew.errors import StoreError
 from clew.model.change import Change
 from clew.model.recording import Recording
 
-__all__ = [
-    "Bodies",
-    "Branch",
-    "CallOwner",
-    "Exchange",
-    "Heads",
-    "Hit",
-    "Kind",
-    "Lookup",
-    "LookupResult",
-    "Outcome",
-    "Passage",
-    "RunClaim",
-    "Thread",
-    "TokenUsage",
-    "Try",
-    "TurnRecord",
-]
-
 Outcome: TypeAlias = Literal["whole", "cut", "refused", "failed", "open"]
 """How an exchange ended: with the end event; broken off by client or network; refused by the backend; never answered. An
 `open` exchange is under way in some process. If that process died, the exchange was broken off."""

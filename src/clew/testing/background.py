@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 from clew.http.loops import LoopThread
 
-__all__ = ["Background"]
-
 T = TypeVar("T")
 
 

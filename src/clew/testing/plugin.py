@@ -15,8 +15,6 @@ import pytest
 if TYPE_CHECKING:
     from clew.testing.simulator import Simulator
 
-__all__ = ["StartSimulator", "simulator", "simulators"]
-
 
 class StartSimulator(Protocol):
     """The factory: takes the arguments of `Simulator`, and gives one that runs."""

@@ -28,8 +28,6 @@ from clew.simulator.stances import stance as make_stance
 from clew.simulator.vendor_server import SimulatorSettings, VendorServer
 from clew.testing.background import Background
 
-__all__ = ["Simulator"]
-
 T = TypeVar("T")
 
 

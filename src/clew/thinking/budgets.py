@@ -19,26 +19,6 @@ from clew.model.json import JsonObject
 from clew.model.loose_json import object_of, text_of
 from clew.thinking.keys import is_reminder
 
-__all__ = [
-    "MINIMUM",
-    "NONE",
-    "ULTRATHINK",
-    "VARIABLE",
-    "Budget",
-    "BudgetEvent",
-    "BudgetRules",
-    "BudgetWish",
-    "HumanInput",
-    "Scope",
-    "budget_for",
-    "fit_budget",
-    "human_input",
-    "human_input_of_parts",
-    "is_keyword",
-    "parse_tokens",
-    "parse_wish",
-]
-
 ULTRATHINK = 31_999
 NONE = 0
 

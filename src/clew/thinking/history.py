@@ -22,18 +22,6 @@ from clew.model.recording import AnswerContent, Recording
 from clew.model.request import RequestMessage
 from clew.thinking.keys import QuestionContent, answer_content, key_of, place_of, question_content
 
-__all__ = [
-    "AnswerPiece",
-    "PastAnswer",
-    "PastAnswers",
-    "align",
-    "answers_of",
-    "blocks_in",
-    "holds_all",
-    "place_after",
-    "places_of",
-]
-
 
 class AnswerPiece(Struct, frozen=True, eq=False, gc=False):
     """A block of an answer, and the index of the message that holds it."""

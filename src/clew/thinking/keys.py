@@ -17,22 +17,6 @@ from msgspec import Struct
 from clew.model.blocks import Block, is_signed, string_of
 from clew.model.recording import AnswerContent
 
-__all__ = [
-    "ProofRow",
-    "QuestionContent",
-    "answer_content",
-    "block_key",
-    "digest_of",
-    "is_reminder",
-    "key_of",
-    "keys_digest",
-    "place_of",
-    "proof_half",
-    "proof_of",
-    "question_content",
-    "text_hash",
-]
-
 _HALF = 32
 _REMINDER = ("<system-reminder>", "</system-reminder>")
 

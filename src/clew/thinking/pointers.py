@@ -19,8 +19,6 @@ from clew.thinking.history import answers_of, blocks_in
 from clew.thinking.keys import answer_content, key_of
 from clew.thinking.recognise import Context, recognise
 
-__all__ = ["AnswerPointers", "Pointers", "places_wanted", "pointers_of"]
-
 
 class AnswerPointers(NamedTuple):
     """The pointers of one answer (assistant messages in a row), and its visible content."""

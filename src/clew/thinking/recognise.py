@@ -24,8 +24,6 @@ from clew.model.recording import AnswerContent, Recording, Recordings, Shelf
 from clew.thinking.history import AnswerPiece, PastAnswer, places_of
 from clew.thinking.keys import QuestionContent, answer_content, key_of, place_of
 
-__all__ = ["Context", "RecognisedAnswer", "last_recording", "recognise"]
-
 _NOTHING = AnswerContent()
 
 

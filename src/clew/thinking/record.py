@@ -14,8 +14,6 @@ from clew.thinking.keys import ProofRow, answer_content, key_of, keys_digest, pr
 from clew.thinking.recognise import Context, last_recording
 from clew.thinking.strands import newest_in_realm, strand_for
 
-__all__ = ["recording_of"]
-
 
 def recording_of(
     id: str,

@@ -13,8 +13,6 @@ from msgspec import Struct
 
 from clew.model.facts.failures import is_refusal
 
-__all__ = ["Rule", "ThinkingRefusal", "refusal_in"]
-
 Rule: TypeAlias = Literal["R33", "R34", "R35", "R37", "R38", "R44"]
 
 # In the order of trial: R44's text begins with R33's.

@@ -28,8 +28,6 @@ from msgspec import Struct
 from clew.errors import SealInvalid, SettingsInvalid
 from clew.model.origin import Origin
 
-__all__ = ["INLINE_LIMIT", "MAX_SEALED", "MIN_SECRET", "PREFIX", "Seal", "Sealer", "is_seal", "needs_reference"]
-
 PREFIX = "clew1."
 
 INLINE_LIMIT = 16 * 1024

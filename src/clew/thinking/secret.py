@@ -15,8 +15,6 @@ from msgspec import Struct
 from clew.errors import SettingsInvalid
 from clew.thinking.seal import MIN_SECRET, Sealer
 
-__all__ = ["FILE_VERSION", "Keyring", "key_id", "keyring_of", "read_secret_file", "read_secret_text", "secret_file_of"]
-
 FILE_VERSION = 1
 
 _ID_PURPOSE = b"clew key id 1"

@@ -27,19 +27,6 @@ from clew.model.origin import ANTHROPIC, Origin
 from clew.model.recording import Recording, Recordings, Strand
 from clew.thinking.keys import key_of
 
-__all__ = [
-    "LEFT_OUT",
-    "longest_tail",
-    "newest_in_realm",
-    "newest_of_backend",
-    "own_keys",
-    "remarks_of",
-    "repair_mark",
-    "repairs_in",
-    "strand_for",
-    "strand_keys",
-]
-
 
 def own_keys(recording: Recording) -> tuple[bytes, ...]:
     """The keys of an answer's own thinking, as its maker gets it back."""

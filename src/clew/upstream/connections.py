@@ -7,8 +7,6 @@ from collections import deque
 
 from clew.http.client.connection import ClientConnection
 
-__all__ = ["ConnectionSlots", "EndpointConnections"]
-
 
 class ConnectionSlots:
     """So many; later requests wait, first come, first served."""

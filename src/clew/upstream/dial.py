@@ -27,8 +27,6 @@ from clew.http.client.message import Phase, PhaseTimedOut, Timeouts
 from clew.http.client.tls import TlsTransport
 from clew.upstream.endpoint import Endpoint, Proxy, open_tunnel
 
-__all__ = ["PhaseTimeout", "TlsSessions", "dial"]
-
 
 class TlsSessions:
     """`ca_file` adds authorities to the system's, it does not replace them."""

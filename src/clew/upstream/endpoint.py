@@ -21,8 +21,6 @@ from clew.errors import SettingsInvalid
 from clew.http.client.message import ResponseBroken, ResponseLimits
 from clew.http.client.reader import ResponseReader
 
-__all__ = ["Endpoint", "Proxy", "ProxyRefused", "endpoint_of", "open_tunnel", "proxy_for"]
-
 _PORTS = {"http": 80, "https": 443}
 
 

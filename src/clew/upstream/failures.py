@@ -17,8 +17,6 @@ from clew.errors import BackendBroken, BackendError, BackendTimedOut, BackendUnr
 from clew.http.client.message import PeerClosed, PhaseTimedOut, ResponseBroken
 from clew.upstream.endpoint import Endpoint, ProxyRefused
 
-__all__ = ["FOREIGN_ERRORS", "as_backend_errors", "backend_error_of"]
-
 FOREIGN_ERRORS: Final = (OSError, UnicodeError)
 """What comes from the other side of the border; a host name that cannot be encoded is a UnicodeError to Python."""
 

@@ -27,8 +27,6 @@ from clew.upstream.endpoint import Endpoint, proxy_for
 from clew.upstream.failures import FOREIGN_ERRORS, backend_error_of
 from clew.upstream.reply import BackendReply
 
-__all__ = ["Pool", "PoolSettings", "PooledCall"]
-
 _STALE_SECONDS = 1.0
 """A connection that was dead before the request says so within a round trip."""
 

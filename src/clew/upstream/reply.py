@@ -15,8 +15,6 @@ from clew.http.client.message import Headers, ResponseHead
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.failures import FOREIGN_ERRORS, backend_error_of
 
-__all__ = ["BackendReply"]
-
 
 class BackendReply:
     """A response whose head is here. The body is taken once, by `chunk`, `chunks`, `read` or `relay`."""

@@ -29,8 +29,6 @@ from clew.store.values import Exchange
 from clew.web.exchange_row import Chip, Mood
 from clew.web.frame import page
 
-__all__ = ["BackendHealth", "BackendView", "deviations", "health_of_all", "page_backends"]
-
 LAST_EXCHANGES: Final = 300
 """The exchanges by which the health of backends is judged."""
 _ERRORS: Final = 5

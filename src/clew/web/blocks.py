@@ -21,8 +21,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.model.texts import aside_in
 from clew.thinking.seal import is_seal
 
-__all__ = ["BlockKind", "Results", "ShownBlock", "blocks_in", "read_object", "results_in", "sent_blocks", "shown_blocks"]
-
 BlockKind: TypeAlias = Literal["text", "thinking", "hidden", "redacted", "call", "result", "failure", "aside", "other"]
 """Hidden: thinking whose text its maker does not show. Redacted: thinking that its maker encrypted. An aside is what a
 client puts in for the model alone (`model.asides`)."""

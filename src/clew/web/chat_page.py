@@ -25,8 +25,6 @@ from clew.web.thread_page import ThreadView, query_of, view_of
 if TYPE_CHECKING:
     from clew.chat.markdown import Finished
 
-__all__ = ["page_chat", "page_new_chat", "post_markdown"]
-
 
 class ChatChoices(Struct, frozen=True, kw_only=True):
     """What can be chosen beside the text, and what is chosen at first."""

@@ -21,8 +21,6 @@ from clew.model.origin import Origin
 from clew.store.values import Passage
 from clew.web.blocks import ShownBlock, blocks_in, sent_blocks, shown_blocks
 
-__all__ = ["ComparedMessage", "Comparison", "MessagePair", "compare"]
-
 
 class ComparedMessage(Struct, frozen=True, kw_only=True):
     """A message, on either side."""

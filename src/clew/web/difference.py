@@ -22,8 +22,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct
 
-__all__ = ["DiffLine", "Difference", "LineRun", "LineRuns", "compare_lines", "difference", "spread"]
-
 CONTEXT: Final = 3
 MOST_LINES: Final = 3000
 MOST_WIDTH: Final = 600

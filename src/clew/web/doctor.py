@@ -13,8 +13,6 @@ from clew.admin.services import AdminServices
 from clew.admin.views import checkup
 from clew.web.frame import fragment, page
 
-__all__ = ["page_doctor", "part_checks"]
-
 
 async def page_doctor(services: AdminServices, request: Request) -> Response:
     return page(services, request, "doctor.html", {"checks": CHECKS})

@@ -27,8 +27,6 @@ from clew.web.difference import Difference, difference, spread
 from clew.web.exchange_row import cost_in, row_of
 from clew.web.frame import page
 
-__all__ = ["ExchangeBodies", "Phase", "page_exchange", "phases_of"]
-
 _WRITE_SECONDS: Final = 10.0
 """For so long the bodies may still be on their way into the store."""
 MOST_SHOWN: Final = 200_000

@@ -18,8 +18,6 @@ from clew.model.change import THINKING_STEPS, Change, What, count_of
 from clew.store.text import ending_word
 from clew.store.values import Exchange, TokenUsage
 
-__all__ = ["Chip", "ExchangeRow", "Mood", "cache_share", "chips_of", "cost_in", "ending_of", "row_of"]
-
 Mood: TypeAlias = Literal["", "good", "warn", "bad"]
 
 _NAMED: Final[tuple[What, ...]] = ("restored", "handed over", "left out", "healed")

@@ -13,8 +13,6 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-__all__ = ["FILTERS", "ago", "brief", "clock", "count", "duration", "markdown", "percent", "stamp", "ticked", "usd"]
-
 _STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _AGES: Final = ((86_400.0, "d"), (3600.0, "h"), (60.0, "min"))
 _LEAST_USD: Final = 0.0001

@@ -24,8 +24,6 @@ from clew.settings.gateway_key import LOCAL
 from clew.web.filters import FILTERS
 from clew.web.static_files import static_prefix
 
-__all__ = ["NAVIGATION", "NavigationLink", "address", "fragment", "page", "problem_page"]
-
 THEME: Final = "clew_theme"
 
 

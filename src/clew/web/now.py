@@ -27,8 +27,6 @@ from clew.web.backends import LAST_EXCHANGES, health_of_all
 from clew.web.exchange_row import row_of
 from clew.web.frame import fragment, page
 
-__all__ = ["connection_lines", "page_now", "part_rows", "part_top"]
-
 ROWS: Final = 50
 _THREADS: Final = 6
 _PINS: Final = 20

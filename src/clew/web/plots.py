@@ -13,8 +13,6 @@ from typing import Final
 
 from msgspec import Struct
 
-__all__ = ["Plot", "Series", "bars", "lines"]
-
 WIDTH: Final = 520.0
 HEIGHT: Final = 190.0
 LEFT, RIGHT, TOP, BOTTOM = 50.0, 6.0, 8.0, 26.0

@@ -19,8 +19,6 @@ from starlette.responses import Response
 from clew.admin.problem import AdminProblem
 from clew.admin.services import AdminServices
 
-__all__ = ["static_file", "static_prefix"]
-
 KINDS: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FOR_GOOD: Final = "public, max-age=31536000, immutable"
 _NOT_KEPT: Final = "no-cache"

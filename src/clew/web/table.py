@@ -10,8 +10,6 @@ from clew.web import backends, chat_page, doctor, exchange_page, now, thread_pag
 from clew.web.frame import problem_page
 from clew.web.static_files import static_file
 
-__all__ = ["PAGES"]
-
 
 def _page(path: str, endpoint: Endpoint, does: str, takes: str = "") -> AdminRoute:
     return AdminRoute("GET", path, "read", endpoint, does, takes, tell=problem_page)

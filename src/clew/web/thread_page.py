@@ -33,19 +33,6 @@ from clew.web.exchange_row import cost_in
 from clew.web.frame import address, fragment, page
 from clew.web.turns import BranchLink, ShownTurn, shown_turns
 
-__all__ = [
-    "PAGE",
-    "BranchRow",
-    "ThreadQuery",
-    "ThreadView",
-    "branch_rows",
-    "first_words",
-    "line_through",
-    "page_thread",
-    "query_of",
-    "view_of",
-]
-
 PAGE: Final = 40
 """Turns on a page."""
 _SUMMARY: Final = "<conversation-summary "

@@ -18,8 +18,6 @@ from clew.store.values import Hit
 from clew.web.frame import address, page
 from clew.web.now import connection_lines
 
-__all__ = ["SearchHit", "SnippetPart", "page_threads", "snippet_parts"]
-
 PAGE: Final = 50
 MOST_HITS: Final = 100
 _MARKUP: Final = re.compile(r"\*\*|(?:\| *)?(?::?(?<!-)-{2,}:? *\| *)+|\| *(?=\|)")

@@ -17,8 +17,6 @@ from clew.store.values import Exchange, Passage
 from clew.web.blocks import Results, ShownBlock, blocks_in, read_object, results_in, shown_blocks
 from clew.web.exchange_row import Chip, chips_of
 
-__all__ = ["BranchLink", "ShownMessage", "ShownTurn", "shown_turns"]
-
 
 class ShownMessage(Struct, frozen=True, kw_only=True):
     """A message: its role, and its blocks."""

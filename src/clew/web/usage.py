@@ -30,8 +30,6 @@ from clew.web.filters import brief, duration, percent
 from clew.web.frame import page
 from clew.web.plots import Plot, Series, bars, lines
 
-__all__ = ["UsageRow", "UsageSum", "by_backend_and_model", "dates", "page_usage", "percentile", "usage_csv"]
-
 PERIODS: Final = (7, 30, 90, 365)
 COLUMNS: Final = (
     *("day", "backend", "model", "calls", "input", "output", "cache_read", "cache_written", "counts_estimated"),

@@ -18,8 +18,6 @@ from clew.errors import RequestInvalid
 from clew.wire.spans import Span
 from clew.wire.splice import locate
 
-__all__ = ["Array", "Item", "find_array", "last_elements", "opening_of", "recompose"]
-
 _OPEN = re.compile(rb"[ \t\n\r]*+:[ \t\n\r]*+\[[ \t\n\r]*+")
 _COMMA = re.compile(rb"[ \t\n\r]*+,[ \t\n\r]*+")
 _CLOSE = re.compile(rb"[ \t\n\r]*+\]")

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["SIZE_LINES", "WHOLE", "Beginnings", "body_of"]
-
 WHOLE: Final = b"\n\n\r\n"
 """How a chunk ends that ends with an event. No line of framing can end so."""
 _LONGEST: Final = 4096

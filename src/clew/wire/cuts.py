@@ -17,8 +17,6 @@ from clew.model.request import Edited, Request, RequestMessage
 from clew.wire.spans import offset_of
 from clew.wire.splice import Edit
 
-__all__ = ["cuts"]
-
 _HEAD = b'{"type":"thinking","thinking":'
 
 

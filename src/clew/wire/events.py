@@ -32,8 +32,6 @@ from clew.model.events import (
 from clew.model.json import read_json
 from clew.wire.sse import SseEvent, sse_bytes
 
-__all__ = ["MARK", "decode_event", "encode_event", "marked", "read_marked"]
-
 _HEADS = {name: b"event: %b\ndata: " % name.encode() for name in EVENTS}
 _LF, _CR = b"\n\r"
 _ALIKE = (BlockStart, BlockStop, MessageStop, Ping)

@@ -30,8 +30,6 @@ from clew.wire.requests import MAX_BYTES, array_of, read_array
 from clew.wire.spans import Span, elements
 from clew.wire.strict_json import LARGE_BYTES
 
-__all__ = ["read_on"]
-
 _NEAR = 8
 """Among so many messages at the end of a history clients move their cache marks: what is before is compared at once."""
 _HELD = 2

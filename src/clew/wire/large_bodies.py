@@ -22,17 +22,6 @@ from clew.model.blocks import Block
 from clew.model.long_strings import decode_string
 from clew.model.request import Body, Content, RequestMessage, blocks_of
 
-__all__ = [
-    "MAX_BLOCKS",
-    "MAX_MESSAGES",
-    "MAX_VALUES",
-    "InvalidMessage",
-    "check_count",
-    "check_values",
-    "read_large_body",
-    "read_message",
-]
-
 MAX_MESSAGES: Final = 100_000
 """The vendor's own limit for entries in `messages`."""
 

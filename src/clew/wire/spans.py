@@ -23,8 +23,6 @@ from msgspec import Raw
 
 from clew.errors import BodyTooLarge, RequestInvalid
 
-__all__ = ["Member", "Span", "duplicate_keys", "elements", "members", "offset_of"]
-
 _T = TypeVar("_T")
 
 

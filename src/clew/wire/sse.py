@@ -24,8 +24,6 @@ import msgspec
 
 from clew.errors import SseTooLarge
 
-__all__ = ["OTHER", "PING", "USUAL", "Frames", "SseEvent", "SseLimits", "SseReader", "read_fields", "sse_bytes"]
-
 _BOM = b"\xef\xbb\xbf"
 
 

@@ -14,8 +14,6 @@ from typing import NamedTuple, Protocol, TypeAlias
 from clew.wire.chunks import SIZE_LINES, WHOLE
 from clew.wire.sse import OTHER, USUAL, SseEvent, read_fields
 
-__all__ = ["PassChunk", "RunPattern", "StreamPiece", "pieces_of", "run_pattern"]
-
 PassChunk: TypeAlias = Callable[[bytes, int], bytes]
 """A chunk of HTTP/1.1 of this length, if it is one whole event of a run and nothing else; else b""."""
 

@@ -24,8 +24,6 @@ import msgspec
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.json import JsonValue
 
-__all__ = ["LARGE_BYTES", "MAX_DEPTH", "SLICE_BYTES", "JsonFault", "decode_json", "find_fault", "find_large_fault"]
-
 MAX_DEPTH = 128
 """Levels of nesting that a document may have. Requests in the wild stay below twenty."""
 

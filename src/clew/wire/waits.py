@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["duration_of", "moment_of", "wait_in"]
-
 _AMOUNT: Final = r"\d{1,9}(?:\.\d{1,9})?\s?(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?![a-z])"
 _SAID: Final = re.compile(rf"(?:try again|retry)(?: your request)? (?:in|after)(?: about)? ((?:{_AMOUNT}[\s,]*)+)", re.I)
 _WHOLE: Final = re.compile(rf"(?:{_AMOUNT})+|\d{{1,9}}(?:\.\d{{1,9}})?", re.I)

@@ -25,8 +25,6 @@ from clew.errors import ClewError
 from clew.model.events import Event
 from clew.model.json import JsonObject
 
-__all__ = ["ChatAnswer", "ChatContext"]
-
 _log = logging.getLogger("clew.admin")
 
 STOPPED = "stopped"

@@ -39,8 +39,6 @@ from clew.pipeline.ui.parts import derived_id
 from clew.settings.values import ChatSettings
 from clew.store.values import Thread
 
-__all__ = ["ChatBody", "follow", "post", "stop", "thread_id", "thread_key"]
-
 _MEGABYTE: Final = 1024 * 1024
 _NO_CONTENT: Final = 204
 _THREAD_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")

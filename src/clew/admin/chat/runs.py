@@ -15,8 +15,6 @@ from typing import Final, NamedTuple, TypeAlias
 from clew.admin.problem import AdminProblem
 from clew.chat.ui.parts import DONE, PING, Part, frame_of
 
-__all__ = ["ChatRun", "ChatRuns", "ThreadKey"]
-
 Stop: TypeAlias = Callable[[], Awaitable[None]]
 ThreadKey: TypeAlias = tuple[str, str]
 """A principal, and the id of one of its threads."""

@@ -16,8 +16,6 @@ from clew.chat.local import LocalThreadService
 from clew.chat.ui.messages import metadata_of, ui_messages
 from clew.model.json import JsonObject
 
-__all__ = ["forget", "read", "rename", "threads"]
-
 
 class ChatLine(Struct, frozen=True):
     """The last turn of a line of the thread: `?turn=` reads it."""

@@ -16,8 +16,6 @@ from msgspec import Struct
 from clew.admin.checkup.findings import CheckFinding, Circumstances, fine, warning
 from clew.backends.address import is_local
 
-__all__ = ["bypass", "claude", "proxies"]
-
 BASE_URL: Final = "ANTHROPIC_BASE_URL"
 ELSEWHERE: Final = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 """Variables that make Claude Code talk to another platform, whatever the base URL says."""

@@ -19,8 +19,6 @@ from clew.upstream.dial import TlsSessions, dial
 from clew.upstream.endpoint import endpoint_of, proxy_for
 from clew.upstream.failures import as_backend_errors
 
-__all__ = ["backends", "config"]
-
 _LOOKED_AT: Final = 300
 """Exchanges in which a refused key is looked for."""
 

@@ -15,8 +15,6 @@ from clew.settings.processes import config_in_use
 from clew.store.kinds import USUAL_URL, location_of
 from clew.store.location import StoreLocation
 
-__all__ = ["Check", "CheckFinding", "Circumstances", "State", "broken", "fine", "read_circumstances", "warning"]
-
 State: TypeAlias = Literal["ok", "warning", "broken"]
 
 

@@ -20,8 +20,6 @@ from clew.settings.rollout import how_to_apply, unknown_backend
 from clew.settings.values import GatewaySettings
 from clew.store.reports import ClockDoubt
 
-__all__ = ["clock", "gateways", "ports"]
-
 ANSWER_SECONDS: Final = 3.0
 MOST_BYTES: Final = 1 << 20
 OLDEST: Final = 1_780_000_000.0

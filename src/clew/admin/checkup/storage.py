@@ -16,8 +16,6 @@ from clew.settings.secret import SECRET_VARIABLE
 from clew.store.kinds import KINDS, kind_named
 from clew.store.location import StoreFinding
 
-__all__ = ["PROGRAMS", "disk", "files", "key", "secret", "store"]
-
 SHORT_KEY: Final = 16
 FULL: Final = 8 << 20
 """Bytes that a store's log may take before it is worked off: with less, answers go unrecorded."""

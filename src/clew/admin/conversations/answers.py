@@ -24,8 +24,6 @@ from clew.chat.service import Question
 from clew.engine.failures import DRAINING
 from clew.errors import BackendOverloaded, StoreError
 
-__all__ = ["RemoteAnswer", "RemoteAnswers"]
-
 PING_SECONDS: Final = 15.0
 PING: Final = b": still here\n\n"
 _MOST_WAITING: Final = 64

@@ -35,8 +35,6 @@ from clew.errors import ClewError, RequestInvalid
 from clew.model.json import JsonObject
 from clew.store.values import Thread
 
-__all__ = ["ask", "begun", "mark", "opened", "place", "rename", "sent", "stop"]
-
 _ID: Final = re.compile(r"[0-9A-Za-z._-]{1,64}")
 _MEGABYTE: Final = 1024 * 1024
 

@@ -14,8 +14,6 @@ from clew.http.client.message import ClientRequest
 from clew.upstream.endpoint import endpoint_of
 from clew.upstream.pool import Pool
 
-__all__ = ["BackendModels", "ask_models", "counts_tokens", "listed_models"]
-
 _MOST_BYTES: Final = 4 * 1024 * 1024
 
 

@@ -35,8 +35,6 @@ from clew.settings.values import Retry, Settings, StoreSettings
 from clew.store.values import Bodies, Exchange
 from clew.upstream.endpoint import endpoint_of
 
-__all__ = ["TrialAnswer", "TrialGateway", "open_trial_gateway"]
-
 _PRINCIPAL: Final = "local"
 _SECONDS: Final = 120.0
 _STEP: Final = 0.02

@@ -17,8 +17,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.stream.answer import AnswerSoFar
 from clew.wire.sse import SseReader
 
-__all__ = ["BackendLessons", "TrialUsage", "learn", "model_in", "reasoning_in", "reasoning_sent"]
-
 PassedBack: TypeAlias = Literal["accepted", "repaired", "refused", "not passed back", "nothing to pass back"]
 Ids: TypeAlias = Literal["unique so far", "repeated", "empty", "not seen"]
 

@@ -24,8 +24,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.settings.values import Settings
 from clew.upstream.pool import Pool, PoolSettings
 
-__all__ = ["Trial", "trials"]
-
 _CHEAP: Final = "claude-haiku-4-5"
 """Asked for where a backend in Anthropic's dialect has no small model of its own."""
 _SECONDS: Final = 120.0

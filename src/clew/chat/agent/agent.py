@@ -35,8 +35,6 @@ from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 from clew.pipeline.ui.parts import derived_id
 
-__all__ = ["AgentOptions", "AsyncAgent", "HasPlan", "Listen", "ToolLike"]
-
 T = TypeVar("T")
 
 Listen: TypeAlias = Callable[[AgentEvent], object]

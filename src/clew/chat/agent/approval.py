@@ -18,8 +18,6 @@ from msgspec import Struct
 from clew.chat.agent.tools import Tool, call_function
 from clew.chat.messages import ToolCall
 
-__all__ = ["Approval", "Decision", "Denied", "Later", "Suspended", "decision_about"]
-
 
 class Denied(Struct, frozen=True):
     """A call that may not run. The model reads the reason.

@@ -22,8 +22,6 @@ from clew.chat.opening import OpenOptions, Where
 from clew.chat.signatures import shows_keywords
 from clew.errors import RequestInvalid
 
-__all__ = ["Agent", "Run"]
-
 T = TypeVar("T")
 
 

@@ -28,8 +28,6 @@ from clew.chat.messages import ToolCall
 from clew.errors import RequestInvalid
 from clew.model.json import JsonValue, whole_text
 
-__all__ = ["INTERRUPTED", "output_of", "outputs_of"]
-
 INTERRUPTED: Final = (
     "Interrupted: the program ended while this was running. Whether it was carried out, in whole or in part, is not known; "
     "find that out before you do it again."

@@ -31,19 +31,6 @@ from clew.errors import RequestInvalid
 from clew.model.json import JsonObject
 from clew.thinking.profiles import profile_for
 
-__all__ = [
-    "CURRENT_CALL",
-    "AgentPlan",
-    "CallClaim",
-    "CallContext",
-    "Emit",
-    "RunContext",
-    "TakenElsewhere",
-    "ask_for_schema",
-    "backend_of",
-    "prepare",
-]
-
 
 class AgentPlan(Struct, frozen=True, kw_only=True, eq=False):
     """What an agent is, apart from any conversation."""

@@ -13,8 +13,6 @@ from itertools import pairwise, takewhile
 
 from msgspec import Struct
 
-__all__ = ["ParsedDocstring", "parse_docstring"]
-
 _GOOGLE = re.compile(r"(\w[\w ]*):")
 _ARGUMENTS = {"args", "arguments", "parameters", "params"}
 _SECTIONS = {

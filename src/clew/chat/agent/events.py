@@ -30,25 +30,6 @@ from clew.errors import ClewError
 from clew.model.json import JsonValue
 from clew.store.values import TokenUsage
 
-__all__ = [
-    "AgentEvent",
-    "CallApproved",
-    "CallDenied",
-    "CallProposed",
-    "CallSuspended",
-    "Ending",
-    "FromAgent",
-    "LimitReached",
-    "OutputRejected",
-    "Result",
-    "RunEnded",
-    "StepFinished",
-    "StepRetried",
-    "StepStarted",
-    "ToolFinished",
-    "ToolStarted",
-]
-
 T_co = TypeVar("T_co", covariant=True)
 
 Ending: TypeAlias = Literal["answered", "suspended", "limit", "refused", "cut"]

@@ -17,8 +17,6 @@ from clew.chat.metrics import sum_of_usage
 from clew.chat.prices import Cost
 from clew.store.values import TokenUsage
 
-__all__ = ["Limit", "Limits", "Reached", "Spending"]
-
 _UNKNOWN: Final = {"tokens": "they were not counted", "usd": "a price is not known"}
 
 Limit: TypeAlias = Literal["steps", "tokens", "usd", "seconds", "failures"]

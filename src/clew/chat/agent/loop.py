@@ -54,8 +54,6 @@ from clew.errors import (
 )
 from clew.model.json import JsonObject
 
-__all__ = ["AgentLoop", "Start", "ask_question", "resume_last", "wait_after"]
-
 Start: TypeAlias = Callable[[AsyncConversation], AsyncAnswer | None]
 """Makes the first question of a run; None if there are calls to continue with."""
 

@@ -17,8 +17,6 @@ from clew.chat.conversation import AsyncConversation
 from clew.chat.lifetimes import Stoppable
 from clew.errors import RequestInvalid
 
-__all__ = ["AsyncRun", "Work"]
-
 T = TypeVar("T")
 
 Work: TypeAlias = Callable[[AsyncConversation, Emit], Awaitable[Result[T]]]

@@ -23,8 +23,6 @@ from clew.chat.agent.docstrings import parse_docstring
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["Arguments", "arguments_of", "converted", "documented_function", "plain", "schema_of"]
-
 _DEFS: Final = "$defs"
 _REF: Final = "#/$defs/{name}"
 _FORMS: Final = "take plain values, lists, dictionaries, dataclasses, TypedDicts, structs of msgspec or models of pydantic"

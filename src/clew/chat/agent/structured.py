@@ -17,8 +17,6 @@ from msgspec import Struct
 from clew.chat.agent.schema import converted, schema_of
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["OutputForm", "correction", "output_form_of"]
-
 _WORDS: Final = "When you are done, answer with JSON alone, without any other words. It must fit this JSON Schema:\n"
 _AGAIN: Final = "That answer does not fit: {why}. Answer again, with JSON alone that fits the schema."
 _FENCED = re.compile(r"```(?:json)?[^\S\n]*\n(.*?)\n[^\S\n]*```", re.DOTALL)

@@ -30,8 +30,6 @@ from clew.chat.messages import ToolCall
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
 
-__all__ = ["NeedsApproval", "Tool", "ToolFailed", "call_function", "checked_name", "tool", "tool_of"]
-
 F = TypeVar("F", bound=Callable[..., object])
 P = ParamSpec("P")
 T = TypeVar("T")

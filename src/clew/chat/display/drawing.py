@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
     from rich.markdown import Markdown, MarkdownElement
 
-__all__ = ["Painter", "ToolLines", "markdown"]
 
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 _TO_LINE_END, _TO_SCREEN_END = "\x1b[K", "\x1b[J"

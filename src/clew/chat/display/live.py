@@ -24,7 +24,6 @@ from clew.pipeline.tokens import tokens_of
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["LiveView"]
 
 _PAUSE: Final = 0.08
 """Seconds between two pictures."""

@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["Paragraphs"]
-
 _FENCE: Final = re.compile(r"( *)(`{3,}|~{3,})(.*)")
 _HEADING: Final = re.compile(r"#{1,6}(\s|$)")
 _MOST_PREVIEWED: Final = 8_000

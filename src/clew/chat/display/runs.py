@@ -33,8 +33,6 @@ from clew.chat.events import Compacted, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
 from clew.chat.terminal import harmless
 
-__all__ = ["Approving", "show"]
-
 _YES: Final = ("y", "yes")
 _NO: Final = ("", "n", "no")
 

@@ -14,8 +14,6 @@ from clew.chat.events import AnswerEvent, Compacted, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
 from clew.chat.terminal import harmless
 
-__all__ = ["COMPACTED", "PlainView", "ToolState", "View", "is_live", "view_for"]
-
 ToolState: TypeAlias = Literal["called", "asking", "running", "done", "failed", "denied"]
 """The state of a tool call: `called` if this program does not run it; `asking` for approval."""
 

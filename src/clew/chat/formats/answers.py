@@ -25,8 +25,6 @@ from clew.model.request import RequestMessage
 from clew.thinking.keys import QuestionContent, answer_content, key_of, place_of, proof_of, question_content
 from clew.thinking.seal import Seal, is_seal
 
-__all__ = ["IMPORTED", "Chain", "FileAnswer", "ImportedAnswer", "asked_in", "hash_of", "import_answer", "title_of"]
-
 IMPORTED: Final = "imported"
 """The backend of an answer that is known only from a file."""
 _UNKNOWN: Final = "unknown"

@@ -37,19 +37,6 @@ from clew.store.values import Exchange, Thread, TurnRecord
 from clew.thinking.keys import proof_of
 from clew.thinking.seal import is_seal
 
-__all__ = [
-    "ANTHROPIC_JSON",
-    "BRANCHES",
-    "EXPORT",
-    "FOREIGN",
-    "MARKS",
-    "ORIGINS",
-    "UNKEPT",
-    "blocks_for_claude",
-    "document_reader",
-    "messages_in",
-]
-
 EXPORT: Final = "clew-export"
 """The `user_id` of an export. It tells `clew check` that the request ends with an answer on purpose."""
 _MAX_TOKENS: Final = 4096

@@ -31,8 +31,6 @@ from clew.chat.formats.claude_code_lines import (
 from clew.chat.formats.format import KNOWN, UNREADABLE, BrokenLine, Format, ImportContext, NumberedLine, ReadItem, Skipped
 from clew.store.values import Exchange, TokenUsage, TurnRecord
 
-__all__ = ["CLAUDE_CODE", "read_transcript"]
-
 _MOST_POSITIONS: Final = 50_000
 """How many lines' positions are kept. A rewind goes back some hundreds of lines."""
 

@@ -24,20 +24,6 @@ from clew.model.json import JsonValue, encoded
 from clew.store.values import Thread, TokenUsage, TurnRecord
 from clew.wire.strict_json import find_fault
 
-__all__ = [
-    "TranscriptLine",
-    "TranscriptMessage",
-    "blocks_in",
-    "decode_line",
-    "fits",
-    "is_notice",
-    "session_of",
-    "time_of",
-    "usage_of",
-    "why_broken",
-    "write",
-]
-
 _COUNTS: Final = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _LINES_TO_CHECK: Final = 50
 _TYPICAL_KEYS: Final = ("uuid", "sessionId", "leafUuid", "messageId", "timestamp", "summary")

@@ -24,8 +24,6 @@ from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.store.values import Exchange, Thread, TurnRecord
 
-__all__ = ["CLEW_JSONL"]
-
 _VERSION: Final = 1
 _KIND: Final = "conversations"
 _HEAD: Final = b'{"clew":"%b","version":%d}\n' % (_KIND.encode(), _VERSION)

@@ -17,19 +17,6 @@ from clew.model.recording import Recording, Recordings
 from clew.store.values import Thread, TurnRecord
 from clew.thinking.seal import Sealer
 
-__all__ = [
-    "KNOWN",
-    "UNREADABLE",
-    "BrokenLine",
-    "Format",
-    "ImportContext",
-    "NumberedLine",
-    "Read",
-    "ReadItem",
-    "Skipped",
-    "Write",
-]
-
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """The exceptions of a decoder for bytes that are not what they should be."""
 

@@ -23,8 +23,6 @@ from clew.store.protocols import Store
 from clew.store.values import Passage, TurnRecord
 from clew.thinking.keys import QuestionContent
 
-__all__ = ["ImportCounts", "ImportFault", "Importer", "KnownRecordings"]
-
 MOST_WAITING: Final = 32
 MOST_BYTES: Final = 8 * 1024 * 1024
 _MOST_FAULTS: Final = 1000

@@ -23,8 +23,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.store.values import Thread, TurnRecord
 from clew.wire.requests import parse
 
-__all__ = ["OPENAI_JSON"]
-
 _OPTIONS: Final = ChatOptions(ChatRequestOptions(documents="file"))
 _REMINDER: Final = re.compile("(<system-reminder>.*?</system-reminder>)", re.DOTALL)
 

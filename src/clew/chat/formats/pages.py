@@ -24,8 +24,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.store.text import ending_word, unfinished_word
 from clew.store.values import Thread, TurnRecord
 
-__all__ = ["FOR_PEOPLE", "HTML", "MARKDOWN"]
-
 FOR_PEOPLE = (
     "everything but what people read: signatures, ids, tokens, changes, images",
     "it cannot be imported",

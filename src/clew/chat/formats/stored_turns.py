@@ -19,16 +19,6 @@ from clew.model.recording import Recording
 from clew.store.protocols import Store
 from clew.store.values import Thread, TurnRecord
 
-__all__ = [
-    "answers_in_line",
-    "asked_messages",
-    "claude_model",
-    "every_thread",
-    "held_blocks",
-    "model_of",
-    "turns_of",
-]
-
 _ALL: Final = 2**31 - 1
 _PAGE: Final = 100
 

@@ -23,8 +23,6 @@ from clew.upstream.endpoint import Endpoint, endpoint_of
 from clew.upstream.pool import Pool, PooledCall, PoolSettings
 from clew.upstream.reply import BackendReply
 
-__all__ = ["AUTO", "GatewayConnection", "check_reply", "connection_at", "connection_to", "gateway_in"]
-
 T = TypeVar("T")
 
 AUTO: Final = "auto"

@@ -21,27 +21,6 @@ from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.store.values import Exchange, Passage, Thread
 
-__all__ = [
-    "CALL",
-    "END",
-    "TEXT",
-    "THINKING",
-    "TURN",
-    "AvailableBackends",
-    "CallMark",
-    "OpenedThread",
-    "RemoteError",
-    "RemoteQuestion",
-    "RemoteTurn",
-    "TurnBegun",
-    "TurnEnded",
-    "error_of",
-    "refusal_of",
-    "remote_error_of",
-    "remote_turn_of",
-    "stored_turn_of",
-]
-
 TURN: Final = "turn"
 """The first event of an answer: the question is stored."""
 THINKING: Final = "thinking"

@@ -29,8 +29,6 @@ from clew.upstream.pool import PooledCall
 from clew.upstream.reply import BackendReply
 from clew.wire.sse import SseEvent, SseReader
 
-__all__ = ["RemoteAnswerReader", "RemoteThreadService", "open_remote"]
-
 _LOOKING_SECONDS: Final = 1.0
 """How long to look for the outcome of a question that was cut off. The gateway stops it at once."""
 

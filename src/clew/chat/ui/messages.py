@@ -26,17 +26,6 @@ from clew.model.unfold import events_of
 from clew.store.values import Exchange
 from clew.thinking.seal import Sealer
 
-__all__ = [
-    "MetadataOf",
-    "TurnGroup",
-    "groups_of",
-    "has_only_results",
-    "metadata_of",
-    "parts_of_group",
-    "result_parts",
-    "ui_messages",
-]
-
 MetadataOf: TypeAlias = Callable[[Sequence[StoredTurn]], JsonObject]
 """Makes the metadata of a message from its turns."""
 

@@ -37,25 +37,6 @@ from clew.errors import (
 )
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = [
-    "COMPACTION",
-    "DONE",
-    "MEDIA_TYPE",
-    "PING",
-    "CompactionState",
-    "Part",
-    "agent_approval_parts",
-    "compacted_part",
-    "compaction_part",
-    "decisions_in",
-    "error_text",
-    "finish_reason",
-    "frame_of",
-    "summary_part",
-    "summary_text",
-    "ui_headers",
-]
-
 Part: TypeAlias = JsonObject
 """One part of the stream, such as `{"type": "text-delta", "id": …, "delta": …}`."""
 

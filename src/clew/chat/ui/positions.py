@@ -19,8 +19,6 @@ from clew.chat.ui.requests import api_messages, outputs_of, user_content
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject
 
-__all__ = ["UiPosition", "position_of", "position_of_single"]
-
 
 class UiPosition(Struct, frozen=True, kw_only=True):
     """The question, the turn before it ("" at the beginning), and the message that the answer continues ("": a new one)."""

@@ -23,8 +23,6 @@ from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.ui import for_api
 
-__all__ = ["UiAsked", "api_messages", "outputs_of", "system_of", "ui_asked", "user_content"]
-
 _DENIED: Final = "The user did not allow this call."
 _STEP: Final = "step-start"
 _NOT_SENT: Final = (_STEP, "source-url", "source-document")

@@ -16,8 +16,6 @@ from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageD
 from clew.model.json import JsonObject, JsonValue
 from clew.model.texts import LongText
 
-__all__ = ["MessageFold", "StepParts", "message_of_parts"]
-
 _CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
 _UI_KINDS: Final = {"text": "text", "thinking": "reasoning"}
 _UNREADABLE: Final = "The model's arguments for this call are not JSON."

@@ -34,8 +34,6 @@ from clew.chat.ui.parts import DONE, Part, agent_approval_parts, compacted_part,
 from clew.engine.ids import new_id
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["EventParts", "ui_frames", "ui_stream"]
-
 ChatEvent: TypeAlias = AnswerEvent | AgentEvent
 
 _FINISH_REASONS: Final = {"answered": "stop", "suspended": "tool-calls", "refused": "content-filter"}

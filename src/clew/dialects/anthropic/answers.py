@@ -10,8 +10,6 @@ from clew.dialects.shape import AnswerContext, Operation
 from clew.model.events import StreamFailed
 from clew.model.json import JsonObject, encoded, read_json
 
-__all__ = ["read_answer", "write_answer"]
-
 _NEEDED: Final[dict[Operation, str]] = {"messages": "content", "count_tokens": "input_tokens"}
 """The member that no answer is without. Some vendors answer everything with 200, and report a failure in the body."""
 

@@ -19,8 +19,6 @@ from clew.wire.events import decode_event, marked, read_marked
 from clew.wire.sse import SseEvent
 from clew.wire.sse_runs import run_pattern
 
-__all__ = ["ALL_DELTAS", "NO_DELTAS", "UNSIGNED_DELTAS", "join_run", "read_run"]
-
 _OPENING = b"event: content_block_delta\ndata: "
 _BEGINS = _OPENING + b'{"type":"content_block_delta",'
 _HEAD = re.escape(_BEGINS)

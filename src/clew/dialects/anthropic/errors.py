@@ -20,8 +20,6 @@ from clew.model.facts.failures import usual_status
 from clew.model.failure import Failure
 from clew.model.wait import NO_WAIT
 
-__all__ = ["read_error", "write_error"]
-
 _WAITING: Final = frozenset({429, 503, 529})
 
 

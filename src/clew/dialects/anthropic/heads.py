@@ -11,8 +11,6 @@ from clew.dialects.headers import response_headers as told_headers
 from clew.dialects.shape import BackendHeaders, ClientHeaders, ClientSession, Operation
 from clew.model.request import Request
 
-__all__ = ["PATHS", "ROUTES", "request_headers", "response_headers", "session_of"]
-
 PATHS: Final[dict[Operation, str]] = {"messages": "/v1/messages", "count_tokens": "/v1/messages/count_tokens"}
 ROUTES: Final[dict[str, Operation]] = {path: operation for operation, path in PATHS.items()}
 

@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from clew.dialects.shape import BackendFacts
 
-__all__ = ["AnthropicOptions", "options_of"]
-
 
 class AnthropicOptions(Struct, frozen=True, kw_only=True):
     """Filled in by a backend's row."""

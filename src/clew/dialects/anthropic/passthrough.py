@@ -22,8 +22,6 @@ from clew.wire.events import encode_event
 from clew.wire.splice import Edit, apply, locate, set_key
 from clew.wire.sse import SseEvent, sse_bytes
 
-__all__ = ["PASSTHROUGH"]
-
 _NO_USAGE: Final = b'{"input_tokens":0,"output_tokens":0}'
 _NO_USAGE_AT_THE_END: Final = b'{"output_tokens":0}'
 

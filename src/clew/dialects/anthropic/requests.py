@@ -8,8 +8,6 @@ from clew.model.request import Request
 from clew.model.wanted import Wanted
 from clew.wire.requests import encode, parse
 
-__all__ = ["read_request", "write_request"]
-
 
 def read_request(raw: bytes, headers: ClientHeaders, wanted: Wanted) -> Request:
     return parse(raw, betas=betas_in(headers), wanted=wanted)

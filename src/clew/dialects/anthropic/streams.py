@@ -37,8 +37,6 @@ from clew.model.loose_json import read_object
 from clew.wire.events import decode_event, encode_event
 from clew.wire.sse import SseEvent, SseReader
 
-__all__ = ["AnthropicStreamReader", "AnthropicStreamWriter", "read_stream_event"]
-
 _ERROR_NAMES: Final = frozenset({"error", *ERROR_TYPES.values()})
 _UNNAMED: Final = (b"", b"message")
 _REOPENED: Final = ("text", "thinking")

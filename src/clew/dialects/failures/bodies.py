@@ -13,8 +13,6 @@ from typing import Final
 from clew.model.json import JsonObject, JsonValue, whole_text
 from clew.model.loose_json import count_of, object_of, objects_of, read_value, text_of
 
-__all__ = ["codes_of", "error_in", "error_of", "message_of", "vendors_error"]
-
 MOST = 4000
 """Characters of a message; clients print it."""
 _SHOWN = 500

@@ -14,8 +14,6 @@ from clew.model.facts.failures import numbers
 from clew.model.json import JsonObject
 from clew.model.loose_json import count_of
 
-__all__ = ["over_the_cap", "room_in", "too_long"]
-
 SPARE = 1000
 """Tokens that Claude Code leaves unused when it asks again with a smaller `max_tokens`."""
 

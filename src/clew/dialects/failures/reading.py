@@ -19,8 +19,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import count_of, object_of, objects_of, text_of
 from clew.model.wait import NO_WAIT
 
-__all__ = ["CUT", "UNREADABLE", "failed_reason", "failure_in", "failure_named", "failure_of"]
-
 FAILED: Final = {
     "error": 502,
     "network_error": 502,

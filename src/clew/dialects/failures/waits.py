@@ -13,8 +13,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.model.wait import Wait
 from clew.wire.waits import duration_of, moment_of, wait_in
 
-__all__ = ["said_wait", "wait_of"]
-
 
 def said_wait(body: bytes) -> Wait:
     """What the body of a response asks for."""

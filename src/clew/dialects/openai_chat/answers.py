@@ -19,8 +19,6 @@ from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.loose_json import object_of, objects_of, read_object, text_of
 
-__all__ = ["completion_id", "read_answer", "read_message", "write_answer"]
-
 
 def read_answer(
     raw: bytes, operation: Operation, context: AnswerContext, options: ChatOptions

@@ -18,8 +18,6 @@ from typing import Final
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import objects_of, text_of
 
-__all__ = ["detail_of", "thinking_in"]
-
 _FORMAT: Final = "anthropic-claude-v1"
 """The name under which clients that sort entries by format know text with a signature."""
 _PLAIN: Final = ("reasoning_content", "reasoning")

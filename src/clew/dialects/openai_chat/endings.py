@@ -21,8 +21,6 @@ from clew.dialects.openai_chat.stream_chunks import Chunk, ChunkChoice
 from clew.model.json import JsonObject
 from clew.model.loose_json import count_of, object_of, text_of
 
-__all__ = ["TokenTotals", "chat_usage", "finish_reason_of", "stop_of", "totals_of", "usage_in"]
-
 _STRONG: Final = {
     "length": "max_tokens",
     "max_tokens": "max_tokens",

@@ -17,8 +17,6 @@ from clew.dialects.shape import BackendHeaders, BackendRefusal
 from clew.model.failure import Failure
 from clew.model.json import JsonObject
 
-__all__ = ["error_object", "read_error", "write_error"]
-
 TOO_LONG: Final = "Your input exceeds the context window of this model. Please adjust your input and try again."
 _PROMPT: Final = "prompt is too long"
 

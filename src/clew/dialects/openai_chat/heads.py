@@ -18,8 +18,6 @@ from clew.dialects.shape import ClientHeaders, ClientSession, Operation
 from clew.model.request import Request
 from clew.wire.waits import duration_of, moment_of
 
-__all__ = ["PATHS", "ROUTES", "rate_headers", "request_headers", "response_headers", "session_of"]
-
 ROUTES: Final[Mapping[str, Operation]] = {"/v1/chat/completions": "messages"}
 PATHS: Final[Mapping[Operation, str]] = {"messages": "/chat/completions"}
 _SESSIONS: Final = ("x-session-id", "x-session-affinity")

@@ -18,8 +18,6 @@ from clew.dialects.openai_chat.request_fields import OBJECT, OBJECTS, RawObject,
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["Canonical", "CanonicalMessages", "invalid", "read_messages"]
-
 _DATA_URL: Final = re.compile(r"data:([^;,]*)((?:;[^;,]+)*),(.*)", re.DOTALL)
 _SYSTEM: Final = ("system", "developer")
 _any: Final[msgspec.json.Decoder[JsonValue]] = msgspec.json.Decoder()

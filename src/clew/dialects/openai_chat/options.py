@@ -16,17 +16,6 @@ from clew.model.facts.chat_backends import Level
 from clew.model.json import JsonObject
 from clew.model.target import Missing
 
-__all__ = [
-    "Apart",
-    "ChatAnswerOptions",
-    "ChatOptions",
-    "ChatRequestOptions",
-    "Documents",
-    "Forced",
-    "Images",
-    "options_of",
-]
-
 Apart: TypeAlias = Literal["tool user", "tool system", "user user", "assistant assistant"]
 """Two roles, the second behind the first."""
 

@@ -20,13 +20,6 @@ from clew.model.json import JsonObject, JsonValue, whole_value
 from clew.model.loose_json import object_of, objects_of, text_of
 from clew.model.payload import signature_of
 
-__all__ = [
-    "TEXT_MEMBERS",
-    "GrowingPayload",
-    "join_entry",
-    "late_block",
-]
-
 TEXT_MEMBERS: Final = {"reasoning.text": "text", "reasoning.summary": "summary", "thinking": "thinking"}
 """The member of an entry that grows, by the entry's type. Other types are whole."""
 _IN_TURNS: Final = 16

@@ -21,8 +21,6 @@ from clew.dialects.openai_chat.options import Apart, ChatOptions
 from clew.dialects.shape import RequestRepair
 from clew.model.facts.failures import is_refusal
 
-__all__ = ["REPAIRS", "ChatRepairs", "RepairName"]
-
 MOST_REPAIRS: Final = 3
 _MOST: Final = 4000
 """Characters that are searched. Some servers send the whole request back with their error, where all words are found."""

@@ -16,8 +16,6 @@ from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["assistant_message"]
-
 SERVER_SIDE = "a block that only its own vendor can read"
 EMPTY = "nothing is left of this message"
 AFTER_CALLS = "text comes before tool calls in a message of Chat Completions"

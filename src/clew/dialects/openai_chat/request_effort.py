@@ -17,8 +17,6 @@ from clew.dialects.openai_chat.request_fields import INTEGER, RawMessage, RawObj
 from clew.model.facts.chat_backends import RANKED, Knob, Level, knob, level_of_budget
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["RESERVE", "EffortFields", "EffortWish", "effort_fields", "effort_wish", "merged", "with_thinking_off"]
-
 RESERVE = 1024
 """Tokens that a budget leaves for the answer itself."""
 

@@ -19,25 +19,6 @@ from clew.model.change import Change, What
 from clew.model.request import Request, RequestMessage, blocks_of
 from clew.wire.requests import encode
 
-__all__ = [
-    "BOOLEAN",
-    "INTEGER",
-    "NUMBER",
-    "OBJECT",
-    "OBJECTS",
-    "STEP",
-    "STRING",
-    "STRINGS",
-    "Fields",
-    "RawMessage",
-    "RawObject",
-    "RawRequest",
-    "RequestChanges",
-    "blocks_in",
-    "decode",
-    "read_raw",
-]
-
 Fields: TypeAlias = dict[str, Raw]
 _Content: TypeAlias = str | list[Fields] | None
 _T = TypeVar("_T")

@@ -17,8 +17,6 @@ from clew.dialects.openai_chat.request_parts import Part, content_parts, is_text
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject
 
-__all__ = ["BILLING", "WrittenMessages", "write_messages"]
-
 BILLING: Final = "x-anthropic-billing-header:"
 """How the line begins that Claude Code puts before its system prompt: for Anthropic, and another in each conversation."""
 

@@ -21,8 +21,6 @@ from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.dialects.openai_chat.request_fields import BOOLEAN, RawObject, RequestChanges, blocks_in
 from clew.errors import Unrepresentable
 
-__all__ = ["OMITTED", "OMITTED_DOCUMENT", "Part", "ToolMessage", "call_id", "content_parts", "is_text", "tool_message"]
-
 Part: TypeAlias = dict[str, object]
 
 OMITTED: Final = "[An image was left out here: this model cannot see images.]"

@@ -32,8 +32,6 @@ from clew.model.wanted import ALWAYS, Wanted
 from clew.wire.requests import MAX_BYTES, parse
 from clew.wire.strict_json import decode_json
 
-__all__ = ["read_request", "unread_fields", "wants_usage"]
-
 HIGHEST_TEMPERATURE: Final = 1
 NO_PLACE = "the canonical request has no place for it"
 CAPPED = "a temperature is at most 1"

@@ -23,8 +23,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import objects_of
 from clew.model.payload import payload_of
 
-__all__ = ["ReturnedThought", "fill_missing", "join_fields", "returned_thoughts"]
-
 NO_FIELD = "this backend takes no reasoning back"
 NO_TEXT = "this backend takes only its own reasoning back, and this is none of its own"
 NO_TAGS = "it stood between tags in the text, and this backend does not read it there again"

@@ -10,8 +10,6 @@ from clew.dialects.openai_chat.request_fields import BOOLEAN, INTEGER, STRINGS, 
 from clew.dialects.openai_chat.request_tools import is_closed, schema_to_send
 from clew.errors import RequestInvalid, Unrepresentable
 
-__all__ = ["answer_format", "max_tokens_of", "sampling", "stop_sequences", "stream_fields", "user_fields"]
-
 SCHEMA_NAME: Final = "answer"
 """A schema must have a name; the client gave none."""
 

@@ -13,8 +13,6 @@ from typing import Final
 from clew.model.facts.chat_backends import Rewrite
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["REWRITES", "merge_parts", "resolve_reference", "without"]
-
 _ANCHORED: Final = re.compile(r"\^(?:[^\\]|\\[^a-zA-Z0-9])*\$", re.S)
 _ANY_ITEM: Final[JsonObject] = {"type": "string"}
 _TYPES: Final = {"bool": "boolean", "int": "integer", "float": "number", "str": "string", "dict": "object", "list": "array"}

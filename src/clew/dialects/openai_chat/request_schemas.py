@@ -17,8 +17,6 @@ from clew.model.facts.chat_backends import Validator
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of, objects_of
 
-__all__ = ["FittedSchema", "fit_schema"]
-
 _MAPS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 _ONES: Final = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")

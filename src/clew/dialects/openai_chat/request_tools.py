@@ -38,17 +38,6 @@ from clew.model.facts.chat_backends import validator
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of
 
-__all__ = [
-    "is_closed",
-    "is_forced",
-    "own_name",
-    "refuse_server_tools",
-    "schema_to_send",
-    "tool_choice",
-    "tool_name",
-    "write_tools",
-]
-
 NOT_LOADED = "a deferred tool that nothing has loaded yet"
 NO_STRICT = "this backend does not check tool inputs strictly"
 OPEN = "this backend is strict only about objects that require all their properties and allow no others"

@@ -23,8 +23,6 @@ from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, written
 from clew.model.json import JsonObject, whole_text
 from clew.model.payload import signature_of
 
-__all__ = ["BlockWriter", "ContentWriter"]
-
 BlockKind: TypeAlias = Literal["", "text", "thinking", "tool_use"]
 
 _DELTAS: Final[dict[BlockKind, tuple[str, str]]] = {

@@ -19,8 +19,6 @@ from clew.model.json import JsonObject, JsonValue, whole_text, whole_value
 from clew.model.loose_json import object_of, text_of
 from clew.model.texts import LongText
 
-__all__ = ["PartialCall", "PartialCalls", "ToolIds"]
-
 _UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _LONGEST_ID: Final = 64
 _EXTRA: Final = ("extra_content", "provider_specific_fields")

@@ -21,8 +21,6 @@ from clew.dialects.failures.bodies import error_in
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of, objects_of, read_object, read_value, text_of
 
-__all__ = ["Chunk", "ChunkChoice", "ChunkDelta", "UnsaidParts", "chunk_of", "read_chunk", "read_whole"]
-
 _S = TypeVar("_S", bound=Struct)
 
 _PARTS: Final = frozenset({"", "text", "output_text", "thinking", "refusal"})

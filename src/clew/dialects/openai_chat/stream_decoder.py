@@ -37,8 +37,6 @@ from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of, objects_of, text_of
 
-__all__ = ["AnswerDecoder"]
-
 _PING: Final = written(Ping())
 _MESSAGE_STOP: Final = written(MessageStop())
 

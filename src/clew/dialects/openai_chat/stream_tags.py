@@ -14,8 +14,6 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-__all__ = ["PAIRS", "PieceKind", "TagPiece", "Tags"]
-
 PAIRS: Final = {
     "<think>": "</think>",
     "<thinking>": "</thinking>",

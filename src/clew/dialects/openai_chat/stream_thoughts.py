@@ -22,18 +22,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of, objects_of, text_of
 from clew.model.texts import LongText
 
-__all__ = [
-    "DeltaThought",
-    "DetailTexts",
-    "Mirrors",
-    "Snapshots",
-    "has_thought",
-    "part_text",
-    "signature_on",
-    "thought_in",
-    "without_shown",
-]
-
 FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 """Plain names, in the order in which they are believed."""
 

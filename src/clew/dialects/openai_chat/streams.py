@@ -43,8 +43,6 @@ from clew.model.loose_json import object_of, text_of
 from clew.model.texts import LongText
 from clew.wire.sse import OTHER, Frames, SseLimits, read_fields
 
-__all__ = ["KEEP_ALIVE", "ChatStreamReader", "ChatStreamWriter"]
-
 KEEP_ALIVE: Final = b": keep-alive\n\n"
 """A comment, which every client skips."""
 _DONE: Final = b"data: [DONE]\n\n"

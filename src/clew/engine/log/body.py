@@ -13,8 +13,6 @@ import msgspec
 
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["body_value"]
-
 _THOUGHTS: Final = frozenset(
     {
         "thinking",

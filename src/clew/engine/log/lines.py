@@ -24,8 +24,6 @@ from clew.engine.log.body import body_value
 from clew.engine.redact import Redactor
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = ["TRACE", "Form", "Line", "as_json", "as_pairs", "line_of"]
-
 TRACE: Final = 5
 """Below DEBUG: one line for each block."""
 

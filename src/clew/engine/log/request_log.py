@@ -39,8 +39,6 @@ from clew.pipeline.stream.block_trace import BlockState
 from clew.store.values import Exchange
 from clew.thinking.registry.values import Filtered
 
-__all__ = ["LogWanted", "RequestLog", "open_log"]
-
 PREVIEW: Final = 50
 """Characters of a thought, where thinking text is asked for."""
 

@@ -9,8 +9,6 @@ from clew.engine.log.summary import Summary
 from clew.engine.redact import Redactor
 from clew.store.text import exchange_details, exchange_line
 
-__all__ = ["short_line_of"]
-
 
 def short_line_of(record: logging.LogRecord, redact: Redactor) -> str:
     """The record as it is written, without the last newline."""

@@ -14,8 +14,6 @@ from typing import IO, Final
 
 from clew.engine.log.lines import as_json
 
-__all__ = ["Sink"]
-
 WAITING: Final = 10_000
 WAITING_BYTES: Final = 64 << 20
 LINGER_SECONDS: Final = 0.05

@@ -17,8 +17,6 @@ from clew.engine.log.lines import Line
 from clew.model.json import JsonObject
 from clew.store.values import Exchange, TokenUsage
 
-__all__ = ["Summary", "SummaryCounts"]
-
 _NO_USAGE: Final = TokenUsage()
 
 

@@ -21,8 +21,6 @@ from clew.http.client.reader import ResponseReader
 from clew.http.timers import PhaseTimer
 from clew.http.transport_writer import WriteBatch
 
-__all__ = ["SLICE_BYTES", "AwaitedExchange", "ExchangeListener", "Sink", "SlicedRead", "StreamedExchange", "is_readable"]
-
 SLICE_BYTES: Final = 16 * 1024
 """A few hundred events at most. What a model says in one moment is far less."""
 

@@ -13,18 +13,6 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "ClientRequest",
-    "Headers",
-    "PeerClosed",
-    "Phase",
-    "PhaseTimedOut",
-    "ResponseBroken",
-    "ResponseHead",
-    "ResponseLimits",
-    "Timeouts",
-]
-
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 Phase: TypeAlias = Literal["slot", "connect", "tls", "send", "first byte", "gap", "total"]

@@ -11,8 +11,6 @@ from typing import Final, Protocol
 
 import httptools
 
-__all__ = ["ParserOwner", "ResponseParser", "give_back_parser", "take_parser"]
-
 _CHUNKED: Final = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 _MOST: Final = 16
 """To keep for whoever needs one next."""

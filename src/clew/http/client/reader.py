@@ -17,8 +17,6 @@ from clew.http.client.message import PeerClosed, ResponseBroken, ResponseHead, R
 from clew.http.client.parser import ResponseParser, give_back_parser, take_parser
 from clew.wire.chunks import WHOLE
 
-__all__ = ["ResponseReader"]
-
 _LINE_OVERHEAD = 4  # ": " and CRLF
 _NO_BODY = frozenset({204, 304})
 _ENDLESS = 1 << 62

@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, TypeAlias, cast
 
-__all__ = ["Keep", "TlsTransport"]
-
 _RECORD = 16 * 1024
 """What goes into one record at most, and is enciphered or deciphered in one step: the buffers between grow no larger."""
 

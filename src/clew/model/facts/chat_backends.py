@@ -17,21 +17,6 @@ from clew.errors import SettingsInvalid
 from clew.model.facts.tables import read_table, to_rows
 from clew.model.json import JsonValue
 
-__all__ = [
-    "LEVELS",
-    "RANKED",
-    "Knob",
-    "Level",
-    "Rewrite",
-    "Validator",
-    "bands",
-    "knob",
-    "knobs",
-    "level_of_budget",
-    "validator",
-    "validators",
-]
-
 Level: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max", "auto"]
 
 RANKED: Final[tuple[Level, ...]] = ("minimal", "low", "medium", "high", "xhigh", "max")

@@ -14,20 +14,6 @@ from msgspec import Struct, convert
 
 from clew.model.facts.tables import read_table, to_row
 
-__all__ = [
-    "Meaning",
-    "Numbers",
-    "Path",
-    "Reason",
-    "WaitPaths",
-    "is_refusal",
-    "meaning_of",
-    "meanings",
-    "numbers",
-    "usual_status",
-    "waits",
-]
-
 Reason: TypeAlias = Literal[
     "full", "cap", "billing", "overloaded", "rate", "auth", "model", "filter", "answer", "permission", "timeout", "request"
 ]

@@ -21,18 +21,6 @@ from msgspec import Struct, structs
 from clew.errors import SettingsInvalid
 from clew.model.facts.tables import Table, read_table, to_row
 
-__all__ = [
-    "UNKNOWN",
-    "Effort",
-    "ModelFacts",
-    "ThinkingType",
-    "canonical_model",
-    "display_name",
-    "model_facts",
-    "models",
-    "resolve",
-]
-
 ThinkingType: TypeAlias = Literal["adaptive", "between_tools", "disabled", "enabled"]
 Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
 

@@ -13,8 +13,6 @@ from msgspec import Struct, structs
 
 from clew.model.facts.tables import read_table, to_row, to_rows
 
-__all__ = ["PHASES", "Conflict", "Grade", "Phase", "Rule", "default_stances", "path_order", "rules", "stances"]
-
 Grade: TypeAlias = Literal["A", "B", "C", "D"]
 Phase: TypeAlias = Literal[
     "transport",

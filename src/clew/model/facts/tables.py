@@ -16,8 +16,6 @@ import msgspec
 
 from clew.errors import SettingsInvalid
 
-__all__ = ["Table", "read_table", "to_row", "to_rows"]
-
 Table = Mapping[str, object]
 
 _Row = TypeVar("_Row")

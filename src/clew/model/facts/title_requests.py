@@ -9,8 +9,6 @@ from msgspec import Struct
 
 from clew.model.facts.tables import read_table, to_row
 
-__all__ = ["TitleRequest", "title_requests"]
-
 _FILE: Final = "title_requests.toml"
 
 

@@ -21,8 +21,6 @@ from clew.model.events import BlockDelta, Event, MessageStart, Ping, Unknown
 from clew.model.json import JsonObject
 from clew.model.loose_json import objects_of, text_of
 
-__all__ = ["AnswerParts", "AnswerSoFar", "StreamPart", "answer_of_message", "answer_of_parts"]
-
 StreamPart: TypeAlias = bytes | Event
 """Of a stream: a run of deltas as it came, or one other event."""
 

@@ -36,8 +36,6 @@ from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.sealed_blocks import SealedBlocks
 from clew.wire.sse_runs import PassChunk
 
-__all__ = ["AnswerStream", "lacks_usage"]
-
 
 class AnswerStream(ABC):
     """One answer. Raises StreamIllegal for what no stream may do, SseTooLarge for what is too long."""

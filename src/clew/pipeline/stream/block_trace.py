@@ -12,8 +12,6 @@ from clew.dialects.shape import StreamReader
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
 from clew.model.json import JsonObject
 
-__all__ = ["BlockState", "ReportBlock", "TracedReader"]
-
 BlockState: TypeAlias = Literal["started", "delta", "stopped"]
 
 ReportBlock: TypeAlias = Callable[[BlockState, int, str, int], None]

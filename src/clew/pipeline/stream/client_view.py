@@ -22,8 +22,6 @@ from clew.model.origin import Origin
 from clew.thinking.keys import block_key
 from clew.thinking.seal import Seal, Sealer, needs_reference
 
-__all__ = ["ClientView", "ViewOptions"]
-
 
 class ViewOptions(Struct, frozen=True, kw_only=True):
     """What is put on an answer."""

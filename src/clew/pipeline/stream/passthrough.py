@@ -16,8 +16,6 @@ from clew.wire.chunks import body_of
 from clew.wire.sse import Frames, SseLimits
 from clew.wire.sse_runs import PassChunk, RunPattern, StreamPiece, pieces_of
 
-__all__ = ["PassedAnswer", "answer_of_stream"]
-
 _LIMITS = SseLimits()
 
 

@@ -18,8 +18,6 @@ from clew.model.loose_json import text_of
 from clew.model.texts import LongText
 from clew.pipeline.stream.client_view import ClientView
 
-__all__ = ["BlockEvent", "SealedBlocks"]
-
 BlockEvent: TypeAlias = BlockStart | BlockDelta | BlockStop
 
 _BLANK: Final[JsonObject] = {"type": "thinking", "thinking": "", "signature": ""}

@@ -10,8 +10,6 @@ from typing import Final
 from clew.model.events import StreamFailed, altered
 from clew.model.json import JsonValue
 
-__all__ = ["HIDDEN", "hidden", "hidden_in", "without_secret", "without_secret_in"]
-
 HIDDEN: Final = "<secret>"
 """Stands for a key that a backend repeats."""
 

@@ -23,8 +23,6 @@ from clew.pipeline.stream.answer_stream import AnswerStream, lacks_usage
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.secrets import without_secret_in
 
-__all__ = ["TranslatedAnswer", "WholeAnswerReader"]
-
 _OF_BLOCKS: Final = frozenset({BlockStart, BlockDelta, BlockStop})
 _TEXTS: Final = {"text": ("text",), "thinking": ("thinking", "signature")}
 """Members that are told in deltas, by the type of their block."""

@@ -20,8 +20,6 @@ from clew.pipeline.thinking.outcomes import STEP, open_seal
 from clew.thinking.keys import key_of, proof_of, text_hash
 from clew.thinking.seal import is_seal
 
-__all__ = ["CHANGED", "as_recorded", "changes_that_stay"]
-
 CHANGED = "the client had changed it, and kept its signature"
 
 

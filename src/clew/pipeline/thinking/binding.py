@@ -30,8 +30,6 @@ from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.seal import is_seal
 from clew.thinking.strands import longest_tail, strand_keys
 
-__all__ = ["for_binding", "is_whole", "last_answer", "made_here", "native_proofs", "strays_in"]
-
 ASIDE = "not in the strand of this model's last answer"
 OTHERS = "another model's, after this model's last answer"
 

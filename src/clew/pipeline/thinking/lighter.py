@@ -18,8 +18,6 @@ from clew.thinking.keys import key_of
 from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.strands import remarks_of
 
-__all__ = ["as_for_the_last"]
-
 UNREAD = "its maker could not read it when it gave its last answer: only its text goes"
 
 

@@ -40,8 +40,6 @@ from clew.thinking.keys import key_of
 from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.strands import LEFT_OUT, remarks_of, strand_keys
 
-__all__ = ["UNRECORDED", "for_open", "without_refused"]
-
 UNRECORDED = "made by a backend that nobody recorded"
 
 _PLACEHOLDERS = {"empty": "", "space": " "}

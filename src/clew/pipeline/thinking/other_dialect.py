@@ -16,8 +16,6 @@ from clew.pipeline.thinking.outcomes import STEP, AnswerOutcome
 from clew.thinking.history import AnswerPiece
 from clew.thinking.keys import proof_of
 
-__all__ = ["in_anthropic_words"]
-
 ELSEWHERE = "its maker wants it back in another dialect alone"
 
 

@@ -19,18 +19,6 @@ from clew.thinking.keys import block_key, key_of, proof_of
 from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.seal import Seal, is_seal
 
-__all__ = [
-    "STEP",
-    "AnswerOutcome",
-    "all_thinking",
-    "apply_outcomes",
-    "changes_of_restoring",
-    "leave_out_blocks",
-    "newest_made_by",
-    "open_seal",
-    "reason_against",
-]
-
 STEP = "thinking"
 
 UNSIGNED = "unsigned: no maker accepts it"

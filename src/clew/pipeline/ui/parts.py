@@ -11,19 +11,6 @@ from collections.abc import Sequence
 
 from clew.model.json import JsonObject, JsonValue
 
-__all__ = [
-    "derived_id",
-    "ensure_uuid_ids",
-    "is_call",
-    "is_reasoning",
-    "is_result",
-    "is_thinking_part",
-    "parts_of",
-    "role_of",
-    "tool_id",
-    "with_parts",
-]
-
 _CALLS = frozenset({"tool-call", "tool_use"})
 _RESULTS = frozenset({"tool-result", "tool_result"})
 _REASONING = frozenset({"reasoning", "reasoning-delta"})

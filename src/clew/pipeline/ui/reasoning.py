@@ -17,14 +17,6 @@ from clew.model.loose_json import object_of
 from clew.pipeline.ui.parts import is_call, is_reasoning, is_thinking_part, parts_of, role_of, with_parts
 from clew.thinking.seal import is_seal
 
-__all__ = [
-    "Conversion",
-    "ThinkingFirst",
-    "convert_reasoning_to_thinking",
-    "ensure_thinking_block_compliance",
-    "lacks_leading_thinking",
-]
-
 Conversion: TypeAlias = Literal["signed", "rename"]
 """`signed`: only with a proof that the target accepts. `rename`: as documented, every part, text and all."""
 

@@ -16,8 +16,6 @@ from msgspec import Struct
 from clew.model.json import JsonObject, JsonValue
 from clew.pipeline.ui.parts import derived_id, is_call, is_result, is_thinking_part, parts_of, role_of, tool_id, with_parts
 
-__all__ = ["Defect", "StructureError", "ensure_tool_message_structure", "validate_tool_message_structure"]
-
 Defect: TypeAlias = Literal["both in one message", "missing result", "result without call", "result in assistant message"]
 
 

@@ -9,8 +9,6 @@ import msgspec
 from clew.simulator.interfaces import VendorRefusal
 from clew.simulator.steps import End, HeaderPairs, Send, SendHead, Steps, rule_headers
 
-__all__ = ["ANTHROPIC_ERRORS", "PING", "error_body", "refusal_steps", "type_of_status"]
-
 _STATUS_OF_TYPE: Final = {
     "invalid_request_error": 400,
     "authentication_error": 401,

@@ -28,8 +28,6 @@ from clew.model.json import JsonObject
 from clew.simulator.interfaces import Books
 from clew.simulator.tokens import segments
 
-__all__ = ["CacheUse", "GivenThinking", "PromptCache", "Quota"]
-
 _LOOKBACK: Final = 20
 _SECONDS: Final = {"5m": 300.0, "1h": 3600.0}
 _WINDOW: Final = 60

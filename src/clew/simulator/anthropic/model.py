@@ -17,8 +17,6 @@ from clew.simulator.interfaces import Account, JudgeVerdict, Stance
 from clew.simulator.player import TurnContext, play_turn
 from clew.simulator.turns import DEFAULT, ScenarioPicker, improvise, turn_of
 
-__all__ = ["MessagesModel", "PlayedMessage"]
-
 
 @dataclass(frozen=True, slots=True)
 class PlayedMessage:

@@ -35,8 +35,6 @@ from clew.simulator.steps import (
 )
 from clew.simulator.vendor_server import AccountRequest, SimulatorSettings, VendorServer, decoded, misuse
 
-__all__ = ["MessagesServer"]
-
 _MESSAGES: Final = "/v1/messages"
 _COUNT: Final = "/v1/messages/count_tokens"
 _MODELS: Final = "/v1/models"

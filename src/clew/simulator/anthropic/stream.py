@@ -20,8 +20,6 @@ from clew.simulator.anthropic.memory import CacheUse
 from clew.simulator.interfaces import Prompt
 from clew.simulator.steps import Send, Silence, Step, repeated
 
-__all__ = ["MessageAnswer", "events", "message"]
-
 _PING: Final = Send(PING, "ping")
 _CUMULATIVE: Final = (
     "input_tokens",

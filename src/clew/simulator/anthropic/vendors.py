@@ -25,8 +25,6 @@ from clew.simulator.accounts import refusal_of_rule
 from clew.simulator.ids import ToolIds
 from clew.simulator.interfaces import Kind, VendorRefusal
 
-__all__ = ["MessagesVendor", "model_page", "model_row", "vendor_of", "vendors", "waived"]
-
 ModelRows: TypeAlias = Mapping[str, ModelFacts] | None
 """The known models; None: the table of facts."""
 

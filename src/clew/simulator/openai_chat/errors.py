@@ -18,8 +18,6 @@ from clew.simulator.interfaces import VendorRefusal
 from clew.simulator.openai_chat.judge.rules import ChatRule, chat_rules, rule_of
 from clew.simulator.openai_chat.vendors import ChatVendor, Envelope
 
-__all__ = ["ChatErrors"]
-
 _STATUS_RULES: Final = ("chat.status-402", "chat.status-429", "chat.status-500", "chat.status-503")
 _NO_RULE: Final = ChatRule(means="", text="", source="")
 _PROVIDER_RULES: Final = ("chat.reasoning-*", "chat.details-*", "chat.signature-*", "chat.tool-choice-thinking")

@@ -28,19 +28,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.simulator import tokens
 from clew.simulator.values import as_dict, as_list, as_str
 
-__all__ = [
-    "AnswerMemory",
-    "GivenAnswer",
-    "PrefixCache",
-    "add_mark",
-    "is_marked",
-    "is_sealed",
-    "is_signed",
-    "prompt_tokens",
-    "seal",
-    "sign",
-]
-
 _TOKENS_PER_IMAGE: Final = 1500
 _HEAD: Final = b"\x12chat"
 _NONCE: Final = 8

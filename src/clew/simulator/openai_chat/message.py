@@ -14,8 +14,6 @@ from clew.simulator.openai_chat.thoughts import THOUGHT_FORMS, MessageDraft, Tho
 from clew.simulator.openai_chat.vendors import decoded
 from clew.simulator.values import as_str
 
-__all__ = ["draft_of", "message_of", "reasoning_field"]
-
 _FIELDS: Final = {"details": "reasoning_details", "chunks": "content", "tags": "content"}
 """The field of a message that a form writes to, where the form is not named after it."""
 

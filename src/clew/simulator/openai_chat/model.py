@@ -26,8 +26,6 @@ from clew.simulator.player import TurnContext, play_turn
 from clew.simulator.turns import DEFAULT, ScenarioPicker, improvise, turn_of
 from clew.simulator.values import as_dict, as_list, as_str
 
-__all__ = ["ChatModel", "PlayedCompletion"]
-
 _DEFAULT_LIMIT: Final = 4096
 _CHOICES: Final[dict[str, str]] = {"none": "none", "auto": "auto", "required": "any", "any": "any"}
 

@@ -37,8 +37,6 @@ from clew.simulator.steps import (
 )
 from clew.simulator.vendor_server import AccountRequest, SimulatorSettings, VendorServer, decoded, misuse
 
-__all__ = ["ChatServer"]
-
 _COMPLETIONS: Final = "/chat/completions"
 _MODELS: Final = "/models"
 

@@ -16,8 +16,6 @@ from clew.simulator.openai_chat.vendors import ChatVendor, UsageFormat, decoded
 from clew.simulator.steps import Send, Silence, Step, repeated
 from clew.simulator.values import as_dict
 
-__all__ = ["Completion", "chunks", "completion", "usage_of"]
-
 _DONE: Final = Send(b"data: [DONE]\n\n", "done")
 _FINISHES: Final = {
     "end_turn": "stop",

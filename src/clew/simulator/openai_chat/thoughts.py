@@ -19,8 +19,6 @@ from clew.simulator.openai_chat.memory import seal, sign
 from clew.simulator.openai_chat.vendors import Form, Traits
 from clew.simulator.values import as_dict
 
-__all__ = ["THOUGHT_FORMS", "ChatDelta", "DeltaKind", "MessageDraft", "ThoughtToWrite"]
-
 DeltaKind: TypeAlias = Literal["reasoning", "content", "tool_calls"]
 
 

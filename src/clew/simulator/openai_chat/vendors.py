@@ -18,19 +18,6 @@ from msgspec import Struct, structs
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.ids import ToolIds
 
-__all__ = [
-    "ChatVendor",
-    "ChunkFormat",
-    "ModelPattern",
-    "Traits",
-    "UsageFormat",
-    "VendorWords",
-    "chat_vendors",
-    "decoded",
-    "model_list",
-    "model_row",
-]
-
 Form: TypeAlias = Literal["reasoning_content", "reasoning", "details", "chunks", "tags", "hidden"]
 Makes: TypeAlias = Literal["text", "claude", "openai", "xai", "gemini", "minimax"]
 Needs: TypeAlias = Literal["nothing", "key", "text", "absence", "details", "signature"]

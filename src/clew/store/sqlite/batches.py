@@ -8,8 +8,6 @@ from concurrent.futures import Future
 from time import monotonic
 from typing import Final, Generic, TypeVar
 
-__all__ = ["DELAY", "MOST", "MOST_BYTES", "DelayedQueue", "run_in_steps"]
-
 T = TypeVar("T")
 
 DELAY: Final = 0.25

@@ -28,8 +28,6 @@ from clew.store.sqlite.database import Database
 from clew.store.sqlite.writer import Writer
 from clew.store.values import Bodies, Exchange, Heads, TurnRecord
 
-__all__ = ["BodyWriter", "pack_bodies", "read_bodies", "unpack_bodies"]
-
 _log = logging.getLogger("clew.store")
 
 WAITING_BYTES: Final = 64 << 20

@@ -15,8 +15,6 @@ import zlib
 from collections import OrderedDict
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-__all__ = ["ZLIB_START", "HistoryCompressor", "compress"]
-
 LEAST: Final = 32 * 1024
 """Bytes of a body that is worth remembering: a copy of a compressor costs as much as compressing so many."""
 LARGEST: Final = 8 << 20

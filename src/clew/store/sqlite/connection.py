@@ -28,18 +28,6 @@ import apsw
 from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
 from clew.store.sqlite.database import Database, raising_store_errors
 
-__all__ = [
-    "APPLICATION",
-    "BUSY",
-    "OLDEST_SQLITE",
-    "connect",
-    "immediate",
-    "locked",
-    "log_bytes",
-    "migrate",
-    "prepare_file",
-]
-
 BUSY: Final = 5.0
 """Seconds to wait for another process's transaction. Transactions take a millisecond; this is for a machine that is
 stuck."""

@@ -16,19 +16,6 @@ import msgspec
 
 from clew.errors import RecordCorrupt, StoreError
 
-__all__ = [
-    "UNREADABLE",
-    "Cursor",
-    "Database",
-    "Row",
-    "Rows",
-    "Value",
-    "named_rows",
-    "raising_store_errors",
-    "store_error",
-    "typed_row",
-]
-
 Value: TypeAlias = str | int | float | bytes | None
 Row: TypeAlias = tuple[Value, ...]
 T = TypeVar("T")

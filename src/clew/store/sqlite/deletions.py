@@ -29,24 +29,6 @@ from clew.store.sqlite.rows import COLUMNS, marks_of, recording_of_row
 from clew.store.sqlite.search import flush, sweep
 from clew.store.values import Exchange
 
-__all__ = [
-    "BATCH",
-    "NO_HASHES",
-    "RECORDINGS",
-    "STEP_SECONDS",
-    "Deletion",
-    "delete_recordings",
-    "delete_some",
-    "delete_some_of_thread",
-    "delete_thread",
-    "deletion_hashes",
-    "deletions",
-    "discard_open",
-    "is_forgotten",
-    "prune_notes",
-    "without_text",
-]
-
 BATCH: Final = 10
 """Records that are deleted in one transaction at most."""
 STEP_SECONDS: Final = 0.02

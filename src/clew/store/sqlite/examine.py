@@ -24,8 +24,6 @@ from clew.store.sqlite.verify import verify
 from clew.store.text import format_size
 from clew.store.values import Exchange
 
-__all__ = ["clock_doubt_in", "examine_file", "examine_library", "has_answers", "last_exchanges"]
-
 FUTURE_SECONDS: Final = 3600.0
 READ_WHOLE: Final = 64 << 20
 """Bytes of a store that is read through, which takes some seconds. Larger ones get SQLite's own check alone."""

@@ -22,8 +22,6 @@ from clew.store.sqlite.connection import locked
 from clew.store.sqlite.database import Database, raising_store_errors
 from clew.store.values import CallOwner, RunClaim
 
-__all__ = ["FileLeases", "abandon_calls", "call_owner", "claim_calls", "finish_calls"]
-
 _NAME = "calls-begun:"
 _VALUE = "SELECT value FROM settings WHERE scope = ? AND name = ?"
 _SET = "INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)"

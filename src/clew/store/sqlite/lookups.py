@@ -22,8 +22,6 @@ from clew.store.sqlite.threads import pin_of, pinned, settings, thread_of
 from clew.store.sqlite.writes import GENERATION, PINS
 from clew.store.values import Lookup, LookupResult
 
-__all__ = ["MOST_LINKED", "MOST_MARKED", "Lookups", "RecordingFinder"]
-
 MOST_MARKED: Final = 256
 """Recordings with one mark that are read, the newest. Keys and tool ids are unique, or nearly; a place is not: a client that
 asks the same first question a thousand times has a thousand answers at one place, and no request may wait for all of

@@ -9,8 +9,6 @@ from collections.abc import Callable
 
 from clew.store.sqlite.database import Database
 
-__all__ = ["MIGRATIONS"]
-
 
 def m001_recordings_and_exchanges(connection: Database) -> None:
     """The beginning.

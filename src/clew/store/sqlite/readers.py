@@ -25,8 +25,6 @@ from clew.store.sqlite.migrations import MIGRATIONS
 from clew.store.sqlite.threads import pin_of, settings, thread_of
 from clew.store.values import Exchange
 
-__all__ = ["ChangeWatch", "Readers", "SqliteQuickLook", "as_seen"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -24,8 +24,6 @@ from clew.store.sqlite.search import sweep
 from clew.store.sqlite.threads import settings
 from clew.store.sqlite.writes import set_setting
 
-__all__ = ["CLOCK_SCOPE", "apply_retention", "check_clock", "clock_doubt"]
-
 FREED_PAGES: Final = 500
 """Pages that are given back to the disk in one transaction. What is free for longer is used again anyway."""
 TEXTLESS: Final = 200

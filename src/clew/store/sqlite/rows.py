@@ -29,24 +29,6 @@ from clew.model.recording import AnswerContent, Recording, Strand
 from clew.store.sqlite.compression import ZLIB_START, compress
 from clew.store.sqlite.database import Row, Value
 
-__all__ = [
-    "COLUMNS",
-    "LEAST_COMPRESSED",
-    "columns_of",
-    "is_sum_of",
-    "marks_of",
-    "pack",
-    "pack_changes",
-    "recording_of_row",
-    "sum_of",
-    "texts_in",
-    "tool_hash",
-    "unpack",
-    "unpack_changes",
-    "verified_recording",
-    "without_inputs",
-]
-
 LEAST_COMPRESSED: Final = 1024
 """Bytes of JSON that are worth compressing: some nine changes."""
 _KEY: Final = 32

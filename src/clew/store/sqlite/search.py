@@ -33,8 +33,6 @@ from clew.store.sqlite.rows import texts_in, unpack
 from clew.store.text import texts_asked
 from clew.store.values import Hit
 
-__all__ = ["STEP_TURNS", "SearchTerm", "flush", "index_turns", "indexed_words", "search", "search_terms", "sweep"]
-
 STEP_TURNS: Final = 100
 """Turns that are added in one transaction, unless their words are too many."""
 STEP_CHARACTERS: Final = 200_000

@@ -51,8 +51,6 @@ from clew.store.values import (
     TurnRecord,
 )
 
-__all__ = ["SqliteStore"]
-
 PATIENCE: Final = 10.0
 """Seconds that a search waits for one step of the index. It takes hundredths, unless the disk or the load is in the way."""
 

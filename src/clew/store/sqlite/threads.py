@@ -20,18 +20,6 @@ from clew.store.sqlite.database import Database, Value, named_rows, typed_row
 from clew.store.sqlite.rows import COLUMNS, recording_of_row, unpack
 from clew.store.values import Branch, Passage, Thread
 
-__all__ = [
-    "passages",
-    "pin_of",
-    "pinned",
-    "settings",
-    "sibling_threads",
-    "thread",
-    "thread_of",
-    "threads",
-    "tree",
-]
-
 _ROWS = """
 SELECT id, principal, session, agent, title, pin, created, used,
     (SELECT count(*) FROM turns WHERE turns.principal = threads.principal AND turns.thread = threads.id) AS turns

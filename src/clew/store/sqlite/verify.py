@@ -31,8 +31,6 @@ from clew.store.sqlite.search import indexed_words
 from clew.thinking.keys import digest_of, key_of, proof_half, proof_of
 from clew.thinking.strands import strand_keys
 
-__all__ = ["verify"]
-
 _ROWS = f"SELECT {COLUMNS}, sum, seq FROM recordings WHERE principal = ? ORDER BY seq"  # noqa: S608  (the columns are a constant)
 _MARKS = "SELECT recording, kind, hash FROM marks WHERE principal = ?"
 _STRAY = """

@@ -31,8 +31,6 @@ from clew.store.sqlite.batches import DELAY, DelayedQueue
 from clew.store.sqlite.connection import BUSY
 from clew.store.sqlite.database import UNREADABLE, Database, store_error
 
-__all__ = ["Writer", "WriterLimits"]
-
 T = TypeVar("T")
 
 Erases: TypeAlias = Literal["", "now", "soon"]

@@ -21,19 +21,6 @@ from clew.store.sqlite.rows import COLUMNS, columns_of, marks_of, pack, pack_cha
 from clew.store.sqlite.writer import Writer
 from clew.store.values import TurnRecord
 
-__all__ = [
-    "GENERATION",
-    "PINS",
-    "TouchBatch",
-    "pin",
-    "record",
-    "rename",
-    "set_setting",
-    "touch",
-    "turn_weight",
-    "without_content",
-]
-
 PINS, GENERATION = "pins", "generation"
 """The scope and the name of the setting that counts how often a pin was changed, by any process."""
 

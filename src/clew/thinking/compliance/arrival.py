@@ -16,8 +16,6 @@ from clew.thinking.compliance.findings import RuleFinding
 from clew.thinking.compliance.request_view import MOST_MESSAGES
 from clew.wire.strict_json import MAX_DEPTH, decode_json, find_fault
 
-__all__ = ["OLDEST", "Headers", "ParsedBody", "oversize", "parse", "read_headers"]
-
 MOST_BYTES = 32 * 1024 * 1024
 OLDEST = "2023-06-01"
 VERSIONS = frozenset({OLDEST, "2026-10-21"})

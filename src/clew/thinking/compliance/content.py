@@ -16,8 +16,6 @@ from clew.model.loose_json import object_of, text_of
 from clew.thinking.compliance.findings import Defect, at
 from clew.thinking.compliance.request_view import BlockView, MessageView, RequestView, RuleTable, list_in
 
-__all__ = ["RULES"]
-
 RULES = RuleTable()
 
 IMAGE_BYTES = 5 * 1024 * 1024

@@ -10,8 +10,6 @@ from msgspec import Struct
 
 from clew.model.facts import path_order, rules
 
-__all__ = ["MOST", "Defect", "RuleFinding", "Violation", "at", "in_order"]
-
 MOST = 1_000
 """Findings of each rule. More than anyone reads; a hostile body can break a rule a million times."""
 

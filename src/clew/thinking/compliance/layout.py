@@ -8,8 +8,6 @@ from clew.thinking.compliance.findings import Defect, at
 from clew.thinking.compliance.request_view import BlockView, RequestView, RuleTable, RunView
 from clew.thinking.compliance.tools import unfinished
 
-__all__ = ["RULES"]
-
 RULES = RuleTable()
 
 

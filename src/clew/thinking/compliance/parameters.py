@@ -14,8 +14,6 @@ from clew.model.loose_json import object_of, text_of
 from clew.thinking.compliance.findings import Defect, at
 from clew.thinking.compliance.request_view import RequestView, RuleTable, list_in, number_in
 
-__all__ = ["RULES"]
-
 RULES = RuleTable()
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")

@@ -20,18 +20,6 @@ from clew.model.json import JsonArray, JsonObject, JsonValue
 from clew.model.loose_json import object_of, text_of
 from clew.thinking.compliance.findings import Defect, at
 
-__all__ = [
-    "MOST_MESSAGES",
-    "BlockView",
-    "Check",
-    "MessageView",
-    "RequestView",
-    "RuleTable",
-    "RunView",
-    "list_in",
-    "number_in",
-]
-
 ROLES = frozenset({"user", "assistant", "system"})
 MOST_MESSAGES = 100_000
 """R17. The entries of a longer list are not looked at, in any phase."""

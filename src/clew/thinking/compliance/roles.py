@@ -9,8 +9,6 @@ from typing import NamedTuple
 from clew.thinking.compliance.findings import Defect, at
 from clew.thinking.compliance.request_view import BlockView, MessageView, RequestView, RuleTable
 
-__all__ = ["RULES"]
-
 RULES = RuleTable()
 
 TOOL_CHANGES = ("tool_addition", "tool_removal")

@@ -19,8 +19,6 @@ from clew.model.json import JsonArray, JsonObject, JsonValue
 from clew.thinking.compliance.findings import RuleFinding
 from clew.thinking.compliance.request_view import MOST_MESSAGES
 
-__all__ = ["ShapeCheck"]
-
 KINDS = frozenset({"string", "object"})
 """Kinds that a table names for the elements of a list."""
 

@@ -14,8 +14,6 @@ from clew.model.loose_json import object_of, text_of
 from clew.thinking.compliance.findings import Defect, at
 from clew.thinking.compliance.request_view import BlockView, RequestView, RuleTable, RunView
 
-__all__ = ["RULES", "is_custom", "unfinished"]
-
 RULES = RuleTable()
 
 DOCUMENTED_LENGTH, LONGEST = 64, 128

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from clew.thinking.compliance.findings import Defect, at
 from clew.thinking.compliance.request_view import BlockView, RequestView, RuleTable, list_in, number_in
 
-__all__ = ["RULES"]
-
 RULES = RuleTable()
 
 NEWER = "2026-10-21"

@@ -21,23 +21,6 @@ from clew.model.json import JsonArray, JsonObject, JsonValue
 from clew.model.loose_json import text_of
 from clew.thinking.keys import block_key
 
-__all__ = [
-    "WINDOW",
-    "Place",
-    "claims_thinking",
-    "content_of",
-    "documented_key",
-    "fast_hash",
-    "has_answer",
-    "objects_in",
-    "path_of",
-    "prefix_of",
-    "product_key",
-    "suffix_of",
-    "thinking_in",
-    "without",
-]
-
 WINDOW = 256
 """Bytes from each end that the document's hash looks at."""
 

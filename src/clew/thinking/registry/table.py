@@ -23,8 +23,6 @@ from clew.thinking.registry.values import (
 )
 from clew.thinking.registry.watch import AnswerWatch
 
-__all__ = ["ORPHAN_THRESHOLD", "KeyOf", "ThinkingRegistry"]
-
 ORPHAN_THRESHOLD = 300.0
 """Seconds that a block may wait for its first return."""
 

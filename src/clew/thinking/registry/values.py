@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from clew.model.json import JsonValue
 
-__all__ = ["BackendSwitch", "CacheStats", "Decision", "Filtered", "Registered", "Registration", "RegistryEntry"]
-
 
 class RegistryEntry(Struct, frozen=True):
     """What the table holds of a block."""

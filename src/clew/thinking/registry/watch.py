@@ -18,8 +18,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of, text_of
 from clew.thinking.registry.values import Registration
 
-__all__ = ["AnswerWatch"]
-
 _NOTHING = Registration()
 
 

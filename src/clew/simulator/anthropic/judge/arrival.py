@@ -14,8 +14,6 @@ from clew.simulator.anthropic.judge.case import BrokenRule, Case, betas_of
 from clew.simulator.values import as_number
 from clew.wire.strict_json import JsonFault, decode_json, find_fault
 
-__all__ = ["MAX_BODY", "VERSIONS", "check_length", "check_model", "check_transport", "read_document"]
-
 MAX_BODY = 32 * 1024 * 1024
 VERSIONS = ("2023-06-01", "2026-10-21")
 _SURROGATE = "lone surrogate in string"

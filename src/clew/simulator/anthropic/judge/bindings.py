@@ -26,8 +26,6 @@ from clew.simulator.anthropic.judge.thinking import ReturnedThinking, ThinkingHi
 from clew.simulator.interfaces import BlockFate, Stance
 from clew.simulator.values import as_dict, as_str
 
-__all__ = ["BindingResult", "check_bindings"]
-
 Enforcement: TypeAlias = Literal["error", "drop_block", "report", "none"]
 _PREFIX = "prefix_binding_mismatch"
 

@@ -10,8 +10,6 @@ from clew.model.json import JsonObject
 from clew.simulator.anthropic.judge.case import BrokenRule, Case
 from clew.simulator.values import as_dict, as_list, as_str, text_blocks
 
-__all__ = ["check_marks"]
-
 _MOST = 4
 
 

@@ -19,19 +19,6 @@ from clew.simulator.anthropic.vendors import MessagesVendor, vendor_of
 from clew.simulator.interfaces import Account, Books, Kind, Stance, VendorRefusal
 from clew.simulator.values import as_dict, as_list, as_str, text_blocks
 
-__all__ = [
-    "ROLES",
-    "THINKING",
-    "BrokenRule",
-    "Case",
-    "JudgedMessage",
-    "RequestBlock",
-    "RoleRun",
-    "betas_of",
-    "refusal_of",
-    "violations",
-]
-
 ROLES = ("user", "assistant", "system")
 THINKING = frozenset({"thinking", "redacted_thinking"})
 

@@ -34,8 +34,6 @@ from clew.simulator.anthropic.vendors import waived
 from clew.simulator.ids import signing_key
 from clew.simulator.interfaces import Account, Books, JudgeVerdict, Kind, Stance, VendorRefusal
 
-__all__ = ["judge", "static_violations"]
-
 Path: TypeAlias = Literal["/v1/messages", "/v1/messages/count_tokens"]
 Check: TypeAlias = Callable[[Case], Iterable[BrokenRule]]
 

@@ -13,8 +13,6 @@ from clew.model.json import JsonObject
 from clew.simulator.anthropic.judge.case import BrokenRule, Case
 from clew.simulator.values import as_dict, as_list, as_str
 
-__all__ = ["check_media"]
-
 _MOST_BYTES: Final = 5 * 1024 * 1024
 _MANY_IMAGES: Final = 20
 _MOST_PIXELS: Final = 2000

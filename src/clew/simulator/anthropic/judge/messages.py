@@ -18,9 +18,6 @@ from clew.simulator.anthropic.judge.tools import unfinished_calls
 from clew.simulator.interfaces import VendorRefusal
 from clew.simulator.values import as_dict, as_list, as_str, is_blank
 
-__all__ = ["check_emptiness", "check_layout", "check_passed_back", "check_roles", "first_of_loop"]
-
-
 # Roles.
 
 

@@ -9,8 +9,6 @@ from clew.model.json import JsonObject
 from clew.simulator.anthropic.judge.case import BrokenRule, Case
 from clew.simulator.values import as_dict, as_list, as_number, as_str, is_blank
 
-__all__ = ["check_parameters", "check_sampling", "check_thinking"]
-
 _LEVELS = ("low", "medium", "high", "xhigh", "max")
 _OLDER_VERSION = "2023-06-01"
 _LEAST_TOP_P = 0.95

@@ -21,8 +21,6 @@ from typing import TypeAlias
 from clew.model.json import JsonArray, JsonObject, JsonValue
 from clew.simulator.values import as_dict, as_list, as_str, text_blocks
 
-__all__ = ["ConversationPrefix", "DeferredTools", "deferred_tools", "is_summary", "opening_prefix"]
-
 DeferredTools: TypeAlias = Mapping[str, JsonObject]
 """The tools that a reference can load, by name."""
 

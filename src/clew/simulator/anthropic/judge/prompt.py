@@ -24,8 +24,6 @@ from clew.simulator.anthropic.judge.thinking import ThinkingHistory
 from clew.simulator.interfaces import BlockFate, Display, Prompt, ThinkingMode
 from clew.simulator.values import as_dict, as_list, as_number, as_str, text_blocks
 
-__all__ = ["prompt_of", "refused_prompt"]
-
 _TRIGGER, _KEPT_USES = 100_000, 3
 
 

@@ -19,8 +19,6 @@ from clew.model.json import JsonObject, JsonValue
 from clew.simulator.anthropic.judge.case import BrokenRule, Case
 from clew.simulator.values import as_list, as_str
 
-__all__ = ["check_schema"]
-
 _MAX_MESSAGES: Final = 100_000
 _NEWER_VERSION: Final = "2026-10-21"
 _SHORT_NAME: Final = 64

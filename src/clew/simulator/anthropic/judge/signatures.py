@@ -27,16 +27,6 @@ from clew.simulator.anthropic.judge.case import THINKING, Case
 from clew.simulator.anthropic.judge.prefix import ConversationPrefix, deferred_tools
 from clew.simulator.values import as_dict, as_list, as_str
 
-__all__ = [
-    "Imprint",
-    "Link",
-    "RequestSigner",
-    "SigningPoint",
-    "hash_text",
-    "make_signature",
-    "read_signature",
-]
-
 _HEADER = b"\x12sim1"
 _MAC_BYTES = 16
 

@@ -23,15 +23,6 @@ from clew.simulator.anthropic.judge.signatures import Imprint, hash_text, read_s
 from clew.simulator.interfaces import Books
 from clew.simulator.values import as_str
 
-__all__ = [
-    "ReturnedThinking",
-    "ThinkingHistory",
-    "check_empty_signatures",
-    "check_modified",
-    "check_signatures",
-    "read_thinking",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ReturnedThinking:

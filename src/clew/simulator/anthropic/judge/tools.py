@@ -14,8 +14,6 @@ from clew.model.facts import blocks
 from clew.simulator.anthropic.judge.case import BrokenRule, Case, RequestBlock, RoleRun
 from clew.simulator.values import as_dict, as_list, as_str, objects_in
 
-__all__ = ["check_pairing", "check_tools", "unfinished_calls"]
-
 _SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 _NAMED_TOOLS = ("web_search", "web_fetch", "advisor")
 

@@ -13,8 +13,6 @@ from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.vendors import ChatVendor, Form, Traits
 from clew.simulator.values import as_dict, as_list, as_str
 
-__all__ = ["ChatCase", "IndexedMessage", "answer_limit", "calls_of", "text_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class IndexedMessage:

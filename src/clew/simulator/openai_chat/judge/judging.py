@@ -30,8 +30,6 @@ from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.vendors import ChatVendor
 from clew.wire.strict_json import decode_json
 
-__all__ = ["ChatVerdict", "judge_chat"]
-
 Check: TypeAlias = Callable[[ChatCase], Iterable[BrokenChatRule]]
 
 PHASES: Final[tuple[tuple[Check, ...], ...]] = (

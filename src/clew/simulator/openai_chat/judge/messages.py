@@ -17,8 +17,6 @@ from clew.simulator.openai_chat.judge.rules import BrokenChatRule
 from clew.simulator.openai_chat.vendors import ChatVendor
 from clew.simulator.values import as_dict, as_list, as_str
 
-__all__ = ["check_conversation", "check_messages"]
-
 _URL: Final = re.compile(r"https?://.|data:image/[a-z.+-]+;base64,[A-Za-z0-9+/=]", re.DOTALL)
 _NINE: Final = re.compile(r"[a-zA-Z0-9]{9}")
 _KEYS: Final[dict[str, frozenset[str]]] = {

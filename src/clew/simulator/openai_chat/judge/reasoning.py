@@ -16,8 +16,6 @@ from clew.simulator.openai_chat.judge.rules import BrokenChatRule
 from clew.simulator.openai_chat.memory import is_sealed, is_signed
 from clew.simulator.values import as_dict, as_list, as_str
 
-__all__ = ["check_reasoning"]
-
 _TYPES: Final = ("reasoning.text", "reasoning.summary", "reasoning.encrypted", "reasoning.server_tool_call")
 
 

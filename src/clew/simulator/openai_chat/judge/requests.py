@@ -14,18 +14,6 @@ from clew.simulator.openai_chat.judge.rules import BrokenChatRule
 from clew.simulator.openai_chat.memory import prompt_tokens
 from clew.simulator.values import as_dict, as_list, as_number, as_str
 
-__all__ = [
-    "KINDS",
-    "NAME",
-    "check_body",
-    "check_length",
-    "check_model",
-    "check_parameters",
-    "check_tool_choice",
-    "check_tools",
-    "kind_of",
-]
-
 NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """The name of a tool."""
 KINDS: Final[dict[str, tuple[str, ...]]] = {

@@ -21,8 +21,6 @@ from clew.simulator.openai_chat.judge.case import ChatCase, IndexedMessage, call
 from clew.simulator.openai_chat.memory import GivenAnswer, is_marked, is_sealed, is_signed
 from clew.simulator.values import as_dict, as_list, as_str
 
-__all__ = ["DUMMY_SIGNATURES", "ReturnedReasoning", "returned_reasoning", "signature_of"]
-
 _DUMMIES: Final = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 DUMMY_SIGNATURES: Final = frozenset((*_DUMMIES, *(base64.b64encode(each.encode()).decode() for each in _DUMMIES)))
 """Values that stand for a thought signature where there is none."""

@@ -15,8 +15,6 @@ from clew.model.facts import path_order
 from clew.simulator.interfaces import Grade, Stance, VendorRefusal
 from clew.simulator.openai_chat.vendors import ChatVendor
 
-__all__ = ["BrokenChatRule", "ChatRule", "chat_rules", "first_in_force", "refusal_by", "rule_of"]
-
 
 class ChatRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One defect, and the words of a vendor that has none of its own."""
