@@ -1,8 +1,9 @@
 """Figures of the code: its size, its functions and names, and what one request passes through.
 
-    python bench/code_figures.py [--source CHECKOUT] [--static]
+    python bench/code_figures.py [--source CHECKOUT] [--static] [--hops]
 
 `CHECKOUT` is another checkout of clew to count, for example a worktree of an older commit. With `--static` nothing is run.
+`--hops` names the functions that a reader of one request goes through.
 """
 
 from __future__ import annotations
@@ -133,11 +134,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", type=Path, default=ROOT, help="another checkout to count")
     parser.add_argument("--static", action="store_true", help="run nothing")
+    parser.add_argument("--hops", action="store_true", help="name the functions that a reader of one request goes through")
     given = parser.parse_args()
     for line in static_figures(given.source):
         print(line)
     if not given.static:
-        print(measured(given.source))
+        print(measured(given.source, names_hops=given.hops))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@
 held, and what runs between a request and the end of its answer is counted. What also runs while the gateway is idle is not
 counted. The numbers vary by a few per cent with the pieces in which a stream arrives, so the median and the range are given.
 A coroutine or generator that goes on counts as a call.
+
+A *hop* is a function that a reader has to go through to follow the request: on the event loop, between the read of a socket
+and the end of the answer, with at least ten other functions of clew below it. What has fewer is a detail of one hop.
 """
 
 from __future__ import annotations
@@ -29,23 +32,35 @@ KEY = "a-key-for-counting"
 WARM, COUNTED = 4, 9
 """Turns before anything is counted, and turns that are."""
 
+STARTING = ("clew/cli/", "clew/http/loops.py")
+"""The program itself: every read runs below it."""
+
 COUNTING = """
 import asyncio, json, sys, threading
 import apsw
 
 ON = False
-CALLS, SQL = {}, []
+CALLS, SQL, BELOW = {}, [], {}
 LOOP = asyncio._get_running_loop
 
 def where():
     return "loop" if LOOP() is not None else threading.current_thread().name
 
+def name_of(code):
+    if "/src/clew/" in code.co_filename and not code.co_name.startswith("<"):
+        return code.co_filename.partition("/src/")[2], code.co_qualname
+
 def called(frame, event, argument):
     if ON and event == "call":
-        code = frame.f_code
-        if "/src/clew/" in code.co_filename and not code.co_name.startswith("<"):
-            key = (code.co_filename.partition("/src/")[2], code.co_qualname, "loop" if LOOP() is not None else "other")
+        name = name_of(frame.f_code)
+        if name is not None:
+            on_loop = LOOP() is not None
+            key = (*name, "loop" if on_loop else "other")
             CALLS[key] = CALLS.get(key, 0) + 1
+            while on_loop and (frame := frame.f_back) is not None:
+                above = name_of(frame.f_code)
+                if above is not None and above != name:
+                    BELOW.setdefault(" ".join(above), set()).add(name)
 
 def executed(cursor, sql, bindings):
     if ON:
@@ -59,11 +74,12 @@ def follow_orders():
     global ON
     for order in sys.stdin:
         if order == "on\\n":
-            CALLS.clear(); SQL.clear(); ON = True
+            CALLS.clear(); SQL.clear(); BELOW.clear(); ON = True
             print("@ok", flush=True)
         else:
             ON = False
-            print("@" + json.dumps([[[*key, n] for key, n in CALLS.items()], SQL]), flush=True)
+            below = {name: len(under) for name, under in BELOW.items()}
+            print("@" + json.dumps([[[*key, n] for key, n in CALLS.items()], SQL, below]), flush=True)
 
 apsw.connection_hooks.append(opened)
 threading.Thread(target=follow_orders, daemon=True).start()
@@ -80,6 +96,12 @@ class Counted:
 
     calls: dict[tuple[str, str, str], int]
     statements: list[tuple[str, str]]
+    below: dict[str, int]
+    """How many other functions ran below a function, on the event loop."""
+
+    @property
+    def hops(self) -> list[str]:
+        return sorted(name for name, count in self.below.items() if count >= 10 and not name.startswith(STARTING))
 
 
 class Gateway:
@@ -114,9 +136,9 @@ class Gateway:
         self._order("on")
 
     def counted(self) -> Counted:
-        calls, statements = json.loads(self._order("off"))
+        calls, statements, below = json.loads(self._order("off"))
         return Counted(
-            {(file, name, where): n for file, name, where, n in calls}, [(sql, where) for sql, where in statements]
+            {(file, name, where): n for file, name, where, n in calls}, [(sql, where) for sql, where in statements], below
         )
 
     def _order(self, order: str) -> str:
@@ -201,8 +223,8 @@ def _gateway(source: Path) -> Iterator[Gateway]:
             gateway.close()
 
 
-def measured(source: Path) -> str:
-    """The figures of one turn, as medians over some."""
+def measured(source: Path, *, names_hops: bool = False) -> str:
+    """The figures of one turn, as medians over some; and the hops of the last one by name."""
     with _gateway(source) as gateway:
         agent = Agent(gateway.url)
         for _ in range(WARM):
@@ -211,7 +233,8 @@ def measured(source: Path) -> str:
         time.sleep(2.0)  # what an idle gateway does in this time is no part of a request
         idle = gateway.counted()
         turns = [_turn(gateway, agent, idle) for _ in range(COUNTED)]
-    return "\n".join(_lines(turns))
+    hops = [f"        {name}" for name in turns[-1].hops] if names_hops else []
+    return "\n".join([*_lines(turns), *hops])
 
 
 def _turn(gateway: Gateway, agent: Agent, idle: Counted) -> Counted:
@@ -221,7 +244,7 @@ def _turn(gateway: Gateway, agent: Agent, idle: Counted) -> Counted:
     found = gateway.counted()
     calls = {key: n for key, n in found.calls.items() if key not in idle.calls}
     known = {sql for sql, _ in idle.statements}
-    return Counted(calls, [each for each in found.statements if each[0] not in known])
+    return Counted(calls, [each for each in found.statements if each[0] not in known], found.below)
 
 
 def _lines(turns: list[Counted]) -> Iterator[str]:
@@ -236,6 +259,7 @@ def _lines(turns: list[Counted]) -> Iterator[str]:
     on_loop = [[each for each in found if each[1] == "loop"] for found in reads]
     files = [len({key[0] for key in turn.calls}) for turn in turns]
     yield f"one streamed request: functions         {middle([distinct(turn) for turn in turns])}, in {middle(files)} files"
+    yield f"    hops                                {middle([len(turn.hops) for turn in turns])}"
     yield f"    of them on the event loop           {middle([distinct(turn, 'loop') for turn in turns])}"
     yield f"    calls                               {middle([sum(turn.calls.values()) for turn in turns])}"
     yield f"    statements of the store             {middle([len(turn.statements) for turn in turns])}"
