@@ -28,13 +28,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
+from clew.model.turn import Exchange, TokenUsage, TurnRecord
 from clew.store.commits import wait_for_commit
 from clew.store.memory import RecordingCache
 from clew.store.sqlite.connection import connect
 from clew.store.sqlite.lookups import RecordingFinder
 from clew.store.sqlite.rows import marks_of
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange, Lookup, TokenUsage, TurnRecord
+from clew.store.values import Lookup
 from clew.thinking.keys import block_key
 from core import Cases, measure, show
 

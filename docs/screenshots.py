@@ -30,6 +30,7 @@ from tests.store.turns import recorded  # noqa: E402
 
 from clew.model.json import JsonObject  # noqa: E402
 from clew.model.origin import Origin  # noqa: E402
+from clew.model.turn import Exchange, TokenUsage, Try, TurnRecord  # noqa: E402
 from clew.simulator import turns  # noqa: E402
 from clew.simulator.acts import Scenario  # noqa: E402
 from clew.simulator.anthropic import model  # noqa: E402
@@ -37,7 +38,6 @@ from clew.simulator.conversation import texts_of_users  # noqa: E402
 from clew.simulator.openai_chat import model as chat_model  # noqa: E402
 from clew.simulator.script import parse  # noqa: E402
 from clew.store.sqlite.store import SqliteStore  # noqa: E402
-from clew.store.values import Exchange, TokenUsage, Try, TurnRecord  # noqa: E402
 from clew.testing.simulator import Simulator  # noqa: E402
 
 WIDTHS = {"wide": {"width": 1200, "height": 780}, "phone": {"width": 390, "height": 780}}

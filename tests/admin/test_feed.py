@@ -10,9 +10,9 @@ from clew.admin import feed as feeds
 from clew.admin.feed import Feed
 from clew.engine.hub import Hub, Subscription
 from clew.errors import StoreError
+from clew.model.turn import Exchange, TurnRecord
 from clew.settings.home import Home
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange, TurnRecord
 from tests.admin.booth import present
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from clew.admin.routes import ROUTES as API
 from clew.admin.routing import AdminRoute, Routes
-from clew.store.values import Bodies, Try
+from clew.model.turn import Bodies, Try
 from clew.web.table import PAGES
 from tests.admin.booth import CANARY, KEY, Booth
 from tests.manifest import proves

@@ -6,8 +6,8 @@ import pytest
 from msgspec import structs
 
 from clew.model.change import Change
+from clew.model.turn import Bodies, Exchange, TurnRecord
 from clew.settings.processes import RegisteredGateway, register
-from clew.store.values import Bodies, Exchange, TurnRecord
 from tests.admin.booth import Booth
 from tests.build import GLM
 from tests.store.turns import NOON, conversation, recorded, turn

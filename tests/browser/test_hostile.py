@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from clew.model.change import Change
 from clew.model.origin import Origin
+from clew.model.turn import Bodies
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Bodies
 from clew.web.table import PAGES
 from tests.browser.corpus import AWAY, CORPUS, RUN, WHOLE
 from tests.browser.demo import Demo

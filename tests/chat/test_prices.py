@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of, total_cost
-from clew.store.values import TokenUsage
+from clew.model.turn import TokenUsage
 from tests.manifest import proves
 
 SONNET = "claude-sonnet-4-5"

@@ -15,8 +15,8 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from clew.cli import main
+from clew.model.turn import TurnRecord
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import TurnRecord
 from tests.build import text, thinking, tool_use
 from tests.store.turns import GLM, OPUS, recorded, turn
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clew.model.change import Change
-from clew.store.values import TokenUsage, Try
+from clew.model.turn import TokenUsage, Try
 from tests.cli.homes import GLM, THREAD, Home, day, talk, turn, yesterday
 from tests.database import connected
 from tests.store.turns import recorded

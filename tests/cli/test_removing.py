@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from clew.model.turn import Exchange, TurnRecord
 from clew.settings.home import Home
 from clew.settings.processes import RegisteredGateway, register, unregister
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange, TurnRecord
 from tests.cli.invoking import Clew
 
 FILE = """\

@@ -14,7 +14,7 @@ import pytest
 
 from clew.gateway.client import RunSummary
 from clew.model.change import Change
-from clew.store.values import Exchange
+from clew.model.turn import Exchange
 from clew.testing import Simulator
 from tests.build import GLM, OPUS
 from tests.gateway.served import CLEW, MOST_SECONDS, backend

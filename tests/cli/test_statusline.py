@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clew.model.change import Change
-from clew.store.values import TokenUsage
+from clew.model.turn import TokenUsage
 from tests.cli.homes import CLEW, Home, turn, yesterday
 from tests.store.make_old import OLD
 

@@ -17,9 +17,9 @@ from clew.http.client.connection import ClientConnection
 from clew.http.message import HttpRequest, request_of
 from clew.http.transport_writer import TransportWriter
 from clew.http.wire_responder import WireResponder
+from clew.model.turn import Exchange, TurnRecord
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
-from clew.store.values import Exchange, TurnRecord
 from clew.upstream.pool import Pool, PooledCall, PoolSettings
 from tests.engine.kept_by_hand import KeptByHand
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from clew.model.recording import Recording
+from clew.model.turn import Exchange
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange
 from tests.engine.gate import Answer, Gate
 from tests.waiting import until
 

@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 
 from clew.errors import StoreError
 from clew.model.recording import Shelf
-from clew.store.values import Lookup, LookupResult, TurnRecord
+from clew.model.turn import TurnRecord
+from clew.store.values import Lookup, LookupResult
 
 __all__ = ["KeptByHand", "Mood"]
 

@@ -18,8 +18,8 @@ from clew.engine.driver import Driver
 from clew.engine.exchange import ExchangeMachine
 from clew.engine.states import FOLLOWS, ExchangeState
 from clew.errors import BackendUnreachable, ClewError, RequestInvalid, StoreError
-from clew.http.client.message import ResponseHead
 from clew.http.message import request_of
+from clew.model.http import ResponseHead
 from tests.engine.by_hand import ByHand, Client
 from tests.engine.kept_by_hand import KeptByHand
 from tests.engine.questions import EVENTS, SNAPSHOTS, STREAM, question, sse

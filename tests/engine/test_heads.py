@@ -3,7 +3,7 @@
 import pytest
 
 from clew.engine.heads import HIDDEN, _shown
-from clew.store.values import Heads
+from clew.model.turn import Heads
 from clew.testing import Simulator
 from tests.engine.conftest import Gating
 from tests.engine.gate import claude

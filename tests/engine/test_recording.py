@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from clew.model.recording import Recording
+from clew.model.turn import Exchange
 from clew.settings.values import StoreSettings, ThinkingSettings
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange
 from clew.testing import Simulator
 from tests.build import user
 from tests.database import connected

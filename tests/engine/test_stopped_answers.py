@@ -8,8 +8,8 @@ from clew.chat.display.summary import summary_of
 from clew.chat.turns import StoredTurn, turn_of
 from clew.cli.threads import exchange_lines
 from clew.engine.heard_tokens import heard_tokens
+from clew.model.turn import Exchange
 from clew.store.text import failure_of
-from clew.store.values import Exchange
 from clew.testing import Simulator
 from clew.web.exchange_row import row_of
 from clew.web.turns import shown_turns

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.store.values import Exchange
+from clew.model.turn import Exchange
 from clew.testing import Simulator
 from tests.build import user
 from tests.engine.gate import KEY, Gate, claude

@@ -12,10 +12,10 @@ import pytest
 from clew.engine.call import Call
 from clew.engine.runtime import Runtime, build_runtime
 from clew.errors import BackendUnreachable
+from clew.model.turn import Bodies
 from clew.settings.home import Home
 from clew.settings.load import load
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Bodies
 from clew.upstream.endpoint import Endpoint
 from tests.store.test_bodies import WHOLE
 from tests.store.turns import recorded, turn

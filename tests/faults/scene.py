@@ -15,9 +15,9 @@ from concurrent.futures import Future
 from threading import Thread
 from typing import Any
 
-from clew.http.client.message import Timeouts
+from clew.model.http import Timeouts
+from clew.model.turn import Exchange
 from clew.settings.values import GatewaySettings, Retry
-from clew.store.values import Exchange
 from clew.testing import Simulator
 from tests.build import Json, user
 from tests.engine.gate import KEY, Answer, Gate

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from clew.model.turn import Bodies
 from clew.store import run_housekeeping
 from clew.store.reports import DAY, Retention
 from clew.store.sqlite.retention import CLOCK_SCOPE
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Bodies
 from clew.testing import Simulator
 from tests.cli.test_doctor import Patient
 from tests.database import connected

@@ -15,7 +15,7 @@ from clew.engine.call import Call
 from clew.engine.commands import EngineCommand, LetGo, PassOn, Peek, Push, Take
 from clew.engine.streamed import AnswerReading, StreamedAnswer
 from clew.errors import BackendBroken, BackendError
-from clew.http.client.message import ResponseHead
+from clew.model.http import ResponseHead
 from clew.model.unfold import events_of
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.settings.values import Retry

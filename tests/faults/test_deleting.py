@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from clew import AsyncConversation
+from clew.model.turn import Exchange
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange
 from clew.testing import Simulator
 from tests.admin.booth import Unix
 from tests.admin.chat.served import ChatServer, parts_of, user

@@ -11,9 +11,9 @@ import pytest
 
 from clew import Conversation
 from clew.backends.row import Backend, Secret
+from clew.model.turn import TurnRecord
 from clew.settings.values import Retry
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import TurnRecord
 from clew.testing import Simulator
 from tests.build import Json
 from tests.engine.chatting import DONE, SSE, chat_row, telling

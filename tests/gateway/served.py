@@ -12,8 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from clew.model.turn import Exchange
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange
 from tests.http.conftest import Peer
 from tests.waiting import until
 

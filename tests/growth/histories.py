@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from clew.model.change import Change
-from clew.store.values import Bodies, Try, TurnRecord
+from clew.model.turn import Bodies, Try, TurnRecord
 from tests.build import Json, text, thinking, tool_result, tool_use, user
 from tests.store.turns import GLM, NOON, OPUS, recorded, turn
 

@@ -31,10 +31,11 @@ from clew.engine.log.lines import TRACE, as_json, line_of
 from clew.engine.log.request_log import RequestLog
 from clew.engine.redact import Redactor
 from clew.model.recording import Shelf
+from clew.model.turn import TurnRecord
 from clew.settings.home import Home
 from clew.settings.values import LogSettings
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Passage, Thread, TurnRecord
+from clew.store.values import Passage, Thread
 from clew.thinking.seal import Sealer
 from clew.web import backends, chat_page, exchange_page, now, thread_page, threads, usage
 from tests.admin.booth import present

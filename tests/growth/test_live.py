@@ -16,9 +16,9 @@ from clew.admin.feed import EXCHANGE, Feed
 from clew.admin.metrics import Metrics
 from clew.admin.services import AdminServices
 from clew.engine.hub import Hub
+from clew.model.turn import Exchange, Try, TurnRecord
 from clew.settings.home import Home
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange, Try, TurnRecord
 from tests.admin.booth import present
 from tests.growth.histories import HISTORIES
 from tests.growth.work import check_growth

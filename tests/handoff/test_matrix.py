@@ -13,7 +13,7 @@ import pytest
 
 from clew.dialects.openai_chat.request_effort import LOST
 from clew.model.change import Change
-from clew.store.values import Exchange
+from clew.model.turn import Exchange
 from tests.build import Json, user
 from tests.counts import SOAK
 from tests.engine.gate import Answer

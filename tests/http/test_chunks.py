@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from clew.http.chunks import ChunkFlow
 from clew.http.client.connection import ClientConnection
-from clew.http.client.message import ClientRequest, ResponseBroken, ResponseLimits, Timeouts
+from clew.http.client.message import ClientRequest, ResponseBroken, ResponseLimits
+from clew.model.http import Timeouts
 from clew.wire.chunks import SIZE_LINES, WHOLE
 from tests.counts import examples
 

@@ -10,14 +10,8 @@ import pytest
 
 from clew.http.client.connection import ClientConnection
 from clew.http.client.exchange import SLICE_BYTES
-from clew.http.client.message import (
-    ClientRequest,
-    PeerClosed,
-    PhaseTimedOut,
-    ResponseBroken,
-    ResponseLimits,
-    Timeouts,
-)
+from clew.http.client.message import ClientRequest, PeerClosed, PhaseTimedOut, ResponseBroken, ResponseLimits
+from clew.model.http import Timeouts
 from tests.upstream import peers
 from tests.upstream.peers import SOON, Call, Play, Script, Site, connected, get, post, saying, site
 from tests.waiting import forever, turns

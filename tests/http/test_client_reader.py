@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.http.client.message import ClientRequest, PeerClosed, ResponseBroken, ResponseHead, ResponseLimits
+from clew.http.client.message import ClientRequest, PeerClosed, ResponseBroken, ResponseLimits
 from clew.http.client.reader import ResponseReader
+from clew.model.http import ResponseHead
 from tests.counts import examples
 
 LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-A: 1\r\nx-a: 2\r\n\r\nhello"

@@ -9,7 +9,7 @@ import pytest
 from clew.backends.presets import presets
 from clew.backends.row import Backend, BackendTimeouts, Quirks, Secret
 from clew.errors import SettingsInvalid
-from clew.http.client.message import Timeouts
+from clew.model.http import Timeouts
 from clew.pipeline.step import CacheRules, Options
 from clew.settings import key_sources
 from clew.settings.load import Loaded, SettingsFault, config_file, faults_of, load

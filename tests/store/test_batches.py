@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from clew.errors import StoreError
+from clew.model.turn import Bodies
 from clew.store.sqlite.batches import DelayedQueue
 from clew.store.sqlite.store import SqliteStore
 from clew.store.sqlite.writer import WriterLimits
-from clew.store.values import Bodies
 from tests.manifest import proves
 from tests.store.test_writer import Lock
 from tests.store.turns import NOON, conversation, recorded, turn

@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from clew.errors import RecordCorrupt
+from clew.model.turn import Bodies, Heads
 from clew.store.reports import DAY, Retention
 from clew.store.sqlite.bodies import pack_bodies, unpack_bodies
 from clew.store.sqlite.compression import LEAST
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Bodies, Heads
 from tests.store.turns import NOON, recorded, turn
 from tests.waiting import until
 

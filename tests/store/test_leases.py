@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from clew.model.turn import TurnRecord
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import TurnRecord
 from tests.manifest import proves
 from tests.store.turns import recorded, turn
 

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 
 from clew.model.recording import Recording, Shelf
+from clew.model.turn import Bodies, TurnRecord
 from clew.store.reports import Retention
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Bodies, TurnRecord
 from clew.thinking.strands import strand_keys
 from tests.counts import examples
 from tests.manifest import proves

@@ -11,8 +11,9 @@ import msgspec
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Shelf, Strand
+from clew.model.turn import Bodies, Exchange, TokenUsage, TurnRecord
 from clew.store import Store
-from clew.store.values import Bodies, Exchange, Lookup, TokenUsage, TurnRecord
+from clew.store.values import Lookup
 from clew.thinking.keys import block_key, digest_of
 from tests.build import GLM, OPUS, text, thinking, tool_use
 

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from random import Random
 
+from clew.model.turn import Bodies
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Bodies
 from tests.store.turns import recorded, turn
 
 BODIES = Bodies(asked=b'{"messages":[]}' * 3000, sent=Random(1).randbytes(20_000), answered=b"event: ping\n\n" * 500)

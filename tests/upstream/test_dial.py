@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clew.errors import BackendTimedOut, BackendUnreachable
-from clew.http.client.message import Timeouts
+from clew.model.http import Timeouts
 from clew.upstream import dial as dialling
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.pool import PoolSettings

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from clew.errors import BackendBroken, BackendError, BackendOverloaded, BackendTimedOut
-from clew.http.client.message import ClientRequest, Timeouts
+from clew.http.client.message import ClientRequest
+from clew.model.http import Timeouts
 from clew.pipeline.attempts import AttemptOutcome, Candidate, CoolDowns, RetryPolicy, Verdict, attempts
 from clew.pipeline.retry_hints import retry_after_of, should_retry_of
 from clew.testing import Simulator

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from clew.errors import BackendBroken, BackendTimedOut, BackendUnreachable
-from clew.http.client.message import ClientRequest, ResponseLimits, Timeouts
+from clew.http.client.message import ClientRequest, ResponseLimits
+from clew.model.http import Timeouts
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.pool import Pool, PoolSettings
 from tests.upstream.peers import Call, Play, Script, Site, called_off, get, post, saying, site

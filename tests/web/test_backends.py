@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from clew.backends.row import Backend, Quirks
-from clew.store.values import Try
+from clew.model.turn import Try
 from clew.web.backends import deviations
 from clew.web.exchange_row import Chip
 from tests.admin.booth import CANARY, Booth

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from clew.model.change import Change
-from clew.store.values import Bodies, Heads, Try
+from clew.model.turn import Bodies, Heads, Try
 from tests.admin.booth import CANARY, Booth
 from tests.store.turns import NOON, recorded, turn
 from tests.waiting import until

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clew.model.change import Change
-from clew.store.values import Exchange, Outcome, TokenUsage, Try
+from clew.model.turn import Exchange, Outcome, TokenUsage, Try
 from clew.web.exchange_row import Chip, cache_share, chips_of, row_of
 
 WHY = "made by glm"

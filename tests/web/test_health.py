@@ -8,8 +8,8 @@ import pytest
 from msgspec import structs
 
 from clew.engine.cooling import tell_cool_downs
+from clew.model.turn import Exchange, Try
 from clew.pipeline.attempts import CoolDowns
-from clew.store.values import Exchange, Try
 from clew.web.backends import health_of_all
 from tests.admin.booth import CANARY, Booth
 from tests.web.test_exchange_row import exchange

@@ -7,8 +7,8 @@ import pytest
 from msgspec import structs
 
 from clew.model.change import Change
+from clew.model.turn import TokenUsage, Try
 from clew.settings.processes import AppliedSettings, ProcessReport, RegisteredGateway, register, write_report
-from clew.store.values import TokenUsage, Try
 from tests.admin.booth import Booth
 from tests.store.turns import recorded, turn
 

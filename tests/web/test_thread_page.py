@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from clew.chat.formats import FORMATS
-from clew.store.values import Try, TurnRecord
+from clew.model.turn import Try, TurnRecord
 from clew.web.thread_page import PAGE
 from tests.admin.booth import Booth
 from tests.build import redacted, text, thinking, tool_result, tool_use

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clew.store.values import Bodies
+from clew.model.turn import Bodies
 from clew.web.exchange_page import Phase, phases_of
 from tests.web.test_exchange_row import exchange
 

@@ -22,7 +22,7 @@ from clew.admin.routing import as_json, caller_of, cookie_name
 from clew.admin.services import AdminServices
 from clew.engine.hub import HubEvent, Subscription, Value
 from clew.engine.told_tries import with_told_tries
-from clew.store.values import Bodies, Exchange, Heads
+from clew.model.turn import Bodies, Exchange, Heads
 
 PING_SECONDS: Final = 15.0
 PING: Final = b": still here\n\n"

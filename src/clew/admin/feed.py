@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from clew.engine.hub import Hub, Value
 from clew.errors import StoreError
+from clew.model.turn import Exchange
 from clew.store import Store
-from clew.store.values import Exchange
 
 if TYPE_CHECKING:
     from clew.admin.services import CurrentSettings

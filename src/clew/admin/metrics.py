@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from clew.model.change import THINKING_STEPS
+from clew.model.turn import Exchange
 from clew.store.reports import Health
-from clew.store.values import Exchange
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -29,9 +29,10 @@ from clew.model.events import Event
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.model.recording import Recording
+from clew.model.turn import Exchange, TurnRecord
 from clew.store import Store
 from clew.store.commits import wait_for_commit
-from clew.store.values import Exchange, Passage, RunClaim, Thread, TurnRecord
+from clew.store.values import Passage, RunClaim, Thread
 from clew.thinking.recognise import Context
 
 T = TypeVar("T")

@@ -24,7 +24,7 @@ from clew.backends.row import Backend
 from clew.chat.messages import ObjectLike, object_from
 from clew.chat.metrics import count_in
 from clew.model.facts import canonical_model
-from clew.store.values import TokenUsage
+from clew.model.turn import TokenUsage
 
 if TYPE_CHECKING:
     from genai_prices.types import Provider

@@ -19,8 +19,9 @@ from clew.model.broken_calls import arguments_in
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
+from clew.model.turn import Exchange, Outcome, TokenUsage
 from clew.store.text import unfinished_word
-from clew.store.values import Exchange, Outcome, Passage, TokenUsage
+from clew.store.values import Passage
 
 
 class StoredTurn(Struct, frozen=True):

@@ -142,7 +142,7 @@ async def list_models(backends: Mapping[str, Backend]) -> dict[str, tuple[str, .
 
 
 def _hasty_pool() -> Pool:
-    from clew.http.client.message import Timeouts  # late: most pages are made without a connection
+    from clew.model.http import Timeouts  # late: most pages are made without a connection
     from clew.upstream.pool import Pool, PoolSettings
 
     return Pool(PoolSettings(timeouts=Timeouts(connect=_SECONDS, first_byte=_SECONDS, gap=_SECONDS, total=_SECONDS)))

@@ -15,8 +15,8 @@ from clew.cli.installation import find_installation, find_thread, store_for_read
 from clew.cli.output import TextLine, print_page, print_result
 from clew.cli.threads import exchange_lines
 from clew.engine.told_tries import with_told_tries
+from clew.model.turn import Exchange
 from clew.store import Store
-from clew.store.values import Exchange
 
 EVERY: Final = 0.4
 """Seconds between two looks at the store."""

@@ -33,6 +33,7 @@ from clew.cli.output import Page, TextLine, TextTable, plural, print_result, pri
 from clew.cli.threads import exchange_lines
 from clew.engine.told_tries import with_told_tries
 from clew.errors import StoreError
+from clew.model.turn import Exchange
 from clew.settings.key_sources import UnsetVariable, unset_variables
 from clew.settings.processes import ProcessReport, running_gateways
 from clew.settings.rollout import unknown_backend
@@ -40,7 +41,6 @@ from clew.settings.values import RoutingRule
 from clew.store import Store
 from clew.store.reports import Statistics
 from clew.store.text import format_size, format_time
-from clew.store.values import Exchange
 
 LAST: Final = 5
 LONG_LOG: Final = 64 << 20

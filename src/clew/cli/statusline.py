@@ -21,11 +21,11 @@ from msgspec import Struct
 
 from clew.cli.command import principal_option
 from clew.cli.output import printable
+from clew.model.turn import Exchange
 from clew.settings.home import CONFIG_VARIABLE, home_of
 from clew.settings.processes import running_gateways
 from clew.store.kinds import USUAL_URL, is_url, location_of
 from clew.store.text import thinking_counts
-from clew.store.values import Exchange
 
 if TYPE_CHECKING:
     from clew.store.location import StoreLocation

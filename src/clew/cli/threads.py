@@ -16,8 +16,9 @@ from clew.cli.output import Page, TextLine, TextTable, printable, printable_tabl
 from clew.model.change import Change
 from clew.model.json import JsonObject, JsonValue
 from clew.model.texts import aside_in
+from clew.model.turn import Exchange
 from clew.store.text import exchange_details, exchange_line, format_time, texts_asked
-from clew.store.values import Branch, Exchange, Hit, Passage, Thread
+from clew.store.values import Branch, Hit, Passage, Thread
 
 MOST_BRANCHES: Final = 20
 NOTHING: Final = "No conversation was recorded yet. Begin with `clew run -- claude`, or point a client at `clew serve`."

@@ -17,7 +17,7 @@ from clew.engine.states import ExchangeState, Progress
 from clew.engine.streamed import AnswerReading, StreamedAnswer
 from clew.engine.turns import ReceivedAnswer
 from clew.engine.whole import WholeAnswer, read_whole
-from clew.http.client.message import ResponseHead
+from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message
 from clew.pipeline.token_estimate import estimate

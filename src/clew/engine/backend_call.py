@@ -16,7 +16,8 @@ from clew.engine.waiting import WAITING, Poll
 from clew.errors import BackendBroken, BackendTimedOut, BackendUnreachable
 from clew.http.chunks import ChunkFlow
 from clew.http.client.connection import ClientConnection
-from clew.http.client.message import ResponseLimits, Timeouts
+from clew.http.client.message import ResponseLimits
+from clew.model.http import Timeouts
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.failures import backend_error_of

@@ -21,10 +21,10 @@ from clew.dialects.failures.reading import failure_in
 from clew.dialects.shape import AnswerContext, BackendRefusal, Dialect, WrittenRequest
 from clew.engine.call import Call
 from clew.errors import SettingsInvalid
-from clew.http.client.message import Headers
 from clew.model.change import Change, What
 from clew.model.events import StreamFailed
 from clew.model.failure import ERROR_TYPES
+from clew.model.http import Headers
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
 from clew.model.payload import reduce_thoughts, reduced_thoughts

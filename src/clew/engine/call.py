@@ -17,7 +17,7 @@ from clew.model.recording import Recording
 from clew.thinking.recognise import Context
 
 if TYPE_CHECKING:
-    from clew.store.values import Exchange  # late: the listener does not wait for the store
+    from clew.model.turn import Exchange  # late: the listener does not wait for the store
 
 
 Kind: TypeAlias = Operation

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from clew.errors import ClewError, StoreError
-from clew.http.client.message import ResponseHead
+from clew.model.http import ResponseHead
 from clew.pipeline.stream.answer_stream import AnswerStream
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from clew.model.json import JsonObject
     from clew.model.recording import Recording
     from clew.model.request import Request
+    from clew.model.turn import Exchange, TurnRecord
     from clew.pipeline.attempts import CoolDowns
-    from clew.store.values import Exchange, TurnRecord
 
 
 T = TypeVar("T")

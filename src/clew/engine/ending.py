@@ -13,7 +13,7 @@ from clew.engine.services import EngineServices
 from clew.engine.streamed import StreamedAnswer
 from clew.engine.turns import ReceivedAnswer
 from clew.errors import StoreError
-from clew.store.values import Outcome, TurnRecord
+from clew.model.turn import Outcome, TurnRecord
 
 
 class TurnEnding:

@@ -19,15 +19,15 @@ from clew.engine.reply_head import ThinkingCounts, is_unsaid_thought, thinking_c
 from clew.engine.route import BackendRoute
 from clew.engine.turns import ReceivedAnswer, asked_raw, origin_of, recording_for, title_of, usage_of
 from clew.errors import ClewError
-from clew.http.client.message import ResponseHead
 from clew.model.change import Change, bounded
+from clew.model.http import ResponseHead
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.request import Request
+from clew.model.turn import Bodies, Exchange, Outcome, TokenUsage, Try, TurnRecord
 from clew.pipeline import attempts
 from clew.pipeline.project import Projection
 from clew.pipeline.stream.answer import AnswerSoFar
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
-from clew.store.values import Bodies, Exchange, Outcome, TokenUsage, Try, TurnRecord
 
 MOST_WHY: Final = 500
 """Characters of a backend's words that are kept of a try. In a stream they may be as many as one likes."""

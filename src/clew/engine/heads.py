@@ -19,9 +19,9 @@ from clew.engine.call import Call
 from clew.engine.outgoing import outgoing
 from clew.engine.redact import HIDDEN, Redactor
 from clew.engine.route import BackendRoute
-from clew.http.client.message import ResponseHead
+from clew.model.http import ResponseHead
 from clew.model.request import Request
-from clew.store.values import Heads
+from clew.model.turn import Heads
 
 __all__ = ["HIDDEN", "heads_of"]
 

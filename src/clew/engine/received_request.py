@@ -13,7 +13,7 @@ from clew.engine.route import BackendRoute, RouteQuery, class_of, routes_of
 from clew.engine.snapshot import Snapshot
 from clew.engine.titles import asks_for_title
 from clew.errors import BackendDisabled, BackendUnknown
-from clew.http.client.message import Timeouts
+from clew.model.http import Timeouts
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request
 from clew.pipeline.step import Facts

@@ -13,7 +13,7 @@ from typing import Final
 from clew.engine.commands import Peek
 from clew.engine.failures import shown
 from clew.errors import BackendBroken
-from clew.http.client.message import ResponseHead
+from clew.model.http import ResponseHead
 
 STREAM, JSON = "text/event-stream", "application/json"
 

@@ -17,7 +17,7 @@ from clew.backends.names import backend_of_alias
 from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
 from clew.engine.backend_dialect import BackendDialect, backend_dialect
 from clew.errors import BackendDisabled, BackendUnknown
-from clew.http.client.message import Timeouts
+from clew.model.http import Timeouts
 from clew.model.request import Body
 from clew.model.target import Target
 from clew.pipeline.attempts import Candidate

@@ -27,6 +27,7 @@ from clew.engine.services import EngineServices
 from clew.engine.stamp import stamp_of
 from clew.engine.wakeup import Wakeup
 from clew.model.recording import Recording
+from clew.model.turn import Exchange
 from clew.settings.home import Home
 from clew.settings.load import Loaded
 from clew.settings.secret import load_keyring
@@ -34,7 +35,6 @@ from clew.settings.values import Settings, StoreSettings
 from clew.store import Store, open_store, run_housekeeping
 from clew.store.commits import COMMIT_LIMIT
 from clew.store.reports import Retention
-from clew.store.values import Exchange
 from clew.upstream.pool import Pool, PoolSettings
 
 Finished: TypeAlias = Callable[[Exchange, Recording | None], None]

@@ -21,10 +21,10 @@ from clew.errors import StoreError
 from clew.model.past import folded
 from clew.model.recording import Recording
 from clew.model.request import RequestMessage
+from clew.model.turn import Exchange
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store
 from clew.store.commits import COMMIT_LIMIT
-from clew.store.values import Exchange
 from clew.upstream.pool import Pool
 
 

@@ -20,9 +20,9 @@ from clew.engine.reply_type import JSON, STREAM, check_encoding, form_of, not_ex
 from clew.engine.turns import ReceivedAnswer, with_late
 from clew.errors import BackendBroken, StreamIllegal
 from clew.http.client.exchange import SLICE_BYTES
-from clew.http.client.message import ResponseHead
 from clew.model.bounds import check_before
 from clew.model.events import StreamFailed
+from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.block_trace import ReportBlock

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from clew.engine.redact import Redactor
-from clew.store.values import Exchange
+from clew.model.turn import Exchange
 
 _BY_SHAPE: Final = Redactor()
 

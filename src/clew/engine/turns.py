@@ -19,8 +19,8 @@ from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import Request, blocks_of
+from clew.model.turn import TokenUsage
 from clew.pipeline.stream.answer import AnswerSoFar
-from clew.store.values import TokenUsage
 from clew.thinking.keys import QuestionContent, key_of, question_content
 from clew.thinking.record import recording_of
 from clew.wire.requests import messages_after_last_answer

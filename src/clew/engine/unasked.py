@@ -7,7 +7,7 @@ from clew.engine.received_request import ReceivedRequest
 from clew.engine.turns import asked_raw, title_of, unanswered
 from clew.errors import PinUnreadable, SettingsInvalid
 from clew.model.origin import Origin
-from clew.store.values import Bodies, Exchange, Try, TurnRecord
+from clew.model.turn import Bodies, Exchange, Try, TurnRecord
 
 
 async def record_unasked(

@@ -17,7 +17,7 @@ from clew.engine.reply_type import JSON, STREAM, check_encoding, form_of, not_ex
 from clew.engine.streamed import MOST_BYTES, AnswerReading, read_stream
 from clew.engine.turns import ReceivedAnswer, with_late
 from clew.errors import BackendBroken
-from clew.http.client.message import ResponseHead
+from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message
 

@@ -18,7 +18,7 @@ from clew.settings.values import Settings
 
 if TYPE_CHECKING:
     from clew.model.recording import Recording
-    from clew.store.values import Exchange
+    from clew.model.turn import Exchange
 
 
 BASE_URL: Final = "ANTHROPIC_BASE_URL"

@@ -15,8 +15,8 @@ from msgspec import Meta, Struct
 
 from clew.backends.names import Family
 from clew.backends.row import Backend
-from clew.http.client.message import Timeouts
 from clew.model.facts import ModelFacts
+from clew.model.http import Timeouts
 from clew.model.target import Foreign
 from clew.pipeline.attempts import RetryPolicy as Retry
 from clew.pipeline.step import CacheRules, Display, Options

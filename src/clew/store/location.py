@@ -12,9 +12,9 @@ from typing import Literal, Protocol, Self
 
 from msgspec import Struct
 
+from clew.model.turn import Exchange
 from clew.store.protocols import Store
 from clew.store.reports import ClockDoubt
-from clew.store.values import Exchange
 
 
 class StoreFinding(Struct, frozen=True):

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from clew.model.recording import Recordings
+from clew.model.turn import Bodies, Exchange, TurnRecord
 from clew.store.reports import (
     ClockDoubt,
     Days,
@@ -24,19 +25,7 @@ from clew.store.reports import (
     StoreSize,
     UsageTotal,
 )
-from clew.store.values import (
-    Bodies,
-    Branch,
-    CallOwner,
-    Exchange,
-    Hit,
-    Lookup,
-    LookupResult,
-    Passage,
-    RunClaim,
-    Thread,
-    TurnRecord,
-)
+from clew.store.values import Branch, CallOwner, Hit, Lookup, LookupResult, Passage, RunClaim, Thread
 
 IDLE = 300.0
 """After so many seconds without a request that holds it, a thinking block counts as dormant."""

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from clew.store.values import TokenUsage
+from clew.model.turn import TokenUsage
 
 DAY: Final = 86_400.0
 

@@ -19,7 +19,7 @@ import msgspec
 from clew.model.blocks import Block, made
 from clew.model.change import THINKING_STEPS, Change, count_of, tally
 from clew.model.json import JsonObject
-from clew.store.values import Exchange
+from clew.model.turn import Exchange
 from clew.thinking.keys import question_content
 
 STOPPED: Final = "stopped"

@@ -23,8 +23,9 @@ from types import TracebackType
 from typing import TypeAlias
 
 from clew.http.client.connection import ClientConnection
-from clew.http.client.message import Phase, PhaseTimedOut, Timeouts
+from clew.http.client.message import Phase, PhaseTimedOut
 from clew.http.client.tls import TlsTransport
+from clew.model.http import Timeouts
 from clew.upstream.endpoint import Endpoint, Proxy, open_tunnel
 
 

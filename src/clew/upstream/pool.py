@@ -20,7 +20,8 @@ from dataclasses import dataclass, field, replace
 
 from clew.errors import BackendError, BackendUnreachable
 from clew.http.client.connection import ClientConnection
-from clew.http.client.message import ClientRequest, PeerClosed, ResponseHead, ResponseLimits, Timeouts
+from clew.http.client.message import ClientRequest, PeerClosed, ResponseLimits
+from clew.model.http import ResponseHead, Timeouts
 from clew.upstream.connections import EndpointConnections
 from clew.upstream.dial import PhaseTimeout, TlsSessions, dial
 from clew.upstream.endpoint import Endpoint, proxy_for

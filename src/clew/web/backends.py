@@ -23,9 +23,9 @@ from clew.backends.row import Auth, Backend
 from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.engine.cooling import cool_downs_in, longest
 from clew.engine.redact import Redactor
+from clew.model.turn import Exchange
 from clew.pipeline.attempts import class_of_status
 from clew.settings.schema import meanings_of
-from clew.store.values import Exchange
 from clew.web.exchange_row import Chip, Mood
 from clew.web.frame import page
 

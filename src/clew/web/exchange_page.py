@@ -22,7 +22,7 @@ from clew.admin.exchanges import heads_of, texts_of
 from clew.admin.parameters import principal
 from clew.admin.problem import AdminProblem
 from clew.admin.services import AdminServices
-from clew.store.values import Bodies, Exchange
+from clew.model.turn import Bodies, Exchange
 from clew.web.difference import Difference, difference, spread
 from clew.web.exchange_row import cost_in, row_of
 from clew.web.frame import page

@@ -15,8 +15,8 @@ from msgspec import Struct
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of
 from clew.model.change import THINKING_STEPS, Change, What, count_of
+from clew.model.turn import Exchange, TokenUsage
 from clew.store.text import ending_word
-from clew.store.values import Exchange, TokenUsage
 
 Mood: TypeAlias = Literal["", "good", "warn", "bad"]
 

@@ -12,8 +12,9 @@ from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording
+from clew.model.turn import Exchange
 from clew.store.text import ending_word, failure_of, unfinished_word
-from clew.store.values import Exchange, Passage
+from clew.store.values import Passage
 from clew.web.blocks import Results, ShownBlock, blocks_in, read_object, results_in, shown_blocks
 from clew.web.exchange_row import Chip, chips_of
 

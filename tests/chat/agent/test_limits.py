@@ -11,7 +11,7 @@ import pytest
 from clew import Agent, AsyncAgent, LimitReached, Limits, RunEnded, ToolFailed
 from clew.chat.agent.limits import Limit, Reached, Spending
 from clew.chat.prices import Cost
-from clew.store.values import TokenUsage
+from clew.model.turn import TokenUsage
 from tests.chat.agent.conftest import SetUp
 from tests.engine.talk import MODEL, refusals
 from tests.waiting import forever

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from clew.model.turn import TurnRecord
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Passage, TurnRecord
+from clew.store.values import Passage
 from clew.testing import Simulator
 from tests.build import user
 from tests.chat.conversation.conftest import Opening

@@ -11,7 +11,7 @@ from clew.chat.messages import Message
 from clew.chat.metrics import Estimate
 from clew.chat.prices import Cost
 from clew.chat.turns import Turn
-from clew.store.values import TokenUsage
+from clew.model.turn import TokenUsage
 from tests.manifest import proves
 
 CLAUDE = Backend(name="claude", url="https://api.anthropic.com", realm="anthropic")

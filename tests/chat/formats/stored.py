@@ -9,8 +9,8 @@ from typing import Any
 
 from clew.chat.formats import FORMATS, Format, ImportContext, NumberedLine, every_thread, turns_of
 from clew.chat.formats.importer import ImportCounts, Importer, KnownRecordings
+from clew.model.turn import TurnRecord
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import TurnRecord
 from clew.thinking.seal import Sealer
 from tests.store.turns import NOON
 

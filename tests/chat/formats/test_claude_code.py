@@ -13,10 +13,10 @@ import pytest
 from clew.chat.formats import FORMATS, format_of
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Strand
+from clew.model.turn import Exchange, TokenUsage
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Exchange, TokenUsage
 from clew.thinking.keys import block_key
 from clew.thinking.recognise import Context
 from clew.thinking.seal import Seal, Sealer

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.chat.formats import FORMATS
-from clew.store.values import Thread, TurnRecord
+from clew.model.turn import TurnRecord
+from clew.store.values import Thread
 from tests.build import redacted, text, thinking, tool_result, tool_use, user
 from tests.chat.formats.stored import exported, stored
 from tests.counts import examples

@@ -15,8 +15,8 @@ from clew.chat.formats.anthropic import BRANCHES, FOREIGN, MARKS, ORIGINS, UNKEP
 from clew.chat.formats.pages import FOR_PEOPLE
 from clew.model.change import Change
 from clew.model.origin import Origin
+from clew.model.turn import Bodies, TokenUsage, TurnRecord
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Bodies, TokenUsage, TurnRecord
 from tests.build import redacted, text, thinking, tool_result, tool_use, user
 from tests.chat.formats.stored import exported, stored
 from tests.store.turns import NOON, recorded, turn

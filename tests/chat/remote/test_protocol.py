@@ -9,7 +9,8 @@ from clew.chat.turns import StoredTurn, turn_of
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
-from clew.store.values import Exchange, Passage, Thread, TokenUsage
+from clew.model.turn import Exchange, TokenUsage
+from clew.store.values import Passage, Thread
 
 THREAD = Thread(id="t1", principal="me", session="s1", agent="", title="T", pin="", created=1.0, used=2.0, turns=1)
 ASKED = b'{"role": "user",  "content": [ {"type":"text","text":"\\u00e9"} ]}'

@@ -1,7 +1,7 @@
 """Leases: a process is there until it ends, and an answer that it heard and left open was cut."""
 
+from clew.model.turn import TurnRecord
 from clew.store import Store, StoreLocation
-from clew.store.values import TurnRecord
 from tests.store.contract.opening import opened
 from tests.store.turns import NOON, recorded, turn
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from clew.model.turn import TurnRecord
 from clew.store import Store
-from clew.store.values import TurnRecord
 from tests.manifest import proves
 from tests.store.turns import conversation, recorded, turn
 

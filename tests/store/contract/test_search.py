@@ -2,8 +2,9 @@
 
 import json
 
+from clew.model.turn import TurnRecord
 from clew.store import Store
-from clew.store.values import Hit, TurnRecord
+from clew.store.values import Hit
 from tests.store.turns import NOON, recorded, turn
 
 

@@ -1,9 +1,10 @@
 """Threads, passages, exchanges, usage, statistics, settings: what people and programs look at."""
 
 from clew.model.change import Change
+from clew.model.turn import TokenUsage
 from clew.store import Store
 from clew.store.reports import Statistics, UsageTotal
-from clew.store.values import Passage, Thread, TokenUsage
+from clew.store.values import Passage, Thread
 from tests.manifest import proves
 from tests.store.turns import GLM, NOON, conversation, recorded, turn
 

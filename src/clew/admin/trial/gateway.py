@@ -25,14 +25,15 @@ from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.engine.runtime import Runtime
 from clew.gateway.plan import Plan
 from clew.gateway.process import Gateway, open_gateway
-from clew.http.client.message import ClientRequest, Timeouts
+from clew.http.client.message import ClientRequest
+from clew.model.http import Timeouts
 from clew.model.json import JsonObject
+from clew.model.turn import Bodies, Exchange
 from clew.pipeline.stream.answer import AnswerSoFar
 from clew.pipeline.stream.passthrough import answer_of_stream
 from clew.settings.home import CONFIG_VARIABLE, HOME_VARIABLE, Home
 from clew.settings.load import Loaded
 from clew.settings.values import Retry, Settings, StoreSettings
-from clew.store.values import Bodies, Exchange
 from clew.upstream.endpoint import endpoint_of
 
 _PRINCIPAL: Final = "local"

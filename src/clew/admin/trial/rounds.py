@@ -19,7 +19,7 @@ from clew.admin.trial.lessons import BackendLessons, learn, model_in
 from clew.backends.credential import credential_in
 from clew.backends.row import Backend, Credential
 from clew.errors import ClewError
-from clew.http.client.message import Timeouts
+from clew.model.http import Timeouts
 from clew.model.json import JsonObject, JsonValue
 from clew.settings.values import Settings
 from clew.upstream.pool import Pool, PoolSettings

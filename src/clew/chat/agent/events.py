@@ -28,7 +28,7 @@ from clew.chat.prices import Cost
 from clew.chat.turns import Turn
 from clew.errors import ClewError
 from clew.model.json import JsonValue
-from clew.store.values import TokenUsage
+from clew.model.turn import TokenUsage
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from clew.chat.metrics import sum_of_usage
 from clew.chat.prices import Cost
-from clew.store.values import TokenUsage
+from clew.model.turn import TokenUsage
 
 _UNKNOWN: Final = {"tokens": "they were not counted", "usd": "a price is not known"}
 

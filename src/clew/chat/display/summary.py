@@ -12,7 +12,7 @@ from clew.chat.metrics import Estimate, anthropic_usage, cache_efficiency, sum_o
 from clew.chat.prices import Cost, cost_of, total_cost
 from clew.chat.terminal import harmless
 from clew.chat.turns import Turn
-from clew.store.values import TokenUsage
+from clew.model.turn import TokenUsage
 
 __all__ = ["AnswerSummary", "anthropic_usage", "cost_of_turn", "summary_of", "thought_tokens", "total_of"]
 

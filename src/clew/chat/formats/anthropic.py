@@ -33,7 +33,8 @@ from clew.model.blocks import filler, is_thinking, made
 from clew.model.json import JsonObject, encoded
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording
-from clew.store.values import Exchange, Thread, TurnRecord
+from clew.model.turn import Exchange, TurnRecord
+from clew.store.values import Thread
 from clew.thinking.keys import proof_of
 from clew.thinking.seal import is_seal
 

@@ -29,7 +29,7 @@ from clew.chat.formats.claude_code_lines import (
     write,
 )
 from clew.chat.formats.format import KNOWN, UNREADABLE, BrokenLine, Format, ImportContext, NumberedLine, ReadItem, Skipped
-from clew.store.values import Exchange, TokenUsage, TurnRecord
+from clew.model.turn import Exchange, TokenUsage, TurnRecord
 
 _MOST_POSITIONS: Final = 50_000
 """How many lines' positions are kept. A rewind goes back some hundreds of lines."""

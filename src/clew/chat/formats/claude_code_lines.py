@@ -21,7 +21,8 @@ from clew.chat.formats.format import UNREADABLE
 from clew.chat.formats.stored_turns import asked_messages, model_of
 from clew.errors import BodyTooLarge
 from clew.model.json import JsonValue, encoded
-from clew.store.values import Thread, TokenUsage, TurnRecord
+from clew.model.turn import TokenUsage, TurnRecord
+from clew.store.values import Thread
 from clew.wire.strict_json import find_fault
 
 _COUNTS: Final = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

@@ -22,7 +22,8 @@ from clew.model.blocks import well_made
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
-from clew.store.values import Exchange, Thread, TurnRecord
+from clew.model.turn import Exchange, TurnRecord
+from clew.store.values import Thread
 
 _VERSION: Final = 1
 _KIND: Final = "conversations"

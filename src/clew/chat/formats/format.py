@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from clew.model.recording import Recording, Recordings
-from clew.store.values import Thread, TurnRecord
+from clew.model.turn import TurnRecord
+from clew.store.values import Thread
 from clew.thinking.seal import Sealer
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -19,8 +19,9 @@ from clew.chat.formats.answers import IMPORTED, asked_in
 from clew.chat.formats.format import KNOWN, UNREADABLE, BrokenLine, ReadItem, Skipped
 from clew.errors import StoreError
 from clew.model.recording import Recording
+from clew.model.turn import TurnRecord
 from clew.store.protocols import Store
-from clew.store.values import Passage, TurnRecord
+from clew.store.values import Passage
 from clew.thinking.keys import QuestionContent
 
 MOST_WAITING: Final = 32

@@ -20,7 +20,8 @@ from clew.dialects.openai_chat.requests import write_request
 from clew.errors import ClewError
 from clew.model.blocks import FILLER
 from clew.model.json import JsonObject, JsonValue
-from clew.store.values import Thread, TurnRecord
+from clew.model.turn import TurnRecord
+from clew.store.values import Thread
 from clew.wire.requests import parse
 
 _OPTIONS: Final = ChatOptions(ChatRequestOptions(documents="file"))

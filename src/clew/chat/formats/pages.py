@@ -21,8 +21,9 @@ from msgspec import Struct
 
 from clew.chat.formats.format import Format
 from clew.model.json import JsonObject, JsonValue
+from clew.model.turn import TurnRecord
 from clew.store.text import ending_word, unfinished_word
-from clew.store.values import Thread, TurnRecord
+from clew.store.values import Thread
 
 FOR_PEOPLE = (
     "everything but what people read: signatures, ids, tokens, changes, images",

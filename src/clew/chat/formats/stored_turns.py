@@ -16,8 +16,9 @@ import msgspec
 
 from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.recording import Recording
+from clew.model.turn import TurnRecord
 from clew.store.protocols import Store
-from clew.store.values import Thread, TurnRecord
+from clew.store.values import Thread
 
 _ALL: Final = 2**31 - 1
 _PAGE: Final = 100

@@ -15,7 +15,8 @@ from clew.backends.credential import credential_in
 from clew.backends.row import Credential
 from clew.chat.remote.protocol import refusal_of
 from clew.errors import BackendBroken, SettingsInvalid
-from clew.http.client.message import ClientRequest, Headers, Timeouts
+from clew.http.client.message import ClientRequest
+from clew.model.http import Headers, Timeouts
 from clew.settings.gateway_key import KEY_VARIABLE
 from clew.settings.home import Home
 from clew.settings.processes import RegisteredGateway, registered_gateways

@@ -19,7 +19,8 @@ from clew.chat.turns import StoredTurn
 from clew.errors import BackendBroken, BackendOverloaded, BodyTooLarge, ClewError, RequestInvalid, SettingsInvalid
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
-from clew.store.values import Exchange, Passage, Thread
+from clew.model.turn import Exchange
+from clew.store.values import Passage, Thread
 
 TURN: Final = "turn"
 """The first event of an answer: the question is stored."""

@@ -22,8 +22,8 @@ from clew.chat.ui.parts import Part, summary_part
 from clew.chat.ui.steps import MessageFold, StepParts, message_of_parts
 from clew.model.change import bounded, count_of
 from clew.model.json import JsonObject, JsonValue
+from clew.model.turn import Exchange
 from clew.model.unfold import events_of
-from clew.store.values import Exchange
 from clew.thinking.seal import Sealer
 
 MetadataOf: TypeAlias = Callable[[Sequence[StoredTurn]], JsonObject]

@@ -35,8 +35,8 @@ from clew.model.blocks import is_thinking, made, string_of
 from clew.model.change import THINKING_STEPS, Change, count_of
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
+from clew.model.turn import Exchange
 from clew.pipeline.stream.block_trace import BlockState
-from clew.store.values import Exchange
 from clew.thinking.registry.values import Filtered
 
 PREVIEW: Final = 50

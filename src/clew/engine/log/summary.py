@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from clew.engine.log.lines import Line
 from clew.model.json import JsonObject
-from clew.store.values import Exchange, TokenUsage
+from clew.model.turn import Exchange, TokenUsage
 
 _NO_USAGE: Final = TokenUsage()
 

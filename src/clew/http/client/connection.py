@@ -19,17 +19,11 @@ from typing import cast
 
 from clew.http.chunks import ChunkFlow
 from clew.http.client.exchange import SLICE_BYTES, ExchangeListener, Sink, SlicedRead, StreamedExchange, is_readable
-from clew.http.client.message import (
-    ClientRequest,
-    PhaseTimedOut,
-    ResponseBroken,
-    ResponseHead,
-    ResponseLimits,
-    Timeouts,
-)
+from clew.http.client.message import ClientRequest, PhaseTimedOut, ResponseBroken, ResponseLimits
 from clew.http.client.reader import ResponseReader
 from clew.http.timers import PhaseTimer
 from clew.http.transport_writer import write_batch_of
+from clew.model.http import ResponseHead, Timeouts
 
 __all__ = ["ClientConnection", "Sink"]
 

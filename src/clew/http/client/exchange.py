@@ -16,10 +16,10 @@ from collections.abc import Callable
 from typing import Final, Protocol, TypeAlias
 
 from clew.http.chunks import ChunkFlow
-from clew.http.client.message import ResponseHead
 from clew.http.client.reader import ResponseReader
 from clew.http.timers import PhaseTimer
 from clew.http.transport_writer import WriteBatch
+from clew.model.http import ResponseHead
 
 SLICE_BYTES: Final = 16 * 1024
 """A few hundred events at most. What a model says in one moment is far less."""

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
+from clew.model.http import Headers
 
 Phase: TypeAlias = Literal["slot", "connect", "tls", "send", "first byte", "gap", "total"]
 """Where an exchange can be held up; `slot` is the wait for a free connection of the pool."""
@@ -46,26 +46,6 @@ class PhaseTimedOut(TimeoutError):
         super().__init__(f"{phase} took longer than {seconds:g} s")
         self.phase: Phase = phase
         self.seconds = seconds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeouts:
-    """Seconds that each phase may last; one without a number has no end. The promises are made with these numbers."""
-
-    slot: float | None = 5.0
-    """For room among the connections to a backend, where all that there may be are in use."""
-    connect: float | None = 5.0
-    """To look up the name and to open a connection."""
-    tls: float | None = 5.0
-    """For the handshake."""
-    send: float | None = 30.0
-    """Without the backend taking a single byte of the request."""
-    first_byte: float | None = 60.0
-    """From the request's last byte to the end of the response's head; interim responses do not count."""
-    gap: float | None = 120.0
-    """Between two pieces of the body, while we read: a reader of ours that is slow is not the backend's fault."""
-    total: float | None = None
-    """From the first step to the last byte."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,42 +99,3 @@ def _are_tokens(names: list[bytes]) -> bool:
     """All in one match: every request pays for it."""
     row = b" ".join(names)
     return bool(_TOKENS.fullmatch(row)) and all(names) and row.count(b" ") == max(0, len(names) - 1)
-
-
-class ResponseHead:
-    """The status line and the header fields. Names are lower case, values as they came."""
-
-    __slots__ = ("first", "headers", "status", "version")
-
-    def __init__(self, status: int, headers: Headers, version: str = "1.1") -> None:
-        self.status = status
-        self.headers = headers
-        self.version = version
-        self.first = dict(reversed(headers))
-        """The first value of each name."""
-
-    def is_read(self) -> None:
-        """It may stay for long, and hardly anybody will ask by names any more."""
-        del self.first
-
-    def __getattr__(self, name: str) -> dict[bytes, bytes]:
-        if name != "first":
-            raise AttributeError(name)
-        self.first = first = dict(reversed(self.headers))
-        return first
-
-    def header(self, name: bytes) -> bytes | None:
-        """The first value of that name (lower case), or None."""
-        return self.first.get(name)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ResponseHead) and self._told() == other._told()
-
-    def __hash__(self) -> int:
-        return hash(self._told())
-
-    def __repr__(self) -> str:
-        return f"ResponseHead({self.status}, {self.headers}, {self.version!r})"
-
-    def _told(self) -> tuple[object, ...]:
-        return self.status, self.headers, self.version

@@ -13,8 +13,9 @@ from sys import intern
 
 import httptools
 
-from clew.http.client.message import PeerClosed, ResponseBroken, ResponseHead, ResponseLimits
+from clew.http.client.message import PeerClosed, ResponseBroken, ResponseLimits
 from clew.http.client.parser import ResponseParser, give_back_parser, take_parser
+from clew.model.http import ResponseHead
 from clew.wire.chunks import WHOLE
 
 _LINE_OVERHEAD = 4  # ": " and CRLF

@@ -22,11 +22,11 @@ import msgspec
 from msgspec import Struct
 
 from clew.errors import RecordCorrupt
+from clew.model.turn import Bodies, Exchange, Heads, TurnRecord
 from clew.store.sqlite.batches import DelayedQueue
 from clew.store.sqlite.compression import ZLIB_START, HistoryCompressor, compress
 from clew.store.sqlite.database import Database
 from clew.store.sqlite.writer import Writer
-from clew.store.values import Bodies, Exchange, Heads, TurnRecord
 
 _log = logging.getLogger("clew.store")
 

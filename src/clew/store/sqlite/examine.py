@@ -13,6 +13,7 @@ from typing import Final
 import apsw
 
 from clew.errors import RecordCorrupt, StoreError
+from clew.model.turn import Exchange
 from clew.store.location import StoreFinding
 from clew.store.reports import ClockDoubt
 from clew.store.sqlite.connection import APPLICATION, OLDEST_SQLITE, connect, log_bytes
@@ -22,7 +23,6 @@ from clew.store.sqlite.migrations import MIGRATIONS
 from clew.store.sqlite.retention import clock_doubt
 from clew.store.sqlite.verify import verify
 from clew.store.text import format_size
-from clew.store.values import Exchange
 
 FUTURE_SECONDS: Final = 3600.0
 READ_WHOLE: Final = 64 << 20

@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
+from clew.model.turn import Exchange, TokenUsage
 from clew.store.reports import DayAnswers, Days, DayUsage, Statistics, UsageTotal
 from clew.store.sqlite.database import Database, named_rows, typed_row
 from clew.store.sqlite.rows import unpack_changes
-from clew.store.values import Exchange, TokenUsage
 
 PROMPT_STEPS: Final = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
 """Tokens of a prompt above which some vendor's price changes."""

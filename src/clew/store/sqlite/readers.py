@@ -17,13 +17,13 @@ import apsw
 import msgspec
 
 from clew.errors import StoreError
+from clew.model.turn import Exchange
 from clew.store.sqlite.connection import connect, prepare_file
 from clew.store.sqlite.database import UNREADABLE, Database, Row, Value, raising_store_errors, store_error
 from clew.store.sqlite.exchanges import exchanges
 from clew.store.sqlite.leases import FileLeases
 from clew.store.sqlite.migrations import MIGRATIONS
 from clew.store.sqlite.threads import pin_of, settings, thread_of
-from clew.store.values import Exchange
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -14,6 +14,7 @@ import msgspec
 
 from clew.errors import StoreError
 from clew.model.recording import Recordings
+from clew.model.turn import Bodies, Exchange, TurnRecord
 from clew.store.protocols import IDLE
 from clew.store.reports import (
     ClockDoubt,
@@ -37,19 +38,7 @@ from clew.store.sqlite.readers import ChangeWatch, Readers, as_seen
 from clew.store.sqlite.retention import apply_retention, check_clock
 from clew.store.sqlite.verify import verify
 from clew.store.sqlite.writer import Writer, WriterLimits
-from clew.store.values import (
-    Bodies,
-    Branch,
-    CallOwner,
-    Exchange,
-    Hit,
-    Lookup,
-    LookupResult,
-    Passage,
-    RunClaim,
-    Thread,
-    TurnRecord,
-)
+from clew.store.values import Branch, CallOwner, Hit, Lookup, LookupResult, Passage, RunClaim, Thread
 
 PATIENCE: Final = 10.0
 """Seconds that a search waits for one step of the index. It takes hundredths, unless the disk or the load is in the way."""

@@ -15,11 +15,11 @@ from concurrent.futures import Future
 import msgspec
 
 from clew.model.recording import Recording
+from clew.model.turn import TurnRecord
 from clew.store.sqlite.database import Cursor, Database, Value
 from clew.store.sqlite.deletions import NO_HASHES, deletion_hashes, discard_open, is_forgotten, without_text
 from clew.store.sqlite.rows import COLUMNS, columns_of, marks_of, pack, pack_changes, sum_of, without_inputs
 from clew.store.sqlite.writer import Writer
-from clew.store.values import TurnRecord
 
 PINS, GENERATION = "pins", "generation"
 """The scope and the name of the setting that counts how often a pin was changed, by any process."""

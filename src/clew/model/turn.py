@@ -1,0 +1,127 @@
+"""What is kept of an exchange: the turn, as the engine hands it to a store.
+
+Plain frozen values without text of the conversation, but for `asked`, `title` and `bodies` of a turn. Times are seconds
+since the epoch.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from clew.model.change import Change
+from clew.model.recording import Recording
+
+Outcome: TypeAlias = Literal["whole", "cut", "refused", "failed", "open"]
+"""How an exchange ended: with the end event; broken off by client or network; refused by the backend; never answered. An
+`open` exchange is under way in some process. If that process died, the exchange was broken off."""
+
+Kind: TypeAlias = Literal["messages", "count_tokens", "title", "forgotten"]
+"""What was asked for: an answer, only its token count, or a title for a client's list of conversations. Counts and titles
+are exchanges, but no turns of a thread. A `forgotten` exchange was a turn whose thread was deleted while it was answered:
+what happened is kept, but none of its text."""
+
+
+class TokenUsage(Struct, frozen=True, kw_only=True):
+    """Tokens of one model call. `estimated`: the final count never came, this is the last one that was seen."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_written: int = 0
+    estimated: bool = False
+    thinking: int | None = None
+    """The part of the output that was thinking; None where the backend did not report it."""
+
+    @property
+    def prompt(self) -> int:
+        """All tokens of the prompt, whether they came from the cache or not."""
+        return self.input + self.cache_read + self.cache_written
+
+
+class Try(Struct, frozen=True, kw_only=True):
+    """One call to a backend for an exchange: how it answered, after how long, and why it was not the last ("" if it was)."""
+
+    backend: str
+    status: int = 0
+    """The status that the backend answered; 0 without an answer."""
+    seconds: float = 0.0
+    why: str = ""
+
+
+class Exchange(Struct, frozen=True, kw_only=True):
+    """One client request and everything that happened to it. Holds no text of the conversation."""
+
+    id: str
+    principal: str
+    thread: str
+    started: float
+    ended: float
+    asked_model: str
+    backend: str
+    model: str
+    session: str = ""
+    agent: str = ""
+    outcome: Outcome = "whole"
+    status: int = 200
+    first_byte: float | None = None
+    """Seconds from the request to the first byte of content; None if there never was one."""
+    attempts: int = 1
+    changes: tuple[Change, ...] = ()
+    usage: TokenUsage | None = None
+    kind: Kind = "messages"
+    streamed: bool = False
+    stop_reason: str = ""
+    request_id: str = ""
+    """The backend's own name for the call. Its vendor can be asked about the call by this name."""
+    heals: int = 0
+    kept: int = 0
+    """Thinking blocks that went to the backend as the client sent them. The changes tell about all other blocks."""
+    tries: tuple[Try, ...] = ()
+    betas: tuple[str, ...] = ()
+    """The values of the client's `anthropic-beta` header. A request that continues the thread must send them too."""
+
+
+class Heads(Struct, frozen=True, kw_only=True):
+    """Headers, without credentials: of the client's request, of the last request to the backend, of the answer to it.
+
+    `target` is the request line of the request to the backend, `status` the answer's status; 0 if there was none.
+    """
+
+    asked: tuple[tuple[str, str], ...] = ()
+    sent: tuple[tuple[str, str], ...] = ()
+    answered: tuple[tuple[str, str], ...] = ()
+    target: str = ""
+    status: int = 0
+
+
+class Bodies(Struct, frozen=True, kw_only=True):
+    """The whole of an exchange as bytes, for people to look at: the client's request, the request that went to the backend,
+    and the answer.
+
+    `times` are some moments of a streamed answer: how many bytes had arrived, so many seconds after the request.
+    """
+
+    asked: bytes = b""
+    sent: bytes = b""
+    answered: bytes = b""
+    heads: Heads = Heads()
+    times: tuple[tuple[int, float], ...] = ()
+
+
+class TurnRecord(Struct, frozen=True, kw_only=True):
+    """One model call, committed as a whole: the exchange, its answer if there was one, and the question.
+
+    `asked` are the client's new messages since the previous answer, as JSON bytes; `title` names a new thread; `bodies` are
+    written after the commit and kept only for a while. These three are for people to read, and are not kept where the
+    setting `content` is false.
+    """
+
+    exchange: Exchange
+    recording: Recording | None = None
+    asked: tuple[bytes, ...] = ()
+    title: str = ""
+    bodies: Bodies | None = None
+    created: float | None = None
+    """When the thread began, if not with this turn: an imported thread may have lost its first turns."""
