@@ -32,11 +32,10 @@ from clew.model.json import JsonObject  # noqa: E402
 from clew.model.origin import Origin  # noqa: E402
 from clew.model.turn import Exchange, TokenUsage, Try, TurnRecord  # noqa: E402
 from clew.simulator import turns  # noqa: E402
-from clew.simulator.acts import Scenario  # noqa: E402
-from clew.simulator.anthropic import model  # noqa: E402
-from clew.simulator.conversation import texts_of_users  # noqa: E402
+from clew.simulator.anthropic import server  # noqa: E402
 from clew.simulator.openai_chat import model as chat_model  # noqa: E402
-from clew.simulator.script import parse  # noqa: E402
+from clew.simulator.script import Scenario, parse  # noqa: E402
+from clew.simulator.turns import texts_of_users  # noqa: E402
 from clew.store.sqlite.store import SqliteStore  # noqa: E402
 from clew.testing.simulator import Simulator  # noqa: E402
 
@@ -101,7 +100,7 @@ QUESTIONS = (
 def gateway() -> Iterator[Demo]:
     """Three vendors that say the same, each in its own dialect and with its own signatures."""
     scenes = {question: parse(script, f"scene {number}") for number, (question, script) in enumerate(SCENES.items())}
-    for module in (model, chat_model):
+    for module in (server, chat_model):
         vars(module)["ScenarioPicker"] = partial(_Theatre, scenes)
     kinds: dict[str, Any] = {"claude": "anthropic", "glm": "compat", "deepseek": "deepseek-chat"}
     with ExitStack() as stack:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from clew.simulator.anthropic.vendors import vendors
-from clew.simulator.openai_chat.judge.rules import ChatRule, chat_rules, rule_of
+from clew.simulator.openai_chat.judge.case import ChatRule, chat_rules, rule_of
 from clew.simulator.openai_chat.vendors import ChatVendor, chat_vendors
 
 Table = Callable[[Sequence[str], Iterable[Sequence[str]]], str]

@@ -4,7 +4,7 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 from tests.clock import Clock
 from tests.real_time import noticing
 from tests.waiting import turns, until, until_so

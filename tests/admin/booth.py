@@ -23,7 +23,7 @@ from clew.settings.load import Loaded
 from clew.settings.values import Settings
 from clew.store import Store
 from clew.store.sqlite.store import SqliteStore
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 from clew.thinking.secret import keyring_of
 from clew.web import routes
 

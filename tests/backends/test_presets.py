@@ -10,7 +10,7 @@ from clew.backends.presets import BACKENDS, Preset, preset_of_host, read_presets
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.errors import SettingsInvalid
 from clew.model.facts.chat_backends import knobs, validators
-from clew.simulator.kinds import kinds, speaks_chat
+from clew.simulator.server import kinds, speaks_chat
 from tests.manifest import proves
 
 NAMES = (

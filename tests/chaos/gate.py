@@ -25,7 +25,7 @@ from clew.settings.home import Home
 from clew.settings.load import load
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 from tests.patient import PATIENT
 
 KEY = "chaos-key"

@@ -15,7 +15,7 @@ from clew.settings.load import load
 from clew.settings.processes import RegisteredGateway
 from clew.settings.secret import load_keyring
 from clew.store.sqlite.store import SqliteStore
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 from tests.cli.homes import Home
 
 

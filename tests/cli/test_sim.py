@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from clew.cli import COMMANDS, main
-from clew.simulator.kinds import kinds
+from clew.simulator.server import kinds
 from tests.simulator.wire import ask, call
 
 CLEW = [sys.executable, "-c", "from clew.cli import main; main()"]

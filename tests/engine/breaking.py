@@ -11,7 +11,7 @@ from clew.http.message import HttpRequest
 from clew.http.responder import Responder
 from clew.http.server import listen
 from clew.model.events import BlockDelta, BlockStart, BlockStop, MessageStart, Ping
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 from clew.wire.events import encode_event
 from tests.build import Json, user
 from tests.engine.chatting import SSE, Teller, chunk

@@ -18,7 +18,7 @@ from clew.http.responder import Responder
 from clew.http.server import listen
 from clew.settings.load import load
 from clew.testing import Simulator
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 from tests.build import Json
 from tests.waiting import forever
 

@@ -32,7 +32,7 @@ from clew.settings.load import Loaded
 from clew.settings.values import Settings, StoreSettings
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 from clew.thinking.secret import keyring_of
 from clew.upstream.pool import Pool, PoolSettings
 from clew.wire.sse import SseReader

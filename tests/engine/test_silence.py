@@ -12,7 +12,7 @@ from clew.http.message import HttpRequest
 from clew.http.responder import Responder
 from clew.http.server import listen
 from clew.settings.values import GatewaySettings, Retry
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 from tests.build import user
 from tests.clock import Clock
 from tests.engine.conftest import Gating

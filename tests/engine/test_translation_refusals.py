@@ -15,7 +15,7 @@ from clew.http.responder import Responder
 from clew.http.server import listen
 from clew.settings.values import Retry
 from clew.testing import Simulator
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 from tests.build import Json, user
 from tests.engine.chatting import DONE, Teller, chat, chat_row, chunk, telling
 from tests.engine.conftest import Gating

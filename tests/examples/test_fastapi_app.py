@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 
 from clew.testing import Simulator
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 from tests.admin.chat.served import configured
 from tests.clients.front import Front
 

@@ -13,7 +13,7 @@ import pytest
 from clew.http.message import HttpRequest
 from clew.http.responder import Responder
 from clew.http.server import Server, listen
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 from tests.counts import examples
 from tests.gateway.served import Served, backend
 from tests.numbers import note

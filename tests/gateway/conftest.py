@@ -17,7 +17,7 @@ from clew.http.server import Server, listen
 from clew.model.facts import models
 from clew.settings.gateway_key import KeyTable
 from clew.settings.values import GatewaySettings, Settings
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 from tests.http.conftest import Peer
 
 KEY = "local-key"

@@ -9,24 +9,25 @@ from typing import Any, NamedTuple
 import pytest
 
 from clew.http.message import HttpRequest, RequestHead
-from clew.simulator.acts import Act, CallTool, Pause, Say, ScriptTurn, SendBlock, SendEvent, SendPings, Think
 from clew.simulator.answers import ModelAnswer
 from clew.simulator.anthropic.judge import judge
 from clew.simulator.anthropic.memory import CacheUse, GivenThinking, PromptCache
-from clew.simulator.anthropic.stream import MessageAnswer, events, message
-from clew.simulator.control import answer as control
-from clew.simulator.conversation import state_of
+from clew.simulator.anthropic.replies import MessageAnswer, events, message
+from clew.simulator.anthropic.server import MessagesServer
 from clew.simulator.fault_effects import apply_faults
 from clew.simulator.faults import FaultQueue, parse
-from clew.simulator.ids import IdMaker
+from clew.simulator.identity import IdMaker
 from clew.simulator.interfaces import Account, BlockFate, JudgeVerdict, Prompt
 from clew.simulator.journal import Journal, JournalEntry, entries_json
 from clew.simulator.openai_chat.judge import judge_chat
 from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.simulator.player import TurnContext, play_turn
+from clew.simulator.script import Act, CallTool, Pause, Say, ScriptTurn, SendBlock, SendEvent, SendPings, Think
 from clew.simulator.stances import stance
 from clew.simulator.steps import body_of
+from clew.simulator.turns import state_of
+from clew.simulator.vendor_server import SimulatorSettings, control_answer
 from tests.growth.requests import REQUESTS
 from tests.growth.work import check_growth, each_with
 
@@ -115,23 +116,12 @@ def read_one_by_one(records: list[Record], file: Path) -> None:
         found.as_json()
 
 
-class Controlled:
-    """What the control routes act on."""
-
-    def __init__(self) -> None:
-        self.journal = Journal()
-        self.faults = FaultQueue()
-
-    def reset(self) -> None:
-        self.journal.reset()
-
-
 def over_http(records: list[Record], file: Path) -> None:
-    simulator = Controlled()
+    simulator = MessagesServer(SimulatorSettings(stance=stance()), judge)
     for entry in write(records, simulator.journal):
-        control(simulator, request(path=f"/_sim/journal/{entry.n}/body", method="GET"))
-    control(simulator, request(path="/_sim/journal?since=0", method="GET"))
-    control(simulator, request(path="/_sim/reset"))
+        control_answer(simulator, request(path=f"/_sim/journal/{entry.n}/body", method="GET"))
+    control_answer(simulator, request(path="/_sim/journal?since=0", method="GET"))
+    control_answer(simulator, request(path="/_sim/reset"))
 
 
 JOURNAL_READERS: dict[str, Callable[[list[Record], Path], None]] = {

@@ -11,7 +11,7 @@ from clew.http.connection import Handle
 from clew.http.message import HttpRequest, ServerLimits
 from clew.http.responder import Responder
 from clew.http.server import Server, listen
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 
 
 def busy(server: Server) -> int:

@@ -11,7 +11,7 @@ import pytest
 from clew.http.message import HttpRequest
 from clew.http.responder import Responder
 from clew.http.server import LocalSocket, Server, bound, listen
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 
 pytestmark = pytest.mark.slow
 

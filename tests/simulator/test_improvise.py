@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from clew.simulator.acts import CallTool, Say, Think
-from clew.simulator.conversation import ConversationState, state_of, texts_of_users, tools_on_offer
 from clew.simulator.plausible import value_for
-from clew.simulator.turns import improvise, pick_tool
+from clew.simulator.script import CallTool, Say, Think
+from clew.simulator.turns import ConversationState, improvise, pick_tool, state_of, texts_of_users, tools_on_offer
 
 READ: Any = {"name": "Read", "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}}}
 BASH: Any = {"name": "Bash", "input_schema": {"type": "object", "properties": {"command": {"type": "string"}}}}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clew.simulator.anthropic.judge.signatures import make_signature, read_signature
-from clew.simulator.ids import signing_key
+from clew.simulator.identity import signing_key
 from clew.simulator.interfaces import Books
 from clew.simulator.stances import stance
 from tests.manifest import accepts, proves, refuses

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from clew.model.json import JsonObject
-from clew.simulator.acts import Act, CallTool, Say, ScriptTurn, Stop, Think, ThinkRedacted
 from clew.simulator.answers import AnswerBlock, ModelAnswer
-from clew.simulator.conversation import state_of
-from clew.simulator.ids import IdMaker
+from clew.simulator.identity import IdMaker
 from clew.simulator.interfaces import Prompt
 from clew.simulator.player import TurnContext, play_turn
+from clew.simulator.script import Act, CallTool, Say, ScriptTurn, Stop, Think, ThinkRedacted
+from clew.simulator.turns import state_of
 from tests.manifest import accepts
 from tests.simulator.standin import Hashing
 from tests.simulator.wire import TOOL

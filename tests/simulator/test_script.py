@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from clew.errors import SettingsInvalid
-from clew.simulator.acts import (
+from clew.simulator.faults import FaultSpec
+from clew.simulator.script import (
+    WORDS,
     CallTool,
     Pause,
     Say,
@@ -19,9 +21,8 @@ from clew.simulator.acts import (
     Stop,
     Think,
     ThinkRedacted,
+    parse,
 )
-from clew.simulator.faults import FaultSpec
-from clew.simulator.script import WORDS, parse
 from clew.simulator.turns import load
 
 SCRIPT = """

@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from clew.model.facts import models
-from clew.simulator.accounts import account_of, organization_of
 from clew.simulator.anthropic.memory import Quota
-from clew.simulator.ids import IdMaker
+from clew.simulator.identity import IdMaker, account_of, organization_of
 from clew.simulator.interfaces import Account, VendorRefusal
 from clew.simulator.stances import stance
 from clew.testing import Simulator

@@ -3,7 +3,12 @@
 import json
 from typing import Any
 
-from clew.simulator.acts import (
+from clew.simulator.anthropic.memory import CacheUse
+from clew.simulator.anthropic.replies import MessageAnswer, events, message
+from clew.simulator.identity import IdMaker
+from clew.simulator.interfaces import Prompt
+from clew.simulator.player import TurnContext, play_turn
+from clew.simulator.script import (
     Act,
     CallTool,
     Pause,
@@ -17,13 +22,8 @@ from clew.simulator.acts import (
     Think,
     ThinkRedacted,
 )
-from clew.simulator.anthropic.memory import CacheUse
-from clew.simulator.anthropic.stream import MessageAnswer, events, message
-from clew.simulator.conversation import state_of
-from clew.simulator.ids import IdMaker
-from clew.simulator.interfaces import Prompt
-from clew.simulator.player import TurnContext, play_turn
 from clew.simulator.steps import Send, Silence, body_of
+from clew.simulator.turns import state_of
 from tests.manifest import accepts
 from tests.simulator.standin import Hashing
 from tests.simulator.wire import TOOL, read_events

@@ -11,8 +11,8 @@ import pytest
 
 import clew.testing
 from clew import Conversation
-from clew.testing.background import Background
 from clew.testing.plugin import StartSimulator
+from clew.testing.simulator import Background
 from tests.simulator.standin import judge
 from tests.simulator.wire import ask
 

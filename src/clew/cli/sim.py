@@ -84,7 +84,7 @@ def sim(**options: Any) -> None:
     It is the Anthropic API, or with --kind another vendor that speaks its dialect or Chat Completions.
     """
     from clew.http.loops import run
-    from clew.simulator.kinds import kinds
+    from clew.simulator.server import kinds
 
     if options["listed"] and options["as_json"]:
         print_json(kinds())
@@ -104,7 +104,7 @@ def sim(**options: Any) -> None:
 
 def _settings(options: dict[str, Any]) -> SimulatorSettings:
     from clew.settings.load import load
-    from clew.simulator.kinds import check_kind
+    from clew.simulator.server import check_kind
     from clew.simulator.stances import read_file, stance
     from clew.simulator.turns import load as load_scenario
     from clew.simulator.vendor_server import SimulatorSettings
@@ -149,8 +149,8 @@ async def _serve(settings: SimulatorSettings, port: int, *, as_json: bool) -> No
 
 
 def _welcome(simulation: Simulation) -> str:
-    from clew.simulator.kinds import speaks_chat
     from clew.simulator.openai_chat.vendors import chat_vendors
+    from clew.simulator.server import speaks_chat
 
     url, settings = simulation.url, simulation.vendor.settings
     message = '"messages":[{"role":"user","content":"Hello"}]}'

@@ -14,8 +14,8 @@ from typing import TypeAlias
 import msgspec
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.acts import Pause, SendEvent, SendPings
 from clew.simulator.faults import FaultSpec
+from clew.simulator.script import Pause, SendEvent, SendPings
 
 
 @dataclass(frozen=True, slots=True)

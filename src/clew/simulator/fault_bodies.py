@@ -19,7 +19,7 @@ import msgspec
 from msgspec import structs
 
 from clew.model.json import JsonObject
-from clew.simulator.anthropic.errors import ANTHROPIC_ERRORS
+from clew.simulator.anthropic.replies import ANTHROPIC_ERRORS
 from clew.simulator.faults import FaultSpec
 from clew.simulator.steps import End, Repeat, Send, SendHead, Step, Steps
 

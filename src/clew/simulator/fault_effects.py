@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clew.simulator.anthropic.errors import ANTHROPIC_ERRORS
+from clew.simulator.anthropic.replies import ANTHROPIC_ERRORS
 from clew.simulator.fault_bodies import BODY_EFFECTS, at_default_place, steps_around
 from clew.simulator.faults import FaultSpec
 from clew.simulator.interfaces import VendorErrors

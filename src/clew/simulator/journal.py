@@ -20,8 +20,8 @@ import msgspec
 
 from clew.http.message import HttpRequest
 from clew.model.json import JsonObject
-from clew.simulator.accounts import credential_of
 from clew.simulator.answers import ModelAnswer
+from clew.simulator.identity import credential_of
 from clew.simulator.interfaces import JudgeVerdict, VendorRefusal
 
 _SECRETS: Final = frozenset(

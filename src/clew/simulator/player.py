@@ -14,21 +14,6 @@ from typing import Final, cast
 from clew.model.facts.shapes import TOKEN_COUNT_BETA
 from clew.model.json import JsonObject
 from clew.simulator import tokens
-from clew.simulator.acts import (
-    Act,
-    CallTool,
-    Pause,
-    Say,
-    ScriptTurn,
-    SendBlock,
-    SendEvent,
-    SendPings,
-    SetPace,
-    SetUsage,
-    Stop,
-    Think,
-    ThinkRedacted,
-)
 from clew.simulator.answers import (
     AnswerBlock,
     AnswerItem,
@@ -43,12 +28,26 @@ from clew.simulator.answers import (
     tool_use_block,
     whole_block,
 )
-from clew.simulator.conversation import ConversationState, tools_on_offer
 from clew.simulator.faults import FaultSpec
-from clew.simulator.ids import Ids
+from clew.simulator.identity import Ids
 from clew.simulator.interfaces import Prompt, Signer
 from clew.simulator.plausible import value_for
-from clew.simulator.turns import pick_tool
+from clew.simulator.script import (
+    Act,
+    CallTool,
+    Pause,
+    Say,
+    ScriptTurn,
+    SendBlock,
+    SendEvent,
+    SendPings,
+    SetPace,
+    SetUsage,
+    Stop,
+    Think,
+    ThinkRedacted,
+)
+from clew.simulator.turns import ConversationState, pick_tool, tools_on_offer
 from clew.simulator.values import as_dict, as_list
 
 _CHUNK: Final = 24

@@ -1,21 +1,61 @@
-"""The simulator as a running server."""
+"""The kinds of simulator, and a simulator as a running server.
+
+A dialect is a folder of one shape: `vendors` with a table of rows, `judge/`, `memory`, and a `server` with its model. A
+new one is a folder, a line here for its rows, and a line for its server.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
 
+from clew.errors import SettingsInvalid
 from clew.http.server import Server, listen
 from clew.simulator.anthropic.server import MessagesServer
+from clew.simulator.anthropic.vendors import vendors
 from clew.simulator.interfaces import Judge
-from clew.simulator.kinds import dialect_of
 from clew.simulator.openai_chat.server import ChatServer
+from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.simulator.vendor_server import SimulatorSettings, VendorServer
+
+
+class KindRow(Protocol):
+    """What the rows of all dialects have."""
+
+    @property
+    def about(self) -> str: ...
+
 
 _SERVERS: Final[dict[str, Callable[[SimulatorSettings, Judge], VendorServer]]] = {
     "anthropic": MessagesServer,
     "openai-chat": lambda settings, judge: ChatServer(settings),
 }
+_ROWS: Final[dict[str, Callable[[], Mapping[str, KindRow]]]] = {
+    "anthropic": vendors,
+    "openai-chat": chat_vendors,
+}
+
+
+def kinds() -> dict[str, str]:
+    """Each kind and what it is, in a line, by dialect."""
+    return {name: row.about for rows in _ROWS.values() for name, row in rows().items()}
+
+
+def dialect_of(kind: str) -> str:
+    """The dialect that this kind speaks. Raises SettingsInvalid for an unknown kind."""
+    check_kind(kind)
+    return next(dialect for dialect, rows in _ROWS.items() if kind in rows())
+
+
+def speaks_chat(kind: str) -> bool:
+    """Whether the kind speaks Chat Completions."""
+    return kind in chat_vendors()
+
+
+def check_kind(kind: str) -> None:
+    """Raises SettingsInvalid for an unknown kind; its message lists all kinds."""
+    if kind not in kinds():
+        raise SettingsInvalid(f"there is no kind {kind!r}; there are {', '.join(kinds())}", key="kind")
 
 
 class Simulation:

@@ -15,9 +15,9 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from clew.http.responder import Responder
-from clew.simulator.acts import Pause
 from clew.simulator.answers import ModelAnswer
 from clew.simulator.interfaces import VendorRefusal
+from clew.simulator.script import Pause
 
 HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 

@@ -1,34 +1,49 @@
 """What the servers of all simulated vendors share: the journal, faults on demand, compressed bodies, the wire.
 
-A `VendorServer` takes a request, opens its journal entry, lets the subclass make the answer (`_answer`), applies a waiting
+A `VendorServer` takes a request, opens its journal entry, lets the subclass make the answer (`answer`), applies a waiting
 fault to it, and plays it. A subclass has the few methods that differ by dialect: how an answer is made, and how the vendor
 writes an error.
+
+The control routes are for tests and tools. They need no key:
+
+GET  /_sim/journal[?since=N]     the entries after number N
+GET  /_sim/journal/N/body        the body of entry N, byte for byte
+POST /_sim/fault                 {"fault": "status 529 retry-after=2", "times": 2, "path": "/v1/messages", "key": "sim-a-1"};
+                                 times null: from now on; without key: any request; without
+                                 path: the path of conversations
+POST /_sim/reset                 clear journal, cache, waiting faults and used ids
+GET  /_sim/scenarios             the scenarios that can be played
 """
 
 from __future__ import annotations
 
+import re
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import parse_qs
+
+import msgspec
 
 from clew.errors import SettingsInvalid
 from clew.http.message import HttpRefusal, HttpRequest
 from clew.http.responder import Responder
-from clew.simulator import control, faults
-from clew.simulator.accounts import credential_of, refusal_of_rule
 from clew.simulator.fault_effects import apply_faults
-from clew.simulator.ids import IdMaker, Ids
+from clew.simulator.faults import FaultQueue, parse
+from clew.simulator.identity import IdMaker, Ids, credential_of, refusal_of_rule
 from clew.simulator.interfaces import Account, Kind, Stance, VendorErrors, VendorRefusal
-from clew.simulator.journal import Journal, JournalEntry
-from clew.simulator.steps import End, HeaderPairs, Steps, play
-from clew.simulator.turns import DEFAULT
+from clew.simulator.journal import Journal, JournalEntry, entries_json
+from clew.simulator.steps import End, HeaderPairs, Send, SendHead, Steps, json_reply, play
+from clew.simulator.turns import DEFAULT, shipped
 
 _MAX_DECODED: Final = 32 * 1024 * 1024
 _GZIP_OR_ZLIB: Final = zlib.MAX_WBITS | 32
 _CODINGS: Final = ("gzip", "x-gzip", "deflate")
+_CONTROL: Final = "/_sim/"
+_JOURNAL_BODY: Final = re.compile(r"/_sim/journal/(\d+)/body")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +80,7 @@ class VendorServer(ABC):
     ) -> None:
         self.settings = settings
         self.journal = Journal(settings.journal, now=now)
-        self.faults = faults.FaultQueue(self.main_path)
+        self.faults = FaultQueue(self.main_path)
         self._id_maker = id_maker
         self._vendor_errors = errors
 
@@ -76,14 +91,14 @@ class VendorServer(ABC):
 
     async def handle(self, request: HttpRequest, respond: Responder) -> None:
         """Answer one request."""
-        if request.path.startswith(control.PREFIX):
-            await play(control.answer(self, request), respond)
+        if request.path.startswith(_CONTROL):
+            await play(control_answer(self, request), respond)
             return
-        account = self._account(request)
+        account = self.account(request)
         name = account.name if isinstance(account, Account) else ""
         ids = self._id_maker.ids(name, request.target, request.body)
         entry = self.journal.open(request, ids.request, name)
-        steps = self._with_fault(request, entry, self._answer(request, account, ids, entry))
+        steps = self._with_fault(request, entry, self.answer(request, account, ids, entry))
         broken = steps[-1] in (End("fin"), End("rst"))
         try:
             await play(steps, respond)
@@ -95,18 +110,18 @@ class VendorServer(ABC):
         """Answer a request that the HTTP layer refuses, in the vendor's shape."""
 
     @abstractmethod
-    def _account(self, request: HttpRequest) -> Account | VendorRefusal:
+    def account(self, request: HttpRequest) -> Account | VendorRefusal:
         """The account of a request, or why there is none."""
 
     @abstractmethod
-    def _answer(self, request: HttpRequest, account: Account | VendorRefusal, ids: Ids, entry: JournalEntry) -> Steps:
+    def answer(self, request: HttpRequest, account: Account | VendorRefusal, ids: Ids, entry: JournalEntry) -> Steps:
         """The answer, before a fault is applied to it."""
 
     @abstractmethod
-    def _refuse(self, refusal: VendorRefusal, entry: JournalEntry, headers: HeaderPairs) -> Steps:
+    def write_refusal(self, refusal: VendorRefusal, entry: JournalEntry, headers: HeaderPairs) -> Steps:
         """A refusal in the vendor's shape; it is recorded in the entry."""
 
-    def _fault_path(self, request: HttpRequest) -> str:
+    def fault_path(self, request: HttpRequest) -> str:
         """The path under which faults wait for this request."""
         return request.path
 
@@ -114,9 +129,9 @@ class VendorServer(ABC):
         """The steps after the fault that the request's header names, or else the one that waits for it."""
         asked, key = request.header("x-sim-fault"), credential_of(request.joined)
         try:
-            fault = faults.parse(asked) if asked else self.faults.take(self._fault_path(request), key)
+            fault = parse(asked) if asked else self.faults.take(self.fault_path(request), key)
         except SettingsInvalid as error:
-            return self._refuse(misuse("sim.fault", error), entry, (("request-id", entry.request_id),))
+            return self.write_refusal(misuse("sim.fault", error), entry, (("request-id", entry.request_id),))
         if fault is None:
             return steps
         entry.faults.append(fault.kind)
@@ -149,3 +164,44 @@ def decoded(request: HttpRequest) -> HttpRequest | VendorRefusal:
 
 def _unreadable(status: int, message: str) -> VendorRefusal:
     return VendorRefusal(rule="sim.encoding", grade="A", status=status, error_type="invalid_request_error", message=message)
+
+
+# Control routes.
+
+
+class _FaultOrder(msgspec.Struct, forbid_unknown_fields=True):
+    fault: str
+    times: int | None = 1
+    path: str = ""
+    key: str = ""
+
+
+def control_answer(server: VendorServer, request: HttpRequest) -> Steps:
+    """Carry out a control request."""
+    match request.method, request.path:
+        case "GET", "/_sim/journal":
+            given = parse_qs(request.query).get("since", ["0"])[-1]
+            return _json_bytes(entries_json(server.journal.since(int(given) if given.isdecimal() else 0)))
+        case "GET", path if found := _JOURNAL_BODY.fullmatch(path):
+            entry = server.journal.find(int(found[1]))
+            if entry is not None and entry.body is not None:
+                return _json_bytes(entry.body)
+        case "GET", "/_sim/scenarios":
+            return json_reply({name: scenario.about for name, scenario in shipped().items()})
+        case "POST", "/_sim/fault":
+            try:
+                order = msgspec.json.decode(request.body, type=_FaultOrder)
+                server.faults.put(parse(order.fault), times=order.times, path=order.path, key=order.key)
+            except (msgspec.DecodeError, SettingsInvalid) as error:
+                return json_reply({"ok": False, "error": str(error)}, status=400)
+            return json_reply({"ok": True, "waiting": server.faults.waiting()})
+        case "POST", "/_sim/reset":
+            server.reset()
+            return json_reply({"ok": True})
+        case _:
+            pass
+    return json_reply({"ok": False, "error": f"there is no {request.method} {request.path}"}, status=404)
+
+
+def _json_bytes(data: bytes) -> Steps:
+    return (SendHead(200, (("content-type", "application/json"),)), Send(data), End())

@@ -10,7 +10,7 @@ with Simulator(seed=7) as sim:
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -18,17 +18,27 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from clew.backends.presets import presets
+from clew.http.loops import LoopThread
 from clew.settings.home import Home, write_private
 from clew.simulator.faults import parse
 from clew.simulator.interfaces import Judge, Kind, Stance
 from clew.simulator.journal import entries_json
-from clew.simulator.kinds import speaks_chat
-from clew.simulator.server import Simulation, start
+from clew.simulator.server import Simulation, speaks_chat, start
 from clew.simulator.stances import stance as make_stance
 from clew.simulator.vendor_server import SimulatorSettings, VendorServer
-from clew.testing.background import Background
 
 T = TypeVar("T")
+
+
+class Background(LoopThread):
+    """`with Background() as loop: loop.call(coroutine())`. Leaving the block cancels what still runs there."""
+
+    def __init__(self) -> None:
+        super().__init__("clew-background")
+
+    def call(self, work: Coroutine[Any, Any, T], timeout: float = 30.0) -> T:
+        """Run the coroutine in that thread, and wait for it here, `timeout` seconds at most."""
+        return self._begun(work).result(timeout)
 
 
 class Simulator:

@@ -11,7 +11,7 @@ from clew.admin.serving import Admin
 from clew.engine.runtime import Runtime, build_runtime
 from clew.settings.home import Home
 from clew.settings.load import load
-from clew.testing.background import Background
+from clew.testing.simulator import Background
 
 __all__ = ["Gateway"]
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clew.simulator.ids import IdMaker
+from clew.simulator.identity import IdMaker
+from clew.simulator.openai_chat.completion import chunks, completion
+from clew.simulator.openai_chat.judge.case import chat_rules
 from clew.simulator.openai_chat.judge.judging import judge_chat
-from clew.simulator.openai_chat.judge.rules import chat_rules
 from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.model import ChatModel
-from clew.simulator.openai_chat.stream import chunks, completion
 from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.simulator.stances import stance
 from clew.testing import Simulator

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clew.simulator.openai_chat.judge.rules import chat_rules
+from clew.simulator.openai_chat.judge.case import chat_rules
 from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.testing import Simulator
 from tests.manifest import accepts, refuses

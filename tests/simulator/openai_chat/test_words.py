@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clew.simulator.openai_chat.judge.rules import chat_rules, rule_of
+from clew.simulator.openai_chat.judge.case import chat_rules, rule_of
 from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.testing import Simulator
 from tests.manifest import accepts, refuses

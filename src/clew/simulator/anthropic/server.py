@@ -1,39 +1,87 @@
 """The server of a vendor that speaks the Messages API: credential, judge, model, faults, answer.
 
-All state that a request can change (ids, cache, quota, waiting faults, the journal) belongs to the `MessagesServer`, and
-`reset` clears it. Accounts and signatures depend only on keys, so they survive a reset.
+A model remembers nothing but the prompt cache: its next answer depends on the request alone, as it does for real models. All
+state that a request can change (ids, cache, quota, waiting faults, the journal) belongs to the `MessagesServer`, and `reset`
+clears it. Accounts and signatures depend only on keys, so they survive a reset.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from clew.errors import SettingsInvalid
 from clew.http.message import HttpRefusal, HttpRequest
 from clew.http.responder import Responder
-from clew.simulator.accounts import account_of, organization_of, refusal_of_rule
-from clew.simulator.anthropic.errors import ANTHROPIC_ERRORS, error_body, refusal_steps, type_of_status
-from clew.simulator.anthropic.memory import GivenThinking, Quota
-from clew.simulator.anthropic.model import MessagesModel
-from clew.simulator.anthropic.stream import events, message
+from clew.simulator.anthropic.judge.case import betas_of
+from clew.simulator.anthropic.memory import GivenThinking, PromptCache, Quota
+from clew.simulator.anthropic.replies import (
+    ANTHROPIC_ERRORS,
+    MessageAnswer,
+    error_body,
+    events,
+    message,
+    refusal_steps,
+    type_of_status,
+)
 from clew.simulator.anthropic.vendors import model_page, model_row, vendor_of
 from clew.simulator.fault_effects import apply_faults
-from clew.simulator.ids import IdMaker, Ids
-from clew.simulator.interfaces import Account, Judge, JudgeVerdict, VendorRefusal
+from clew.simulator.identity import IdMaker, Ids, account_of, organization_of, refusal_of_rule
+from clew.simulator.interfaces import Account, Judge, JudgeVerdict, Stance, VendorRefusal
 from clew.simulator.journal import JournalEntry
-from clew.simulator.steps import (
-    SSE_HEADERS,
-    End,
-    HeaderPairs,
-    SendHead,
-    Steps,
-    json_reply,
-    rule_headers,
-    silences_of,
-)
+from clew.simulator.player import TurnContext, play_turn
+from clew.simulator.steps import SSE_HEADERS, End, HeaderPairs, SendHead, Steps, json_reply, rule_headers, silences_of
+from clew.simulator.turns import DEFAULT, ScenarioPicker, calls_in, improvise, state_of, turn_of
 from clew.simulator.vendor_server import AccountRequest, SimulatorSettings, VendorServer, decoded, misuse
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedMessage:
+    """A message, and which turn of which scenario it is."""
+
+    message: MessageAnswer
+    scenario: str
+    turn: int
+
+
+class MessagesModel:
+    """All models of one simulator. `clock` counts seconds, for the cache."""
+
+    def __init__(self, *, scenario: str, stance: Stance, seed: int, clock: Callable[[], float]) -> None:
+        self._scenarios = ScenarioPicker(scenario)
+        self._empty_delta = stance["C-11"] == "empty_delta"
+        self._seed = seed
+        self._cache = PromptCache(clock)
+
+    def answer(self, verdict: JudgeVerdict, *, account: Account, ids: Ids, headers: Mapping[str, str]) -> PlayedMessage:
+        """Answer a legal request. Raises SettingsInvalid if it names an unknown scenario."""
+        request, prompt = verdict.request, verdict.prompt
+        state = state_of(request)
+        scenario = self._scenarios.scenario_for(request)
+        turn = turn_of(scenario, state) if scenario else improvise(request, state, self._seed)
+        assert verdict.signer is not None, "a legal request has a signer"
+        context = TurnContext(
+            request=request,
+            prompt=prompt,
+            signer=verdict.signer,
+            state=state,
+            ids=ids,
+            betas=frozenset(betas_of(headers)),
+            empty_delta=self._empty_delta,
+            calls_before=calls_in(request),
+        )
+        answer, model = play_turn(turn, context), str(request.get("model"))
+        unread = {block.path for block in prompt.blocks if block.fate != "kept"}
+        owner = f"{account.name} {model}"
+        cache = self._cache.use(request, owner=owner, minimum=prompt.cache_minimum, without=unread)
+        message = MessageAnswer(id=ids.message, model=model, answer=answer, prompt=prompt, cache=cache)
+        return PlayedMessage(message, scenario.name if scenario else DEFAULT, state.turn)
+
+    def reset(self) -> None:
+        self._cache.reset()
+
 
 _MESSAGES: Final = "/v1/messages"
 _COUNT: Final = "/v1/messages/count_tokens"
@@ -77,25 +125,25 @@ class MessagesServer(VendorServer):
         headers = [("content-type", "application/json"), ("request-id", request_id), *tags]
         respond.send(turned_away.status, headers, error_body(kind, text, request_id))
 
-    def _account(self, request: HttpRequest) -> Account | VendorRefusal:
+    def account(self, request: HttpRequest) -> Account | VendorRefusal:
         return account_of(request.joined, self.settings.stance)
 
-    def _answer(self, request: HttpRequest, account: Account | VendorRefusal, ids: Ids, entry: JournalEntry) -> Steps:
+    def answer(self, request: HttpRequest, account: Account | VendorRefusal, ids: Ids, entry: JournalEntry) -> Steps:
         if request.path in _GREETINGS and request.method in ("GET", "HEAD"):
             return json_reply({}, _identity(ids))
         if isinstance(account, VendorRefusal):
-            return self._refuse(account, entry, _identity(ids))
+            return self.write_refusal(account, entry, _identity(ids))
         visit = AccountRequest(request=request, account=account, ids=ids, entry=entry)
         if request.method == "POST" and request.path in (_MESSAGES, _COUNT):
             return self._judge_and_answer(visit)
         if request.method == "GET" and (request.path == _MODELS or request.path.startswith(f"{_MODELS}/")):
             return self._models(visit)
-        return self._refuse(refusal_of_rule("R62.not-found"), entry, _identity(ids, account))
+        return self.write_refusal(refusal_of_rule("R62.not-found"), entry, _identity(ids, account))
 
     def _judge_and_answer(self, visit: AccountRequest) -> Steps:
         settings, request = self.settings, decoded(visit.request)
         if isinstance(request, VendorRefusal):
-            return self._refuse(request, visit.entry, self._headers(visit))
+            return self.write_refusal(request, visit.entry, self._headers(visit))
         path = cast(Literal["/v1/messages", "/v1/messages/count_tokens"], request.path)
         verdict = self._judge(
             request.body,
@@ -110,7 +158,7 @@ class MessagesServer(VendorServer):
         )
         visit.entry.record_verdict(verdict)
         if verdict.violation is not None:
-            return self._refuse(verdict.violation, visit.entry, self._headers(visit))
+            return self.write_refusal(verdict.violation, visit.entry, self._headers(visit))
         if path == _COUNT:
             counted: dict[str, object] = {"input_tokens": verdict.prompt.input_tokens}
             if verdict.prompt.applied_edits is not None:
@@ -119,7 +167,7 @@ class MessagesServer(VendorServer):
         try:
             return self._play_model(visit, verdict)
         except SettingsInvalid as error:
-            return self._refuse(misuse("sim.scenario", error), visit.entry, self._headers(visit))
+            return self.write_refusal(misuse("sim.scenario", error), visit.entry, self._headers(visit))
 
     def _play_model(self, visit: AccountRequest, verdict: JudgeVerdict) -> Steps:
         played = self._model.answer(verdict, account=visit.account, ids=visit.ids, headers=visit.request.joined)
@@ -144,10 +192,10 @@ class MessagesServer(VendorServer):
             found = model_row(name, kind, known) or refusal_of_rule("R62.not-found")
         headers = _identity(visit.ids, visit.account)
         if isinstance(found, VendorRefusal):
-            return self._refuse(found, visit.entry, headers)
+            return self.write_refusal(found, visit.entry, headers)
         return json_reply(found, headers)
 
-    def _refuse(self, refusal: VendorRefusal, entry: JournalEntry, headers: HeaderPairs) -> Steps:
+    def write_refusal(self, refusal: VendorRefusal, entry: JournalEntry, headers: HeaderPairs) -> Steps:
         entry.record_refusal(refusal)
         return refusal_steps(refusal, entry.request_id, headers)
 

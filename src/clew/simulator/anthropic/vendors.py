@@ -21,8 +21,7 @@ from clew.errors import SettingsInvalid
 from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, display_name, model_facts, models, rules
 from clew.model.facts.shapes import CLEAR_THINKING, CLEAR_TOOL_USES, COMPACT
 from clew.model.json import JsonObject
-from clew.simulator.accounts import refusal_of_rule
-from clew.simulator.ids import ToolIds
+from clew.simulator.identity import ToolIds, refusal_of_rule
 from clew.simulator.interfaces import Kind, VendorRefusal
 
 ModelRows: TypeAlias = Mapping[str, ModelFacts] | None

@@ -15,7 +15,7 @@ import msgspec
 
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.interfaces import VendorRefusal
-from clew.simulator.openai_chat.judge.rules import ChatRule, chat_rules, rule_of
+from clew.simulator.openai_chat.judge.case import ChatRule, chat_rules, rule_of
 from clew.simulator.openai_chat.vendors import ChatVendor, Envelope
 
 _STATUS_RULES: Final = ("chat.status-402", "chat.status-429", "chat.status-500", "chat.status-503")

@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.acts import Act, ScriptTurn, Think
 from clew.simulator.answers import ModelAnswer
-from clew.simulator.conversation import calls_in, state_of
-from clew.simulator.ids import Ids
+from clew.simulator.identity import Ids
 from clew.simulator.interfaces import Prompt
+from clew.simulator.openai_chat.completion import Completion, draft_of, message_of, usage_of
 from clew.simulator.openai_chat.judge.case import ChatCase, IndexedMessage, answer_limit, calls_of, text_of
 from clew.simulator.openai_chat.memory import PrefixCache, add_mark, prompt_tokens
-from clew.simulator.openai_chat.message import draft_of, message_of
-from clew.simulator.openai_chat.stream import Completion, usage_of
 from clew.simulator.player import TurnContext, play_turn
-from clew.simulator.turns import DEFAULT, ScenarioPicker, improvise, turn_of
+from clew.simulator.script import Act, ScriptTurn, Think
+from clew.simulator.turns import DEFAULT, ScenarioPicker, calls_in, improvise, state_of, turn_of
 from clew.simulator.values import as_dict, as_list, as_str
 
 _DEFAULT_LIMIT: Final = 4096

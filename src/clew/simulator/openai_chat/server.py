@@ -10,19 +10,16 @@ from typing import Final
 from clew.errors import SettingsInvalid
 from clew.http.message import HttpRefusal, HttpRequest
 from clew.http.responder import Responder
-from clew.simulator.accounts import account_of_key, credential_of
 from clew.simulator.fault_effects import apply_faults
-from clew.simulator.ids import IdMaker, Ids, signing_key
+from clew.simulator.identity import IdMaker, Ids, account_of_key, credential_of, signing_key
 from clew.simulator.interfaces import Account, VendorRefusal
 from clew.simulator.journal import JournalEntry
+from clew.simulator.openai_chat.completion import chunks, completion, reasoning_field
 from clew.simulator.openai_chat.errors import ChatErrors
-from clew.simulator.openai_chat.judge.case import ChatCase
+from clew.simulator.openai_chat.judge.case import BrokenChatRule, ChatCase, refusal_by
 from clew.simulator.openai_chat.judge.judging import judge_chat
-from clew.simulator.openai_chat.judge.rules import BrokenChatRule, refusal_by
 from clew.simulator.openai_chat.memory import AnswerMemory, GivenAnswer
-from clew.simulator.openai_chat.message import reasoning_field
 from clew.simulator.openai_chat.model import ChatModel
-from clew.simulator.openai_chat.stream import chunks, completion
 from clew.simulator.openai_chat.vendors import chat_vendors, model_list, model_row
 from clew.simulator.steps import (
     SSE_HEADERS,
@@ -70,7 +67,7 @@ class ChatServer(VendorServer):
         refusal = self._refusal("chat.too-large")
         respond.send(refusal.status, [*headers, *rule_headers(refusal)], self._errors.refusal_body(refusal, {}, ""))
 
-    def _account(self, request: HttpRequest) -> Account | VendorRefusal:
+    def account(self, request: HttpRequest) -> Account | VendorRefusal:
         name = self.vendor.key_header
         key = credential_of({name: request.joined.get(name, "")})
         if not key and self.vendor.open:
@@ -82,9 +79,9 @@ class ChatServer(VendorServer):
     def _refusal(self, rule: str, **names: object) -> VendorRefusal:
         return refusal_by(self.vendor, BrokenChatRule(rule, "", names))
 
-    def _answer(self, request: HttpRequest, account: Account | VendorRefusal, ids: Ids, entry: JournalEntry) -> Steps:
+    def answer(self, request: HttpRequest, account: Account | VendorRefusal, ids: Ids, entry: JournalEntry) -> Steps:
         if isinstance(account, VendorRefusal):
-            return self._refuse(account, entry, _identity(ids))
+            return self.write_refusal(account, entry, _identity(ids))
         visit = AccountRequest(request=request, account=account, ids=ids, entry=entry)
         if request.method == "POST" and request.path.endswith(_COMPLETIONS):
             return self._complete(visit)
@@ -94,22 +91,22 @@ class ChatServer(VendorServer):
         if request.method == "GET" and f"{_MODELS}/" in request.path and self.vendor.traits_of(name):
             return json_reply(model_row(name, self.vendor, self.settings.kind), _identity(ids))
         not_found = self._refusal("chat.not-found", method=request.method, url=request.path)
-        return self._refuse(not_found, entry, _identity(ids))
+        return self.write_refusal(not_found, entry, _identity(ids))
 
     def _complete(self, visit: AccountRequest) -> Steps:
         request = decoded(visit.request)
         if isinstance(request, VendorRefusal):
-            return self._refuse(request, visit.entry, _identity(visit.ids))
+            return self.write_refusal(request, visit.entry, _identity(visit.ids))
         verdict = judge_chat(request.body, vendor=self.vendor, stance=self.settings.stance, memory=self._memory)
         visit.entry.record_thinking([piece.as_json() for piece in verdict.thinking], verdict.violation)
         if verdict.violation is not None or verdict.case is None:
             assert verdict.violation is not None, "a legal request has a case"
             maker = verdict.case.traits.maker if verdict.case else ""
-            return self._refuse(verdict.violation, visit.entry, _identity(visit.ids), verdict.names, maker)
+            return self.write_refusal(verdict.violation, visit.entry, _identity(visit.ids), verdict.names, maker)
         try:
             return self._play_model(visit, verdict.case)
         except SettingsInvalid as error:
-            return self._refuse(misuse("sim.scenario", error), visit.entry, _identity(visit.ids))
+            return self.write_refusal(misuse("sim.scenario", error), visit.entry, _identity(visit.ids))
 
     def _play_model(self, visit: AccountRequest, case: ChatCase) -> Steps:
         played = self._model.answer(case, account=visit.account.name, ids=visit.ids, created=int(self._now()))
@@ -131,7 +128,7 @@ class ChatServer(VendorServer):
             steps = (*silences_of(answer), *json_reply(completion(whole), headers))
         return apply_faults(answer.faults, steps, visit.ids.request, self._errors)
 
-    def _refuse(
+    def write_refusal(
         self,
         refusal: VendorRefusal,
         entry: JournalEntry,
@@ -144,7 +141,7 @@ class ChatServer(VendorServer):
         head = (("content-type", "application/json"), *headers, *rule_headers(refusal))
         return (SendHead(refusal.status, head), Send(body), End())
 
-    def _fault_path(self, request: HttpRequest) -> str:
+    def fault_path(self, request: HttpRequest) -> str:
         """Faults wait at one path, whatever the prefix of the request's."""
         return self.main_path if request.path.endswith(_COMPLETIONS) else request.path
 

@@ -14,9 +14,9 @@ from itertools import accumulate
 from typing import Final, Literal, TypeAlias
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.acts import Pause, SendEvent, SendPings
 from clew.simulator.openai_chat.memory import seal, sign
 from clew.simulator.openai_chat.vendors import Form, Traits
+from clew.simulator.script import Pause, SendEvent, SendPings
 from clew.simulator.values import as_dict
 
 DeltaKind: TypeAlias = Literal["reasoning", "content", "tool_calls"]

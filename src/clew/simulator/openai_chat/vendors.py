@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.ids import ToolIds
+from clew.simulator.identity import ToolIds
 
 Form: TypeAlias = Literal["reasoning_content", "reasoning", "details", "chunks", "tags", "hidden"]
 Makes: TypeAlias = Literal["text", "claude", "openai", "xai", "gemini", "minimax"]

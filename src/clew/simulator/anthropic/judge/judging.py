@@ -2,28 +2,29 @@
 
 Each phase is a few checks over the same case. The first phase with a broken rule in force ends the judgement, and the first
 of its broken rules is the refusal. Phases up to the layout need the request alone. The signatures, the bindings and the
-length need the vendor's key and its books, and share what was read of the thinking.
+length need the vendor's key and its books, and share what was read of the thinking. What frames a request is checked here:
+its headers, its size, its JSON, whether the model exists, and whether all fits the model's window (R2–R5, R8, R62).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import Final, Literal, TypeAlias
 
-from clew.model.facts import default_stances, rules
-from clew.simulator.anthropic.judge.arrival import VERSIONS, check_length, check_model, check_transport, read_document
-from clew.simulator.anthropic.judge.bindings import check_bindings
-from clew.simulator.anthropic.judge.cache_marks import check_marks
+from clew.errors import BodyTooLarge, RequestInvalid
+from clew.model.facts import betas, default_stances, rules
+from clew.model.json import JsonValue
 from clew.simulator.anthropic.judge.case import BrokenRule, Case, betas_of, refusal_of, violations
-from clew.simulator.anthropic.judge.media import check_media
+from clew.simulator.anthropic.judge.content import check_marks, check_media
 from clew.simulator.anthropic.judge.messages import check_emptiness, check_layout, check_passed_back, check_roles
 from clew.simulator.anthropic.judge.parameters import check_parameters, check_sampling, check_thinking
 from clew.simulator.anthropic.judge.prompt import prompt_of, refused_prompt
 from clew.simulator.anthropic.judge.schema import check_schema
 from clew.simulator.anthropic.judge.signatures import RequestSigner, SigningPoint
 from clew.simulator.anthropic.judge.thinking import (
+    check_bindings,
     check_empty_signatures,
     check_modified,
     check_signatures,
@@ -31,8 +32,66 @@ from clew.simulator.anthropic.judge.thinking import (
 )
 from clew.simulator.anthropic.judge.tools import check_pairing, check_tools
 from clew.simulator.anthropic.vendors import waived
-from clew.simulator.ids import signing_key
+from clew.simulator.identity import signing_key
 from clew.simulator.interfaces import Account, Books, JudgeVerdict, Kind, Stance, VendorRefusal
+from clew.simulator.values import as_number
+from clew.wire.strict_json import JsonFault, decode_json, find_fault
+
+MAX_BODY = 32 * 1024 * 1024
+VERSIONS = ("2023-06-01", "2026-10-21")
+_SURROGATE = "lone surrogate in string"
+
+
+def check_transport(body: bytes, headers: Mapping[str, str]) -> Iterator[BrokenRule]:
+    """What is wrong before the body is read."""
+    if len(body) > MAX_BODY:
+        yield BrokenRule("R62.too-large")
+    version = headers.get("anthropic-version", "")
+    if not version:
+        yield BrokenRule("R2.version-missing")
+    elif version not in VERSIONS:
+        yield BrokenRule("R2.version-unknown", names={"version": version})
+    unknown = [name for name in betas_of(headers) if name not in betas()]
+    if unknown:
+        yield BrokenRule("R3.beta-unknown", names={"values": ", ".join(f"`{name}`" for name in unknown)})
+
+
+def read_document(raw: bytes) -> JsonValue | BrokenRule:
+    """The body's value, or why it cannot be read."""
+    if not raw:
+        return BrokenRule("R4.body-empty")
+    try:
+        return decode_json(raw)
+    except BodyTooLarge:
+        fault = JsonFault("recursion limit exceeded", 0, 1, 1)
+    except RequestInvalid:
+        fault = find_fault(raw)
+        if fault.reason == _SURROGATE:  # legal JSON for the vendor's parser; its schema refuses it (R63)
+            return BrokenRule("R63.lone-surrogate")
+    return BrokenRule("R4.body-not-json", names=fault._asdict())
+
+
+def check_model(case: Case) -> Iterator[BrokenRule]:
+    """Whether the vendor serves the model. A vendor with models of its own takes any name."""
+    if case.vendor.models:
+        return
+    if not case.model.known:
+        yield BrokenRule("R5.model-unknown", "model", {"model": case.body.get("model")})
+    elif case.model.retired:
+        yield BrokenRule("R5.model-retired", "model", {"model": case.body.get("model")})
+
+
+def check_length(case: Case, tokens: int) -> Iterator[BrokenRule]:
+    """Whether the prompt and the answer fit the model's window."""
+    window, answer = case.model.context, as_number(case.body.get("max_tokens")) or 0
+    if not window:
+        return
+    if tokens > window:
+        yield BrokenRule("R8.prompt-too-long", "", {"tokens": tokens, "limit": window})
+    elif case.model.overflow == "reject" and tokens + answer > window:
+        names = {"tokens": tokens, "max_tokens": answer, "limit": window}
+        yield BrokenRule("R8.prompt-and-output-too-long", "", names)
+
 
 Path: TypeAlias = Literal["/v1/messages", "/v1/messages/count_tokens"]
 Check: TypeAlias = Callable[[Case], Iterable[BrokenRule]]

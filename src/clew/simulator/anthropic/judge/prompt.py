@@ -16,11 +16,10 @@ from typing import cast
 from clew.model.facts.shapes import BINDING_BETA, CLEAR_THINKING, CLEAR_TOOL_USES, INTERLEAVED_BETA
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator import tokens
-from clew.simulator.anthropic.judge.bindings import BindingResult
 from clew.simulator.anthropic.judge.case import Case, JudgedMessage, RequestBlock
 from clew.simulator.anthropic.judge.messages import first_of_loop
 from clew.simulator.anthropic.judge.prefix import is_summary
-from clew.simulator.anthropic.judge.thinking import ThinkingHistory
+from clew.simulator.anthropic.judge.thinking import BindingResult, ThinkingHistory
 from clew.simulator.interfaces import BlockFate, Display, Prompt, ThinkingMode
 from clew.simulator.values import as_dict, as_list, as_number, as_str, text_blocks
 

@@ -1,7 +1,7 @@
 """The judge of Chat Completions requests.
 
-`judge_chat` decides whether a request is legal for one vendor, and which reasoning came back with it. `rules` reads the book
-of rules, `rules.toml`.
+`judge_chat` decides whether a request is legal for one vendor, and which reasoning came back with it. The book of rules
+is `rules.toml`.
 """
 
 from clew.simulator.openai_chat.judge.judging import ChatVerdict, judge_chat

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.simulator.interfaces import Stance, VendorRefusal
-from clew.simulator.openai_chat.judge.case import ChatCase
+from clew.simulator.openai_chat.judge.case import BrokenChatRule, ChatCase, first_in_force, refusal_by
 from clew.simulator.openai_chat.judge.messages import check_conversation, check_messages
 from clew.simulator.openai_chat.judge.reasoning import check_reasoning
 from clew.simulator.openai_chat.judge.requests import (
@@ -25,7 +25,6 @@ from clew.simulator.openai_chat.judge.requests import (
     check_tools,
 )
 from clew.simulator.openai_chat.judge.returned import ReturnedReasoning, returned_reasoning
-from clew.simulator.openai_chat.judge.rules import BrokenChatRule, first_in_force, refusal_by
 from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.vendors import ChatVendor
 from clew.wire.strict_json import decode_json

@@ -11,9 +11,8 @@ from typing import Final
 import msgspec
 
 from clew.model.json import JsonValue
-from clew.simulator.openai_chat.judge.case import ChatCase, IndexedMessage, calls_of
+from clew.simulator.openai_chat.judge.case import BrokenChatRule, ChatCase, IndexedMessage, calls_of
 from clew.simulator.openai_chat.judge.requests import NAME, kind_of
-from clew.simulator.openai_chat.judge.rules import BrokenChatRule
 from clew.simulator.openai_chat.vendors import ChatVendor
 from clew.simulator.values import as_dict, as_list, as_str
 

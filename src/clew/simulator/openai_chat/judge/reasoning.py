@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.openai_chat.judge.case import ChatCase, IndexedMessage, calls_of
+from clew.simulator.openai_chat.judge.case import BrokenChatRule, ChatCase, IndexedMessage, calls_of
 from clew.simulator.openai_chat.judge.returned import DUMMY_SIGNATURES, signature_of
-from clew.simulator.openai_chat.judge.rules import BrokenChatRule
 from clew.simulator.openai_chat.memory import is_sealed, is_signed
 from clew.simulator.values import as_dict, as_list, as_str
 

@@ -9,8 +9,7 @@ from typing import Final
 import msgspec
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.openai_chat.judge.case import ChatCase, answer_limit
-from clew.simulator.openai_chat.judge.rules import BrokenChatRule
+from clew.simulator.openai_chat.judge.case import BrokenChatRule, ChatCase, answer_limit
 from clew.simulator.openai_chat.memory import prompt_tokens
 from clew.simulator.values import as_dict, as_list, as_number, as_str
 
