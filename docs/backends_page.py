@@ -11,7 +11,7 @@ from clew.backends.manner import Manner
 from clew.backends.presets import BACKENDS, Preset
 from clew.model.facts.chat_backends import LEVELS, Knob, Level, knobs
 from clew.settings.backend_rows import OPTION_TABLES
-from clew.settings.entries import toml_value
+from clew.settings.schema import toml_value
 
 Table = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
 

@@ -20,9 +20,8 @@ from clew.backends.manner import Manner
 from clew.cli import main as command_line
 from clew.model.facts import PHASES, ModelFacts, Rule, models, rules, stances
 from clew.settings.document import Document
-from clew.settings.entries import toml_value
 from clew.settings.problems import choices_of, fields_of, table_in
-from clew.settings.schema import defaults_of, meanings_of
+from clew.settings.schema import defaults_of, meanings_of, toml_value
 from clew.simulator.turns import shipped
 from clew.web.table import PAGES as WEB
 

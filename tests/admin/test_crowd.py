@@ -19,8 +19,8 @@ from clew.admin import parameters, serving
 from clew.admin.access import MOST_REQUESTS, Caller, RequestLimit
 from clew.admin.problem import AdminProblem
 from clew.engine.aside import LARGE
-from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
+from clew.settings.own_keys import add_key
 from clew.testing import Simulator
 from tests.admin.booth import Booth
 from tests.admin.chat.served import ChatServer, configured, read_until

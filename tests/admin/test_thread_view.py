@@ -15,7 +15,7 @@ from clew.engine.snapshot import snapshot_of
 from clew.errors import BackendBroken
 from clew.model.change import Change
 from clew.settings.load import load
-from clew.settings.secret import load_keyring
+from clew.settings.own_keys import load_keyring
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from tests.build import user

@@ -9,11 +9,10 @@ from pathlib import Path
 from clew.engine.current import Current
 from clew.gateway.plan import Plan
 from clew.gateway.registration import ProcessRegistration
-from clew.settings.gateway_key import KeyTable
 from clew.settings.home import Home as Place
 from clew.settings.load import load
+from clew.settings.own_keys import KeyTable, load_keyring
 from clew.settings.processes import RegisteredGateway
-from clew.settings.secret import load_keyring
 from clew.store.sqlite.store import SqliteStore
 from clew.testing.simulator import Background
 from tests.cli.homes import Home

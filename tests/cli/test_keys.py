@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.settings.gateway_key import KeyTable
-from clew.settings.secret import load_keyring
+from clew.settings.own_keys import KeyTable, load_keyring
 from tests.cli.invoking import Clew
 
 NO_GATEWAY = "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`."

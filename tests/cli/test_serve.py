@@ -26,9 +26,9 @@ from clew.gateway.admission import Border
 from clew.gateway.client import line_to_copy, variables
 from clew.gateway.plan import Plan, check_exposure, url_of
 from clew.http.message import request_of
-from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
 from clew.settings.load import load
+from clew.settings.own_keys import add_key
 from clew.settings.processes import RegisteredGateway, registered_gateways
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator

@@ -13,7 +13,7 @@ from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.engine.current import Current
 from clew.errors import StoreError
 from clew.settings.load import load
-from clew.settings.secret import load_keyring, rotate_keyring
+from clew.settings.own_keys import load_keyring, rotate_keyring
 from clew.settings.values import RoutingRule
 from clew.store.sqlite.store import SqliteStore
 from clew.thinking.seal import Seal

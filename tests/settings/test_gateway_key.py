@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from clew.errors import SettingsInvalid
-from clew.settings import gateway_key
-from clew.settings.gateway_key import KeyTable, add_key, load_key, named_keys, remove_key, rotate_key
+from clew.settings import own_keys
 from clew.settings.home import Home
+from clew.settings.own_keys import KeyTable, add_key, load_key, named_keys, remove_key, rotate_key
 
 MINTED = re.compile(r"clew_[0-9a-zA-Z]{8}_[0-9a-zA-Z]{43}")
 
@@ -58,7 +58,7 @@ def test_a_key_that_others_can_read_is_refused(home: Home) -> None:
 def test_gateways_that_start_together_agree_on_one_key(home: Home) -> None:
     code = (
         "import sys; from pathlib import Path; from clew.settings.home import Home;"
-        "from clew.settings.gateway_key import load_key; print(load_key(Home(Path(sys.argv[1])), {}))"
+        "from clew.settings.own_keys import load_key; print(load_key(Home(Path(sys.argv[1])), {}))"
     )
     command = [sys.executable, "-c", code, str(home.root)]
     racers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(6)]
@@ -183,7 +183,7 @@ def test_an_unknown_key_is_compared_as_a_known_one_is(home: Home, monkeypatch: p
         compared.append((len(one), len(other)))
         return one == other
 
-    monkeypatch.setattr(gateway_key.hmac, "compare_digest", watched)
+    monkeypatch.setattr(own_keys.hmac, "compare_digest", watched)
     counts = []
     for shown in (key, key[:-1] + "!", "clew_nobodyxx_" + "x" * 43, "nothing"):
         compared.clear()

@@ -12,7 +12,7 @@ import pytest
 
 from clew.errors import SettingsInvalid
 from clew.model.origin import Origin
-from clew.settings.secret import load_keyring, rotate_keyring
+from clew.settings.own_keys import load_keyring, rotate_keyring
 from clew.thinking.seal import Seal
 from clew.thinking.secret import Keyring, key_id, keyring_of, read_secret_file, read_secret_text, secret_file_of
 
@@ -22,7 +22,7 @@ SEAL = Seal("local", Origin("deepseek", "deepseek", "deepseek-reasoner"), "ex_01
 LOADER = """
 import sys
 from pathlib import Path
-from clew.settings.secret import load_keyring, rotate_keyring
+from clew.settings.own_keys import load_keyring, rotate_keyring
 
 path, verb = Path(sys.argv[1]), sys.argv[2]
 print("ready", flush=True)

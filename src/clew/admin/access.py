@@ -35,8 +35,8 @@ from clew.admin.problem import AdminProblem
 from clew.backends.row import Credential
 from clew.errors import SettingsInvalid
 from clew.gateway.admission import Keys, find_key
-from clew.settings.gateway_key import LOCAL, KeyTable
 from clew.settings.home import locked, read_private, write_private
+from clew.settings.own_keys import LOCAL, KeyTable
 
 CODE_SECONDS: Final = 600.0
 MOST_CODES: Final = 32

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from clew.admin.problem import AdminProblem
 from clew.engine.aside import aside
-from clew.settings.gateway_key import LOCAL
+from clew.settings.own_keys import LOCAL
 
 MOST_BYTES: Final = 64 * 1024
 MOST_TOGETHER: Final = 256 * 1024 * 1024

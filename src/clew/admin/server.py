@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from clew.settings.gateway_key import KeyTable
+from clew.settings.own_keys import KeyTable
 
 if TYPE_CHECKING:
     from clew.admin.routing import AdminRoute

@@ -24,8 +24,8 @@ from clew.engine.runtime import Runtime
 from clew.engine.snapshot import Snapshot
 from clew.errors import SettingsInvalid
 from clew.gateway.workers import WorkerReport, merge_health
-from clew.settings.gateway_key import LOCAL, named_keys
 from clew.settings.home import Home
+from clew.settings.own_keys import LOCAL, named_keys
 from clew.store import Store
 from clew.store.reports import Health
 

@@ -21,8 +21,8 @@ from clew.admin.services import AdminServices
 from clew.admin.trial import trials
 from clew.backends.names import FAMILIES
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
-from clew.settings.gateway_key import LOCAL
 from clew.settings.home import HOME_VARIABLE
+from clew.settings.own_keys import LOCAL
 from clew.settings.processes import RunningGateway, running_gateways
 from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin
 from clew.settings.values import DisabledBackend, RoutingRule, Settings

@@ -39,8 +39,8 @@ from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.settings.home import home_of
 from clew.settings.load import load
+from clew.settings.own_keys import known_keyring
 from clew.settings.processes import config_in_use
-from clew.settings.secret import known_keyring
 from clew.settings.values import Settings
 from clew.store.kinds import BODIES, location_of
 from clew.wire.requests import encode, parse

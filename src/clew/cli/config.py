@@ -12,10 +12,9 @@ import msgspec
 
 from clew.cli.command import BadConfig, Failed, config_option, json_option, report_errors
 from clew.cli.output import Page, TextLine, print_json, print_page, print_result, printable, printable_table
-from clew.settings.entries import SettingsEntry, entries_of, toml_value
 from clew.settings.home import home_of
 from clew.settings.load import Loaded, SettingsFault, config_file, config_place, faults_of, load
-from clew.settings.schema import SCHEMA_FILE, json_schema, template
+from clew.settings.schema import SCHEMA_FILE, SettingsEntry, entries_of, json_schema, template, toml_value
 
 _EXAMPLES: Final = """\b
 Examples:

@@ -23,7 +23,7 @@ from clew.cli.command import principal_option, report_errors
 from clew.cli.installation import Installation, find_installation, store_for_reading, store_for_writing
 from clew.cli.output import TextLine, plural, print_json, print_page, printable, progress_bar
 from clew.model.recording import Recording
-from clew.settings.secret import known_keyring
+from clew.settings.own_keys import known_keyring
 from clew.store import Store, open_store
 from clew.store.kinds import USUAL_URL
 from clew.thinking.seal import Sealer

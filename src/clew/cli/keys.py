@@ -10,7 +10,8 @@ import click
 
 from clew.cli.command import Failed, fail_if_behind, followed_line, json_option, report_errors, report_followed
 from clew.cli.output import Page, TextLine, print_json, print_result, printable, printable_table
-from clew.settings.gateway_key import (
+from clew.settings.home import Home, home_of
+from clew.settings.own_keys import (
     KEY_VARIABLE,
     LOCAL,
     NAME_LENGTH,
@@ -20,10 +21,9 @@ from clew.settings.gateway_key import (
     named_keys,
     remove_key,
     rotate_key,
+    rotate_keyring,
 )
-from clew.settings.home import Home, home_of
 from clew.settings.rollout import Rollout, roll_out_keys, roll_out_seal_key
-from clew.settings.secret import rotate_keyring
 
 _EXAMPLES: Final = """\b
 Examples:

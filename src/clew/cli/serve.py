@@ -159,7 +159,7 @@ async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadl
     from clew.gateway.plan import check_exposure, url_of
     from clew.gateway.registration import ProcessRegistration
     from clew.gateway.workers import Workers
-    from clew.settings.gateway_key import KeyTable, load_key
+    from clew.settings.own_keys import KeyTable, load_key
 
     check_exposure(setup.plan, setup.home.make(), setup.environ)  # else every worker would fail, one after the other
     registration = ProcessRegistration(setup.home, setup.plan, setup.loaded)

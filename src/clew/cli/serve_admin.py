@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from clew.gateway.plan import Plan
     from clew.gateway.registration import ProcessRegistration
     from clew.gateway.workers import WorkerReport
-    from clew.settings.gateway_key import KeyTable
     from clew.settings.home import Home
     from clew.settings.load import Loaded
+    from clew.settings.own_keys import KeyTable
     from clew.settings.processes import RegisteredGateway
 
 
@@ -190,7 +190,7 @@ def greeting(loaded: Loaded, url: str, key: str, home: Home, host: str) -> str:
     from clew.cli.active_backend import active_now
     from clew.gateway.client import line_to_copy
     from clew.gateway.plan import WILDCARDS
-    from clew.settings.gateway_key import KEY_VARIABLE
+    from clew.settings.own_keys import KEY_VARIABLE
 
     on_terminal, settings = sys.stdout.isatty(), loaded.settings
     if not on_terminal:

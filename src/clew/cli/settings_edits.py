@@ -21,14 +21,13 @@ from clew.backends.presets import presets
 from clew.cli.command import BadConfig, Failed
 from clew.cli.installation import Installation, store_for_reading
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
-from clew.settings.entries import toml_value
 from clew.settings.examine import examine
-from clew.settings.gateway_key import LOCAL, named_keys
 from clew.settings.home import write_private
 from clew.settings.load import Loaded, config_place
+from clew.settings.own_keys import LOCAL, named_keys
 from clew.settings.problems import format_key, key_lines, line_of, nearest, statements
 from clew.settings.processes import registered_gateways
-from clew.settings.schema import template
+from clew.settings.schema import template, toml_value
 from clew.store import Store
 
 _ALL: Final = 1_000_000

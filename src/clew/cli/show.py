@@ -25,7 +25,7 @@ from clew.cli.threads import (
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
 from clew.settings.load import load
-from clew.settings.secret import load_keyring
+from clew.settings.own_keys import load_keyring
 from clew.store import Store
 from clew.store.text import ending_word, failure_of, format_time, unfinished_word
 from clew.store.values import Branch, Passage, Thread

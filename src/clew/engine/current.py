@@ -32,8 +32,8 @@ from clew.engine.widened import widened
 from clew.errors import SettingsInvalid, StoreError
 from clew.settings.home import file_digest
 from clew.settings.load import Loaded, config_place, load
+from clew.settings.own_keys import SECRET_VARIABLE, load_keyring
 from clew.settings.processes import FILE_WRITTEN, AppliedSettings
-from clew.settings.secret import SECRET_VARIABLE, load_keyring
 from clew.settings.values import RoutingRule, Settings
 from clew.store import Store
 from clew.store.reports import Deletions

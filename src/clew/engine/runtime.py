@@ -30,7 +30,7 @@ from clew.model.recording import Recording
 from clew.model.turn import Exchange
 from clew.settings.home import Home
 from clew.settings.load import Loaded
-from clew.settings.secret import load_keyring
+from clew.settings.own_keys import load_keyring
 from clew.settings.values import Settings, StoreSettings
 from clew.store import Store, open_store, run_housekeeping
 from clew.store.commits import COMMIT_LIMIT

@@ -32,7 +32,7 @@ from clew.backends.row import Credential, Secret
 from clew.gateway.plan import WILDCARDS, is_loopback
 from clew.gateway.routes import Scope
 from clew.http.message import HttpRefusal, HttpRequest
-from clew.settings.gateway_key import LOCAL
+from clew.settings.own_keys import LOCAL
 
 OWN_HEADER: Final = "x-clew-key"
 CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key", OWN_HEADER})
@@ -119,7 +119,7 @@ def check_content(request: HttpRequest) -> HttpRefusal | None:
 
 
 class Keys(Protocol):
-    """Knows whose a gateway key is: `clew.settings.gateway_key.KeyTable`."""
+    """Knows whose a gateway key is: `clew.settings.own_keys.KeyTable`."""
 
     def principal_of(self, presented: str) -> str | None: ...
 

@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from clew.errors import SettingsInvalid
 from clew.http.server import bound
-from clew.settings.gateway_key import KEY_VARIABLE, named_keys
 from clew.settings.home import Home
 from clew.settings.load import SettingsText
+from clew.settings.own_keys import KEY_VARIABLE, named_keys
 from clew.settings.processes import RegisteredGateway, registered_gateways
 
 WILDCARDS: Final = ("0.0.0.0", "::", "")  # noqa: S104  (named so that they are not taken for a name of ours)

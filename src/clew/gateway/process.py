@@ -25,9 +25,9 @@ from clew.gateway.plane import DataPlane, StartupSettings
 from clew.gateway.registration import ProcessRegistration
 from clew.gateway.resources import client_limits, keep_freed_memory, raise_file_limit, usable_memory
 from clew.http.server import Server, listen
-from clew.settings.gateway_key import KeyTable, load_key
 from clew.settings.home import Home
 from clew.settings.load import Loaded
+from clew.settings.own_keys import KeyTable, load_key
 
 if TYPE_CHECKING:
     from clew.engine.runtime import Finished, Runtime

@@ -1,7 +1,5 @@
 """From a backend's table to its row: the preset filled in, the URL checked, the keys looked up, the deviations merged.
 
-What cannot be used is a `Problem` with its key; the rest is still looked at, so that a person sees all problems at once.
-
 A backend deviates from its dialect as its vendor's preset says, with what the operator says on top. The operator's word
 outranks the preset's also where that speaks of some models only; the operator's own rules for some models come before all
 others. A key that a table does not name is not there: a default must not undo a preset, so it matters which keys are named.
@@ -91,12 +89,11 @@ def backend_of(
     problems = (*_table_problems(name, table, preset, url), *_option_problems(name, table, given, dialect))
     if problems:
         return BackendResult(problems=problems)
-    found = _find_keys(name, table, environ) if keys else _count_keys(name, table, environ)
+    found = _find_keys(name, table, environ, look=keys)
     vendor = preset or preset_of_host(url)
-    auth = _auth(table, vendor, found, dialect)
-    problems = found.problems or tuple(_auth_problems(name, auth, found))
-    if problems or auth is None:
-        return BackendResult(problems=problems)
+    auth = _auth(name, table, vendor, found, dialect)
+    if found.problems or isinstance(auth, Problem):
+        return BackendResult(problems=found.problems or (cast("Problem", auth),))
     if keys and found.unset and not found.found:
         return BackendResult(unset=found.unset)
     if keys and found.named and not found.found:
@@ -153,20 +150,13 @@ def _table_problems(name: str, table: BackendTable, preset: Preset | None, url: 
         yield Problem((*key, "url"), f"it is the base, to which {end} is appended: leave that off")
 
 
-def _key_texts(name: str, table: BackendTable) -> list[tuple[Key, str]]:
+def _find_keys(name: str, table: BackendTable, environ: Mapping[str, str], *, look: bool) -> _Keys:
+    """The keys; with `look=False` only how many there are: no file is opened, and no keyring asked."""
     named: list[tuple[Key, str]] = [(("backends", name, "key"), table.key)] if table.key else []
-    return named + [(("backends", name, "keys", place), text) for place, text in enumerate(table.keys)]
-
-
-def _count_keys(name: str, table: BackendTable, environ: Mapping[str, str]) -> _Keys:
-    """The keys without looking any up: no file is opened, and no keyring asked."""
-    named = _key_texts(name, table)
-    missing = ((key, tuple(variables_without(text, environ))) for key, text in named)
-    return _Keys(named=len(named), unset=tuple(Problem(key, unset_message(names)) for key, names in missing if names))
-
-
-def _find_keys(name: str, table: BackendTable, environ: Mapping[str, str]) -> _Keys:
-    named = _key_texts(name, table)
+    named += [(("backends", name, "keys", place), text) for place, text in enumerate(table.keys)]
+    if not look:
+        missing = ((key, tuple(variables_without(text, environ))) for key, text in named)
+        return _Keys(named=len(named), unset=tuple(Problem(key, unset_message(names)) for key, names in missing if names))
     found: list[FoundKey] = []
     problems: list[Problem] = []
     unset: list[Problem] = []
@@ -192,24 +182,21 @@ def _find_keys(name: str, table: BackendTable, environ: Mapping[str, str]) -> _K
     )
 
 
-def _auth(table: BackendTable, vendor: Preset | None, keys: _Keys, dialect: str) -> Auth | None:
+def _auth(name: str, table: BackendTable, vendor: Preset | None, keys: _Keys, dialect: str) -> Auth | Problem:
     """As the table says; else by what there is to send. Only Anthropic gets a client's own credential unasked."""
-    if table.auth:
-        return table.auth
-    if keys.named:
-        return vendor.auth if vendor else _USUAL_AUTH[dialect]
-    if vendor and vendor.keyless:
-        return "none"
-    realm = table.realm or (vendor.realm if vendor else "")
-    return "passthrough" if realm == ANTHROPIC else None
-
-
-def _auth_problems(name: str, auth: Auth | None, keys: _Keys) -> Iterator[Problem]:
+    auth = table.auth
+    if auth is None and keys.named:
+        auth = vendor.auth if vendor else _USUAL_AUTH[dialect]
+    elif auth is None and vendor and vendor.keyless:
+        auth = "none"
+    elif auth is None and (table.realm or (vendor.realm if vendor else "")) == ANTHROPIC:
+        auth = "passthrough"
     key: Key = ("backends", name)
     if auth is None or (auth in KEYED and not keys.named):
-        yield Problem(key, 'it needs a key ("${VARIABLE}", "file:/path", "keyring:service/name"), or another auth')
-    elif auth in ("passthrough", "none") and keys.named:
-        yield Problem((*key, "auth"), f"{auth} shows no key, but one is given: remove either")
+        return Problem(key, 'it needs a key ("${VARIABLE}", "file:/path", "keyring:service/name"), or another auth')
+    if auth in ("passthrough", "none") and keys.named:
+        return Problem((*key, "auth"), f"{auth} shows no key, but one is given: remove either")
+    return auth
 
 
 def _origins(name: str, table: BackendTable, preset: Preset, given: NamedOptions) -> dict[Key, str]:

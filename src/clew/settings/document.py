@@ -2,8 +2,7 @@
 
 Most tables are the settings themselves (`values`). A backend's table is what a person writes about it: a preset or a URL,
 and where its key is. The loader makes a row of it (`clew.backends.row.Backend`), in which the preset is filled in, the keys
-are looked up and everything is checked. The two are declared apart because their fields have the same names and not the
-same meaning, and this order and these texts are those of the reference.
+are looked up and everything is checked. The order and the texts here are those of the reference.
 
 Backends that need no config are found by the vendors' usual environment variables, and Claude in any case.
 `ANTHROPIC_BASE_URL` says whose the Anthropic variables are: many people point it at another vendor, and that vendor's key

@@ -1,7 +1,6 @@
 """From a raw document to settings, or to everything that is wrong with it.
 
-First the shape of every value, then what the values mean together. A part whose shape is wrong is put aside, and the rest is
-still looked at: one misspelt key must not hide the others.
+First the shape of every value, then what the values mean together. A part whose shape is wrong does not hide the others.
 """
 
 from __future__ import annotations
@@ -59,10 +58,14 @@ def examine(raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool
     if problems or models is None:
         return ExaminedDocument(problems=tuple(problems))
     settings = _settings(document, rows, disabled, models)
-    problems = list(_settings_problems(settings))
+    named = {*settings.backends, *settings.disabled}
+    if not named:
+        return ExaminedDocument(problems=(Problem(("backends",), "no backend is left"),))
+    if settings.active not in named:  # seen only now that every key was looked up
+        left_out = f"the backend {settings.active!r} was left out, since its key is empty"
+        return ExaminedDocument(problems=(Problem(("active",), left_out),))
     return ExaminedDocument(
-        settings=None if problems else settings,
-        problems=tuple(problems),
+        settings=settings,
         unset=tuple(unset),
         warnings=tuple(rows.warnings),
         origins=rows.origins,
@@ -198,15 +201,11 @@ def _models(document: Document) -> tuple[Mapping[str, ModelFacts] | None, list[P
     try:
         return merge_overrides(document.models, file="models"), []
     except SettingsInvalid as error:
-        return None, [Problem(_model_key(error.key, document), str(error).removeprefix(f"models: {error.key}: "))]
-
-
-def _model_key(text: str, document: Document) -> Key:
-    """Names of models have dots too, so the table's own names tell where the column begins."""
-    for name in sorted(document.models, key=len, reverse=True):
-        if text == name or text.startswith(f"{name}."):
-            return ("models", name, *filter(None, [text[len(name) + 1 :]]))
-    return ("models",)
+        # Names of models have dots too, so the table's own names tell where the column begins.
+        names = [name for name in document.models if f"{error.key}.".startswith(f"{name}.")]
+        name = max(names, key=len, default="")
+        key = ("models", *filter(None, [name, error.key[len(name) + 1 :] if name else ""]))
+        return None, [Problem(key, str(error).removeprefix(f"models: {error.key}: "))]
 
 
 def _settings(
@@ -235,11 +234,3 @@ def _settings(
         build=document.build,
         chat=document.chat,
     )
-
-
-def _settings_problems(settings: Settings) -> Iterator[Problem]:
-    """What can only be seen when every key was looked up."""
-    if not settings.backends and not settings.disabled:
-        yield Problem(("backends",), "no backend is left")
-    elif settings.active not in settings.backends and settings.active not in settings.disabled:
-        yield Problem(("active",), f"the backend {settings.active!r} was left out, since its key is empty")

@@ -166,20 +166,15 @@ def write_private(path: Path, raw: bytes) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             fresh.replace(path)
-            _sync_directory(path.parent)
         except BaseException:
             with suppress(FileNotFoundError):
                 fresh.unlink()
             raise
-
-
-def _sync_directory(path: Path) -> None:
-    """Without this a power cut could take back the name, and with it a secret that others rely on since."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:  # a power cut could take back the name, and with it a secret that others rely on since
+            os.fsync(directory)
+        finally:
+            os.close(directory)
 
 
 def _check_directory(path: Path) -> None:

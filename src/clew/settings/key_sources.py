@@ -72,33 +72,25 @@ def variables_without(text: str, environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def unset_variables(file: Path, environ: Mapping[str, str]) -> tuple[UnsetVariable, ...]:
-    """The variables that keys are to come from, and that are not set here; none for a config that cannot be read.
-
-    For commands that call no backend and so look up no key, but should say which backends a start here would disable. Only
-    the environment is looked at: no file is opened for it, and no keyring asked.
-    """
+    """The variables for keys that are not set here, so that a start would disable their backends; none for a config that
+    cannot be read. No key file is opened, and no keyring asked."""
     try:
         text = file.read_text("utf-8-sig")
         raw: Mapping[str, object] = tomllib.loads(text)
     except (OSError, ValueError, RecursionError):
         return ()
-    lines = key_lines(text)
-    return tuple(
-        UnsetVariable(backend=str(key[1]), variable=name, line=line_of(key, lines))
-        for key, value in _key_texts(raw.get("backends"))
-        for name in variables_without(value, environ)
-    )
-
-
-def _key_texts(backends: object) -> Iterator[tuple[Key, str]]:
-    for name, table in _table(backends).items():
+    lines, found = key_lines(text), list[UnsetVariable]()
+    for name, table in _table(raw.get("backends")).items():
         keys = _table(table).get("keys")
-        several = cast("list[object]", keys) if isinstance(keys, list) else []
-        places: list[tuple[Key, object]] = [(("key",), _table(table).get("key"))]
-        places += [(("keys", at), each) for at, each in enumerate(several)]
-        for place, value in places:
-            if isinstance(value, str):
-                yield ("backends", name, *place), value
+        texts: list[tuple[Key, object]] = [(("key",), _table(table).get("key"))]
+        texts += [
+            (("keys", at), each) for at, each in enumerate(cast("list[object]", keys) if isinstance(keys, list) else [])
+        ]
+        for place, value in texts:
+            line = line_of(("backends", name, *place), lines)
+            unset = variables_without(value, environ) if isinstance(value, str) else ()
+            found += [UnsetVariable(backend=name, variable=variable, line=line) for variable in unset]
+    return tuple(found)
 
 
 def _table(value: object) -> Mapping[str, object]:

@@ -18,7 +18,7 @@ from clew.backends.row import Backend, Secret
 from clew.errors import SettingsInvalid
 from clew.settings.examine import disabled_by, examine
 from clew.settings.home import CONFIG_VARIABLE, digest_of, home_of
-from clew.settings.problems import Key, Problem, format_key, key_lines, line_of
+from clew.settings.problems import Key, format_key, key_lines, line_of
 from clew.settings.values import DisabledBackend, Settings
 
 _MOST_BYTES: Final = 4 * 1024 * 1024
@@ -51,8 +51,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
     """Where each key that is not a default came from: `clew.toml:12`, `preset zai`, `environment: ZAI_API_KEY`."""
     warnings: tuple[str, ...] = ()
     disabled: Mapping[str, DisabledBackend] = {}
-    """Backends that lack a variable where these settings were read. Loaded without keys, they are among the backends of the
-    settings all the same: a gateway that runs may have what is not set here."""
+    """Backends that lack a variable here. Loaded without keys, they are backends of the settings all the same."""
     text: Secret | None = None
     """What the file says. Hidden, because a key may stand in it."""
     names_backends: bool = False
@@ -76,11 +75,18 @@ class Loaded(Struct, frozen=True, kw_only=True):
         return SettingsText(self.place, self.text.reveal() if self.text else "")
 
 
-class _FaultyFile(Exception):
-    """A file whose settings cannot be used."""
+class _FaultyFile(SettingsInvalid):
+    """A file whose settings cannot be used, with every mistake in it."""
 
-    def __init__(self, *faults: SettingsFault) -> None:
-        self.faults = faults
+    def __init__(self, path: Path | None, faults: Sequence[SettingsFault]) -> None:
+        name = str(path or "settings")
+        lines = [
+            (f"{name}:{fault.line}: " if fault.line else f"{name}: ") + (f"{fault.key}: " if fault.key else "") + fault.says
+            for fault in faults
+        ]
+        head = f"{name} has {len(faults)} mistakes; nothing of it is used:\n" if len(faults) > 1 else ""
+        super().__init__(head + "\n".join(lines), file=name, key=faults[0].key)
+        self.faults = tuple(faults)
 
 
 def load(file: Path | None, environ: Mapping[str, str], *, keys: bool = True) -> Loaded:
@@ -89,19 +95,14 @@ def load(file: Path | None, environ: Mapping[str, str], *, keys: bool = True) ->
     Raises SettingsInvalid with every mistake. `keys=False` looks up no key, for commands that call no backend.
     """
     path = config_file(environ, file)
-    try:
-        return _load(path, environ, keys=keys)
-    except _FaultyFile as error:
-        raise _invalid(path, error.faults) from None
+    text, raw = _read(path) if path else ("", {})
+    return _examine(path, text, raw, environ, keys=keys)
 
 
 def load_source(source: SettingsText, environ: Mapping[str, str]) -> Loaded:
     """The settings that another process uses, whatever its file says now. Raises SettingsInvalid."""
     path = Path(source.file) if source.file else None
-    try:
-        return _examine(path, source.text, tomllib.loads(source.text), environ, keys=True)
-    except _FaultyFile as error:
-        raise _invalid(path, error.faults) from None
+    return _examine(path, source.text, tomllib.loads(source.text), environ, keys=True)
 
 
 def load_given(backends: Mapping[str, object], environ: Mapping[str, str]) -> Loaded:
@@ -111,16 +112,13 @@ def load_given(backends: Mapping[str, object], environ: Mapping[str, str]) -> Lo
         name: dict(cast("Mapping[str, object]", table)) if isinstance(table, Mapping) else table
         for name, table in backends.items()
     }
-    try:
-        return structs.replace(_examine(None, "", {"backends": tables}, environ, keys=True), is_given=True)
-    except _FaultyFile as error:
-        raise _invalid(None, error.faults) from None
+    return structs.replace(_examine(None, "", {"backends": tables}, environ, keys=True), is_given=True)
 
 
 def faults_of(file: Path, environ: Mapping[str, str]) -> tuple[SettingsFault, ...]:
     """Every mistake in the file, in the order of its lines."""
     try:
-        _load(file, environ, keys=True)
+        load(file, environ)
     except _FaultyFile as error:
         return error.faults
     return ()
@@ -145,45 +143,34 @@ def config_place(environ: Mapping[str, str], file: Path | None = None) -> Path:
     return file or (Path(named).expanduser() if named else home_of(environ).config)
 
 
-def _invalid(path: Path | None, faults: Sequence[SettingsFault]) -> SettingsInvalid:
-    name = str(path or "settings")
-    lines = [
-        (f"{name}:{fault.line}: " if fault.line else f"{name}: ") + (f"{fault.key}: " if fault.key else "") + fault.says
-        for fault in faults
-    ]
-    head = f"{name} has {len(faults)} mistakes; nothing of it is used:\n" if len(faults) > 1 else ""
-    return SettingsInvalid(head + "\n".join(lines), file=name, key=faults[0].key)
-
-
-def _load(path: Path | None, environ: Mapping[str, str], *, keys: bool) -> Loaded:
-    text, raw = _read(path) if path else ("", {})
-    return _examine(path, text, raw, environ, keys=keys)
-
-
 def _read(path: Path) -> tuple[str, dict[str, object]]:
+    """The text of the file, and what it says as TOML."""
+
+    def fault(says: str, line: int = 0) -> _FaultyFile:
+        return _FaultyFile(path, [SettingsFault(line, "", says)])
+
     try:
         with path.open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise _FaultyFile(SettingsFault(0, "", f"cannot be read: {error.strerror or error}")) from None
+        raise fault(f"cannot be read: {error.strerror or error}") from None
     if len(raw) > _MOST_BYTES:
-        raise _FaultyFile(SettingsFault(0, "", f"it has more than {_MOST_BYTES // 1024**2} MB, so it is no config"))
+        raise fault(f"it has more than {_MOST_BYTES // 1024**2} MB, so it is no config")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise _FaultyFile(SettingsFault(line, "", "this line is not UTF-8")) from None
+        raise fault("this line is not UTF-8", raw[: error.start].count(b"\n") + 1) from None
     if not text.strip():
-        raise _FaultyFile(SettingsFault(0, "", _EMPTY))
+        raise fault(_EMPTY)
     try:
         return text, tomllib.loads(text)
     except ValueError as error:  # TOML's own, and a number of thousands of digits
         what, _, where = str(error).rpartition(" (at ")  # the TOML reader puts the place at the end of its message
         number = where.removeprefix("line ").partition(",")[0]
         line = int(number) if number.isdecimal() else text.rstrip().count("\n") + 1
-        raise _FaultyFile(SettingsFault(line, "", f"not TOML: {what or error}")) from None
+        raise fault(f"not TOML: {what or error}", line) from None
     except RecursionError:
-        raise _FaultyFile(SettingsFault(0, "", "it is nested too deep")) from None
+        raise fault("it is nested too deep") from None
 
 
 def _examine(path: Path | None, text: str, raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool) -> Loaded:
@@ -191,11 +178,15 @@ def _examine(path: Path | None, text: str, raw: Mapping[str, object], environ: M
     try:
         examined = examine(raw, environ, keys=keys)
     except RecursionError:  # dotted names nest without brackets
-        raise _FaultyFile(SettingsFault(0, "", "it is nested too deep")) from None
+        raise _FaultyFile(path, [SettingsFault(0, "", "it is nested too deep")]) from None
     if examined.settings is None:
         faults = [SettingsFault(line_of(each.key, lines), format_key(each.key), each.says) for each in examined.problems]
-        raise _FaultyFile(*sorted(faults, key=lambda fault: fault.line))
-    disabled = _disabled_with_lines(examined.unset, lines, path)
+        raise _FaultyFile(path, sorted(faults, key=lambda fault: fault.line))
+    first = {str(each.key[1]): each for each in reversed(examined.unset)}
+    disabled = {
+        name: structs.replace(each, where=f"{path}:{line_of(first[name].key, lines)}")
+        for name, each in disabled_by(examined.unset).items()
+    }
     settings = structs.replace(
         examined.settings,
         backends={name: _with_key_line(row, lines, path) for name, row in examined.settings.backends.items()},
@@ -215,16 +206,6 @@ def _examine(path: Path | None, text: str, raw: Mapping[str, object], environ: M
         text=Secret(text),
         names_backends=bool(raw.get("backends")),
     )
-
-
-def _disabled_with_lines(
-    unset: Sequence[Problem], lines: Mapping[Key, int], path: Path | None
-) -> dict[str, DisabledBackend]:
-    first = {str(each.key[1]): each for each in reversed(unset)}
-    return {
-        name: structs.replace(each, where=f"{path}:{line_of(first[name].key, lines)}")
-        for name, each in disabled_by(unset).items()
-    }
 
 
 def _with_key_line(row: Backend, lines: Mapping[Key, int], path: Path | None) -> Backend:

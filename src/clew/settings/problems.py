@@ -1,12 +1,11 @@
 """What is wrong with a TOML document, and in which line.
 
-`problems_of` finds every place where a value does not have the shape of its type, with what is allowed there. The reader
-that makes the values stops at the first mistake and ignores keys that a dataclass does not know; a person who repairs a
-file wants all mistakes at once, and the name that was meant.
+`problems_of` finds every place where a value does not have the shape of its type, with what is allowed there; the reader
+that makes the values stops at the first mistake.
 
-`key_lines` says in which line a key stands, because the standard TOML reader gives values without places. It is no second
-TOML reader: it runs over a text that the first one accepted, and only follows headers and the beginnings of entries.
-Whatever is inside a value, as in an inline table, is found by the key that holds it.
+`key_lines` says in which line a key stands, because the standard TOML reader gives values without places. It runs over a
+text that this reader accepted, and only follows headers and the beginnings of entries. What is inside a value, as in an
+inline table, is found by the key that holds it.
 """
 
 from __future__ import annotations
@@ -110,15 +109,11 @@ def _value_problems(value: object, kind: Any, key: Key) -> Iterator[Problem]:
         elif described:
             yield Problem(key, f"expected {described[0]}")
         else:
-            yield Problem(key, _plain_words(str(error)))
-
-
-def _plain_words(says: str) -> str:
-    """The message of msgspec, without its place and in words for people."""
-    says = _PLACE.sub("", says).replace("Expected", "expected", 1).replace(" | null`", "`")  # which no file can say
-    for name, word in _KINDS.items():
-        says = says.replace(f"`{name}`", word).replace(f"`{name} ", f"{word} ").replace(f" | {name}`", f" or {word}`")
-    return says.replace("`", "")
+            says = _PLACE.sub("", str(error)).replace("Expected", "expected", 1).replace(" | null`", "`")  # no file has null
+            for name, word in _KINDS.items():
+                says = says.replace(f"`{name}`", word).replace(f"`{name} ", f"{word} ")
+                says = says.replace(f" | {name}`", f" or {word}`")
+            yield Problem(key, says.replace("`", ""))
 
 
 def _kind_of(value: object) -> str:
@@ -184,7 +179,12 @@ def statements(text: str) -> Iterator[Statement]:
     starts = _starts(text)
     for (start, line), (end, _) in zip(starts, [*starts[1:], (len(text), 0)], strict=True):
         if header := _HEADER.match(text, start):
-            table = _header_key(_parts(header[2]), counts)
+            *path, last = _parts(header[2])
+            table = ()
+            for part in path:  # through the last element of each list of tables
+                table = (*table, part)
+                table = (*table, counts[table]) if table in counts else table
+            table = (*table, last)
             if header[1] == "[[":
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
@@ -243,13 +243,3 @@ def _parts(dotted: str) -> Key:
         [(name, value)] = cast("dict[str, object]", value).items()
         parts.append(name)
     return tuple(parts)
-
-
-def _header_key(parts: Key, counts: Mapping[Key, int]) -> Key:
-    """The key of a header, through the last element of each list of tables on its path."""
-    key: Key = ()
-    for place, part in enumerate(parts):
-        key = (*key, part)
-        if key in counts and place < len(parts) - 1:
-            key = (*key, counts[key])
-    return key

@@ -1,12 +1,9 @@
 """Which gateways run, and which settings each of their processes has applied: private files in the home's `run` directory.
 
-A gateway has one file. A gateway that died without a word leaves it behind; the next reader of the registry sees that there
-is no such process any more and removes the file. A process number can be used again, so the moment at which the process
-began is kept beside it.
-
-A gateway is one process, or a parent and its workers. Each process writes a report before it listens, and again after each
-change that it applied. Beside its report each has a FIFO: one byte in it wakes the process, and it looks for changes at
-once. A process that died leaves both behind; the next reader removes them.
+A gateway has one file; each of its processes (one, or a parent and its workers) has a report, written before it listens and
+after each change that it applied, and a FIFO: one byte in it wakes the process, and it looks for changes at once. What a
+dead process leaves behind is removed by the next reader. A process number can be used again, so the moment at which it began
+is kept beside it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Rolling out a change: whether every process of every gateway has applied what a command, or a page, has just changed.
 
-All processes are woken and then waited for, two seconds at most. Each is judged by its own report (`processes`), against
-what the files and the store say now. A process that cannot apply the change is named, with the reason and with what helps;
-so is one that has not applied it in time. A process that is starting looks for changes before it answers any request: it is
-waited for as the others are, but does not count as behind.
+All processes are woken and waited for, two seconds at most. Each is judged by its own report (`processes`), against what the
+files and the store say now. One that cannot apply the change, or has not in time, is named, with the reason and with what
+helps. A process that is starting is waited for too, but does not count as behind: it looks for changes before it answers.
 """
 
 from __future__ import annotations
@@ -126,8 +125,7 @@ def unknown_backend(applied: AppliedSettings, backend: str) -> str:
 
 
 def how_to_apply(applied: AppliedSettings, backend: str = "") -> str:
-    """What helps a process that could not use a file, or cannot call a backend. A variable can only be set where the
-    process is started."""
+    """What helps a process that could not use a file, or cannot call a backend."""
     if backend in applied.disabled:
         return (
             'restart this gateway where the variable is set, or name a file for the key in the settings (key = "file:/path")'

@@ -1,8 +1,9 @@
-"""The JSON Schema of `clew.toml`, the meaning of its keys, and its first content, all made from the types of the loader.
+"""The settings in text: the JSON Schema of `clew.toml`, its first content, and the settings of a start as entries.
 
-An editor that knows the schema completes keys and shows what they mean. The meaning of a key is the text below the field, as
-it stands in the source, so that there is one place to write it. The first `clew.toml` has the backends that are found in the
-environment, and every key with its default and its meaning, commented out.
+All are made from the types of the loader. The meaning of a key is the text below the field, as it stands in the source, so
+that there is one place to write it. The first `clew.toml` has the backends that are found in the environment, and every key
+with its default and its meaning, commented out. An entry is a key that a file could name, its value, and where that came
+from. Secrets are shown by their fingerprint.
 """
 
 from __future__ import annotations
@@ -10,19 +11,20 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, cast
 
 import msgspec
 from msgspec import NODEFAULT, Struct, structs
 
-from clew.backends.presets import Preset, presets
+from clew.backends.presets import presets
+from clew.backends.row import Backend, Secret
 from clew.model.facts import ModelFacts
 from clew.model.json import JsonObject, JsonValue
 from clew.settings.document import Document, discover_backends
-from clew.settings.entries import toml_value
-from clew.settings.problems import fields_of, table_in
+from clew.settings.load import Loaded
+from clew.settings.problems import Key, fields_of, format_key, table_in
 from clew.settings.values import RoutingRule
 
 SCHEMA_URI: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -44,7 +46,11 @@ def json_schema() -> JsonObject:
         kinds, schema_hook=lambda kind: {"title": "value"}, ref_template="#/$defs/{name}"
     )
     definitions = {name: _explained(cast("JsonObject", part), kinds) for name, part in parts.items()}
-    definitions["Model"] = _model_schema()
+    _, facts = msgspec.json.schema_components([ModelFacts])
+    known = _table(cast("JsonObject", facts["ModelFacts"]), "properties")
+    columns: JsonObject = {"as": {"type": "string", "description": "What every column that is left out is like."}}
+    columns |= {name: each for name, each in known.items() if name not in _NOT_COLUMNS}
+    definitions["Model"] = {"type": "object", "title": "Model", "properties": columns, "additionalProperties": False}
     root = definitions.pop("Document")
     models: JsonObject = {
         "type": "object",
@@ -74,13 +80,12 @@ def meanings_of(kind: type) -> Mapping[str, str]:
     assert isinstance(definition, ast.ClassDef)
     found: dict[str, str] = {}
     for field, text in zip(definition.body, definition.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and _is_text(text):
-            found[field.target.id] = inspect.cleandoc(cast("Any", text).value.value)
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(meaning))):
+                found[name] = inspect.cleandoc(meaning)
+            case _:
+                pass
     return found
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def defaults_of(kind: type) -> dict[str, object]:
@@ -105,35 +110,29 @@ def _explained(schema: JsonObject, kinds: tuple[type, ...]) -> JsonObject:
     return {**schema, "properties": properties, "additionalProperties": False}
 
 
-def _model_schema() -> JsonObject:
-    """A row about a model: any column may be left out."""
-    _, parts = msgspec.json.schema_components([ModelFacts])
-    columns: dict[str, JsonValue] = {"as": {"type": "string", "description": "What every column that is left out is like."}}
-    for name, each in _table(cast("JsonObject", parts["ModelFacts"]), "properties").items():
-        if name not in _NOT_COLUMNS:
-            columns[name] = each
-    return {"type": "object", "title": "Model", "properties": columns, "additionalProperties": False}
-
-
 def _table(schema: JsonObject, key: str) -> dict[str, JsonValue]:
     return cast("dict[str, JsonValue]", schema[key])
 
 
 def template(environ: Mapping[str, str]) -> str:
     """The first `clew.toml`: it says what would be found without it."""
-    parts = [*_top_lines(), *_backend_lines(environ), *_rule_lines(), *_table_lines()]
-    return "\n".join([_HEAD.format(schema=SCHEMA_FILE), *parts])
-
-
-def _top_lines() -> Iterator[str]:
-    yield 'active = "claude"'
-    for name, kind in fields_of(Document).items():
-        if name != "active" and table_in(kind) is None and name != "models":
-            yield _commented(name, defaults_of(Document)[name], meanings_of(Document).get(name, ""))
-    yield ""
+    tables = {name: table_in(kind) for name, kind in fields_of(Document).items()}
+    plain = [name for name, table in tables.items() if table is None and name not in ("active", "models")]
+    lines = [_HEAD.format(schema=SCHEMA_FILE), 'active = "claude"', *_key_lines(Document, plain), ""]
+    lines += [*_backend_lines(environ), *_wrapped(meanings_of(Document)["rules"])]
+    lines += ["# [[rules]]", '# family = "haiku"', '# backend = "claude"']
+    for name, says in meanings_of(RoutingRule).items():
+        lines += _wrapped(f"{name}: {says}", indent="#   ")
+    lines.append("")
+    for name, table in tables.items():
+        if table is not None and name not in ("backends", "rules"):
+            summary = (table.__doc__ or "").split("\n")[0]
+            lines += [*_wrapped(summary), f"[{name}]", *_key_lines(table, defaults_of(table)), ""]
+    return "\n".join(lines)
 
 
 def _backend_lines(environ: Mapping[str, str]) -> Iterator[str]:
+    """The backends that the environment gives, and, commented out, one for each other preset with the keys it needs."""
     found = discover_backends(environ).tables
     for name, table in found.items():
         yield f"[backends.{name}]"
@@ -144,48 +143,25 @@ def _backend_lines(environ: Mapping[str, str]) -> Iterator[str]:
     used = {table.preset for table in found.values()}
     for preset in presets().values():
         if preset.name not in used and (preset.variables or preset.keyless):
-            yield from (f"# {line}" for line in _preset_lines(preset))
+            yield f"# [backends.{preset.backend}]"
+            yield f'# preset = "{preset.name}"'
+            if not preset.url:
+                yield '# url = "https://…"'
+            if not preset.keyless:
+                yield f'# key = "${{{preset.variables[0].name}}}"'
+            if preset.dialect != "anthropic" and not preset.model:
+                yield '# model = "…"'
             yield ""
 
 
-def _preset_lines(preset: Preset) -> Iterator[str]:
-    """The keys that a backend with this preset needs."""
-    yield f"[backends.{preset.backend}]"
-    yield f'preset = "{preset.name}"'
-    if not preset.url:
-        yield 'url = "https://…"'
-    if not preset.keyless:
-        yield f'key = "${{{preset.variables[0].name}}}"'
-    if preset.dialect != "anthropic" and not preset.model:
-        yield 'model = "…"'
-
-
-def _rule_lines() -> Iterator[str]:
-    yield from _wrapped(meanings_of(Document)["rules"])
-    yield from ("# [[rules]]", '# family = "haiku"', '# backend = "claude"')
-    for name, says in meanings_of(RoutingRule).items():
-        yield from _wrapped(f"{name}: {says}", indent="#   ")
-    yield ""
-
-
-def _table_lines() -> Iterator[str]:
-    """The tables that are settings themselves."""
-    for name, kind in fields_of(Document).items():
-        inner = table_in(kind)
-        if inner is not None and name not in ("backends", "rules"):
-            yield from _wrapped((inner.__doc__ or "").split("\n")[0])
-            yield f"[{name}]"
-            for key, default in defaults_of(inner).items():
-                yield _commented(key, default, meanings_of(inner).get(key, ""))
-            yield ""
-
-
-def _commented(name: str, default: object, says: str) -> str:
-    """A key with its meaning on one line, and with its default where a file can say that."""
-    value, meaning = "", " ".join(says.split())
-    if default is not None and default is not NODEFAULT and not isinstance(default, Struct):
-        value = "" if dataclasses.is_dataclass(default) else toml_value(msgspec.to_builtins(default))
-    return f"# {name}{f' = {value}' if value else ': off'}{f'  # {meaning}' if meaning else ''}"
+def _key_lines(table: type, names: Iterable[str]) -> Iterator[str]:
+    """A line for each key, commented out: its meaning, and its default where a file can say that."""
+    defaults, meanings = defaults_of(table), meanings_of(table)
+    for name in names:
+        default, value, meaning = defaults[name], "", " ".join(meanings.get(name, "").split())
+        if default is not None and default is not NODEFAULT and not isinstance(default, Struct):
+            value = "" if dataclasses.is_dataclass(default) else toml_value(msgspec.to_builtins(default))
+        yield f"# {name}{f' = {value}' if value else ': off'}{f'  # {meaning}' if meaning else ''}"
 
 
 def _wrapped(text: str, indent: str = "# ") -> Iterator[str]:
@@ -196,3 +172,89 @@ def _wrapped(text: str, indent: str = "# ") -> Iterator[str]:
             line = indent
         line += f"{word} "
     yield line.rstrip()
+
+
+_ALWAYS: Final = ("url", "realm", "auth", "keys", "model", "models")
+"""Of a backend; its other keys are shown where they differ from the default."""
+_NEVER: Final = ("name", "by_model", "keys_from")
+"""Of a backend: its name stands in the key, and rules for some models are long (`clew backends --json` has them)."""
+
+
+class SettingsEntry(Struct, frozen=True):
+    """One key with its value."""
+
+    key: str
+    value: JsonValue
+    origin: str
+
+
+def entries_of(loaded: Loaded) -> list[SettingsEntry]:
+    """All keys. Of the facts about models, only those that are not clew's own."""
+    settings = {field.name: getattr(loaded.settings, field.name) for field in structs.fields(type(loaded.settings))}
+    backends = cast("Mapping[str, Backend]", settings.pop("backends"))
+    settings.pop("models")
+    settings.pop("disabled")  # no key of the file; the warnings name them
+    rows = [*_flat(settings, ()), *(entry for row in backends.values() for entry in _backend_entries(row))]
+    entries: list[SettingsEntry] = []
+    for key, value in rows:
+        holders = [key]  # a key has the origin of what holds it and gives all of it: an inline table, a variable
+        if key[2:] == ("keys",):
+            holders = [(*key[:2], "key"), key, key[:2]]
+        elif len(key) > 3:
+            holders.append(key[:-1])
+        origins = (loaded.origins.get(format_key(each)) for each in holders)
+        entries.append(SettingsEntry(format_key(key), value, next(filter(None, origins), "default")))
+    return entries + [SettingsEntry(key, "…", where) for key, where in loaded.origins.items() if key.startswith("models.")]
+
+
+def toml_value(value: JsonValue) -> str:
+    """As the file would say it."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{format_key((name,))} = {toml_value(each)}" for name, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return '""' if value is None else msgspec.json.encode(value).decode()
+
+
+def _flat(value: object, key: Key) -> Iterator[tuple[Key, JsonValue]]:
+    """The keys below a table; None, which a file cannot say, is left out."""
+    parts = _parts(value)
+    for name, each in parts.items():
+        yield from _flat(each, (*key, name))
+    if not parts and value is not None:
+        yield key, _plain(value)
+
+
+def _parts(value: Any) -> Mapping[str | int, object]:
+    """What a table or a list of tables holds; nothing for any other value."""
+    if isinstance(value, Mapping):
+        return cast("Mapping[str | int, object]", value)
+    if isinstance(value, Struct):
+        return {**structs.asdict(value)}
+    if dataclasses.is_dataclass(value):
+        return {**dataclasses.asdict(cast("Any", value))}
+    if isinstance(value, tuple) and any(isinstance(each, Struct) for each in cast("tuple[object, ...]", value)):
+        return {**dict(enumerate(cast("tuple[object, ...]", value)))}
+    return {}
+
+
+def _backend_entries(row: Backend) -> Iterator[tuple[Key, JsonValue]]:
+    usual = Backend(name="", url="", realm="")
+    for name, value in structs.asdict(row).items():
+        if name in _ALWAYS and value:
+            yield ("backends", row.name, name), _plain(value)
+        elif name not in _NEVER and name not in _ALWAYS and value != getattr(usual, name):
+            for key, each in _flat(value, ("backends", row.name, name)):
+                # Of quirks and timeouts only what differs.
+                if len(key) == 3 or _plain(getattr(getattr(usual, name), str(key[3]))) != each:
+                    yield key, each
+
+
+def _plain(value: object) -> JsonValue:
+    if isinstance(value, frozenset):
+        return [*sorted(cast("frozenset[str]", value))]
+
+    def shown(other: Any) -> str:
+        return f"<secret {other.fingerprint}>" if isinstance(other, Secret) else str(other)
+
+    return msgspec.to_builtins(value, enc_hook=shown)

@@ -23,23 +23,6 @@ from clew.pipeline.step import CacheRules, Display, Options
 from clew.store.kinds import URL_PATTERN, URLS, USUAL_URL
 from clew.thinking.budgets import BudgetRules
 
-__all__ = [
-    "BuildSettings",
-    "ChatSettings",
-    "DisabledBackend",
-    "GatewaySettings",
-    "LogSettings",
-    "Retry",
-    "RoutingRule",
-    "Settings",
-    "StoreSettings",
-    "ThinkingSettings",
-    "Timeouts",
-    "options_of",
-    "timeouts_for",
-    "whole_timeouts_for",
-]
-
 Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Some: TypeAlias = Annotated[int, Meta(ge=1)]
@@ -297,8 +280,7 @@ def timeouts_for(settings: Settings, backend: Backend) -> Timeouts:
 
 
 def whole_timeouts_for(settings: Settings, backend: Backend) -> Timeouts:
-    """The same for an answer in one piece: its head comes when all of it was said, so it may take as long as content
-    may."""
+    """The same for an answer in one piece: its head comes when all of it was said."""
     usual = timeouts_for(settings, backend)
     if usual.first_byte is None:
         return usual

@@ -2,7 +2,7 @@
 
 A key is named by a hash of itself, so that machines which share a secret share its name without agreeing on one. A ring
 comes from an environment variable (`read_secret_text`) or from a file (`read_secret_file`, `secret_file_of`); who reads and
-writes that file, and with which rights, is decided by `clew.settings.secret`. The repr of a ring does not show its keys.
+writes that file, and with which rights, is decided by `clew.settings.own_keys`. The repr of a ring does not show its keys.
 """
 
 from __future__ import annotations

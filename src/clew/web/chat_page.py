@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from clew.admin.parameters import read_body
 from clew.admin.services import AdminServices
 from clew.gateway.models import list_models
-from clew.settings.gateway_key import LOCAL
+from clew.settings.own_keys import LOCAL
 from clew.thinking.profiles import EFFORTS
 from clew.web.frame import fragment, page
 from clew.web.thread_page import ThreadView, query_of, view_of

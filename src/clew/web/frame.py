@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, Response
 from clew.admin.access import Caller
 from clew.admin.problem import AdminProblem
 from clew.admin.services import AdminServices
-from clew.settings.gateway_key import LOCAL
+from clew.settings.own_keys import LOCAL
 from clew.web.filters import FILTERS
 from clew.web.static_files import static_prefix
 

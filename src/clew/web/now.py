@@ -20,7 +20,7 @@ from clew.admin.views import Status, status_of
 from clew.backends.names import FAMILIES
 from clew.gateway.client import line_to_copy
 from clew.model.turn import Exchange
-from clew.settings.gateway_key import KEY_VARIABLE
+from clew.settings.own_keys import KEY_VARIABLE
 from clew.settings.processes import RegisteredGateway
 from clew.settings.values import RoutingRule
 from clew.web.backends import LAST_EXCHANGES, health_of_all

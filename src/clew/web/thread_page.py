@@ -23,7 +23,7 @@ from clew.admin.threads import projected
 from clew.chat.formats import FORMATS
 from clew.chat.request import line_of
 from clew.chat.turns import StoredTurn
-from clew.settings.gateway_key import LOCAL
+from clew.settings.own_keys import LOCAL
 from clew.store import Store
 from clew.store.text import texts_asked
 from clew.store.values import Branch, Passage, Thread

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from clew.admin.routes import ROUTES
-from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
+from clew.settings.own_keys import add_key
 from clew.testing import Simulator
 from tests.admin.booth import KEY
 from tests.admin.chat.served import MODEL, ChatServer, configured, parts_of, read_until, user

@@ -18,8 +18,8 @@ from clew.chat.local import LocalThreadService
 from clew.chat.remote.protocol import OpenedThread
 from clew.chat.remote.service import RemoteAnswerReader, RemoteThreadService
 from clew.errors import BackendBroken, BackendOverloaded, BackendUnreachable, RequestInvalid, SettingsInvalid
-from clew.settings.gateway_key import add_key
 from clew.settings.home import Home
+from clew.settings.own_keys import add_key
 from clew.settings.processes import RegisteredGateway, register, unregister
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator

@@ -13,7 +13,7 @@ from clew.admin.checkup.findings import CheckFinding, Circumstances, broken, fin
 from clew.backends.row import Backend
 from clew.errors import ClewError
 from clew.pipeline.attempts import class_of_status
-from clew.settings.gateway_key import LOCAL, named_keys
+from clew.settings.own_keys import LOCAL, named_keys
 from clew.settings.values import Settings, timeouts_for
 from clew.upstream.dial import TlsSessions, dial
 from clew.upstream.endpoint import endpoint_of, proxy_for

@@ -11,8 +11,7 @@ from typing import Final
 
 from clew.admin.checkup.findings import Check, CheckFinding, Circumstances, broken, fine, warning
 from clew.errors import SettingsInvalid
-from clew.settings.gateway_key import KEY_VARIABLE, named_keys
-from clew.settings.secret import SECRET_VARIABLE
+from clew.settings.own_keys import KEY_VARIABLE, SECRET_VARIABLE, named_keys
 from clew.store.kinds import KINDS, kind_named
 from clew.store.location import StoreFinding
 

@@ -17,8 +17,8 @@ from clew.chat.remote.protocol import refusal_of
 from clew.errors import BackendBroken, SettingsInvalid
 from clew.http.client.message import ClientRequest
 from clew.model.http import Headers, Timeouts
-from clew.settings.gateway_key import KEY_VARIABLE
 from clew.settings.home import Home
+from clew.settings.own_keys import KEY_VARIABLE
 from clew.settings.processes import RegisteredGateway, registered_gateways
 from clew.upstream.endpoint import Endpoint, endpoint_of
 from clew.upstream.pool import Pool, PooledCall, PoolSettings

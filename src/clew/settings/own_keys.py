@@ -1,14 +1,19 @@
-"""Who may use the gateway: its own key, and named keys for others.
+"""The keys of clew itself: those that clients present to the gateway, and the secret behind the seals.
 
 The gateway's own key is any string in `CLEW_KEY`, or one that is made at the first start and kept in a private file. Named
 keys are minted: `clew_<kid>_<secret>`, shown once, kept as a hash. Each belongs to a principal, the owner of recordings. A
 random secret of 256 bits needs no slow hash: the public `kid` finds the row, and the comparison takes the same time whether
 there is such a row or not.
+
+The sealing secret is `CLEW_SECRET`, or a private file. Several gateways may share one home, and the first seal of each must
+open in all of them. So the first one makes the file, under a lock and by a rename, and all others use what the file then
+says. Rotation takes the same lock: two rotations at once must not lose a key, because clients hold seals that need it.
 """
 
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
 import string
 import threading
@@ -24,8 +29,12 @@ from msgspec import Struct
 
 from clew.errors import SettingsInvalid
 from clew.settings.home import Home, file_digest, locked, read_private, write_private
+from clew.thinking.seal import MIN_SECRET
+from clew.thinking.secret import Keyring, keyring_of, read_secret_file, read_secret_text, secret_file_of
 
 KEY_VARIABLE: Final = "CLEW_KEY"
+SECRET_VARIABLE: Final = "CLEW_SECRET"  # noqa: S105  (the name of a variable)
+"""One secret of at least 32 characters, or several separated by commas: the first mints, all open. Empty is as unset."""
 LOCAL: Final = "local"
 """The principal of the gateway's own key."""
 
@@ -212,3 +221,42 @@ def _read(path: Path) -> tuple[NamedKey, ...]:
 
 def _write(path: Path, rows: tuple[NamedKey, ...]) -> None:
     write_private(path, msgspec.json.format(msgspec.json.encode(_File(keys=rows)), indent=2) + b"\n")
+
+
+def load_keyring(path: Path, environ: Mapping[str, str] = os.environ) -> Keyring:
+    """The keys from the environment, else from the file, which is made if it is not there."""
+    if ring := known_keyring(path, environ):
+        return ring
+    with locked(path):  # read again: another process may have made the file meanwhile
+        return _read_keyring(path) or _write_keyring(path, keyring_of(secrets.token_bytes(MIN_SECRET)))
+
+
+def known_keyring(path: Path, environ: Mapping[str, str] = os.environ) -> Keyring | None:
+    """The keys, for commands that only open seals: none is made."""
+    if text := environ.get(SECRET_VARIABLE, "").strip():
+        return read_secret_text(text, name=SECRET_VARIABLE)
+    return _read_keyring(path)
+
+
+def rotate_keyring(path: Path, environ: Mapping[str, str] = os.environ) -> Keyring:
+    """A new current key; the old ones go on opening what they sealed."""
+    if environ.get(SECRET_VARIABLE, "").strip():
+        raise SettingsInvalid(
+            f"the secret comes from {SECRET_VARIABLE}: put a new one in front of it, with a comma between",
+            key=SECRET_VARIABLE,
+        )
+    fresh = secrets.token_bytes(MIN_SECRET)
+    with locked(path):
+        ring = _read_keyring(path)
+        return _write_keyring(path, ring.rotated(fresh) if ring else keyring_of(fresh))
+
+
+def _read_keyring(path: Path) -> Keyring | None:
+    """The keys in the file; None if there is no file. Raises SettingsInvalid for a file that is not private."""
+    raw = read_private(path)
+    return None if raw is None else read_secret_file(raw, file=str(path))
+
+
+def _write_keyring(path: Path, ring: Keyring) -> Keyring:
+    write_private(path, secret_file_of(ring))
+    return ring
