@@ -19,12 +19,12 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).parent))
 
 import sse
+from clew.model.facts.models import profile_for
 from clew.model.target import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.binding import is_whole
 from clew.thinking.history import answers_of
-from clew.thinking.profiles import profile_for
 from clew.thinking.recognise import Context, recognise
 from clew.wire.requests import encode, parse
 from history import CLAUDE, SEALER, Talk

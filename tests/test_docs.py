@@ -19,11 +19,11 @@ from msgspec import structs
 import clew
 from clew.cli import COMMANDS, main
 from clew.model.facts import rules
+from clew.model.facts.models import merge_overrides, profile_for
 from clew.settings.document import Document
 from clew.settings.load import load
 from clew.settings.values import GatewaySettings
 from clew.simulator.script import parse as parse_scenario
-from clew.thinking.profiles import merge_overrides, profile_for
 from tests.build import assistant, raw, text, thinking, user
 from tests.test_manifest import ROOT
 

@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from clew.errors import ClewError
     from clew.model.assemble import Assembler
     from clew.model.change import Change
+    from clew.model.facts.models import profile_for
     from clew.model.origin import Origin
     from clew.model.recording import Recording, Shelf
     from clew.model.target import Target
     from clew.pipeline.project import Projection, project
     from clew.pipeline.step import Facts, Options
     from clew.thinking.compliance import Violation, check
-    from clew.thinking.profiles import profile_for
     from clew.thinking.registry import ThinkingRegistry
     from clew.thinking.seal import Sealer
 
@@ -176,7 +176,7 @@ _HOMES = {
     "format_response": "clew.chat.messages",
     "image": "clew.chat.contents",
     "log_thinking_metrics": "clew.chat.metrics",
-    "profile_for": "clew.thinking.profiles",
+    "profile_for": "clew.model.facts.models",
     "project": "clew.pipeline.project",
     "thinking_report": "clew.chat.metrics",
     "tool": "clew.chat.agent.tools",

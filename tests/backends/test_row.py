@@ -8,8 +8,8 @@ from msgspec import structs
 
 from clew.backends.names import family_of
 from clew.backends.row import Backend, Quirks, Secret, account_of, auth_headers, model_for, target_of
+from clew.model.facts.models import merge_overrides, profile_for
 from clew.model.origin import Reader
-from clew.thinking.profiles import merge_overrides, profile_for
 from tests.manifest import proves
 
 CLIENT = (("x-api-key", "sk-client"), ("authorization", "Bearer client"))

@@ -17,8 +17,7 @@ from clew.cli import importing
 from clew.cli.output import progress_bar
 from clew.store.reports import Retention
 from clew.thinking.keys import block_key
-from clew.thinking.seal import Seal
-from clew.thinking.secret import read_secret_text
+from clew.thinking.seal import Seal, read_secret_text
 from tests.build import GLM, text, thinking, tool_result, tool_use
 from tests.chat.formats.lines import Scribbler
 from tests.cli.homes import CONFIG, Home, talk, yesterday

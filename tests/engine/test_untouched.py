@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.model.facts.models import profile_for
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.testing import Simulator
-from clew.thinking.profiles import profile_for
 from clew.wire.requests import encode, parse
 from tests.build import GLM, OPUS, Json, assistant, redacted, request, target, text, thinking, user
 from tests.conversations.asked import Asked

@@ -15,10 +15,10 @@ import pytest
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.requests import write_request
 from clew.model.assemble import assemble
+from clew.model.facts.models import profile_for
 from clew.model.target import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
-from clew.thinking.profiles import profile_for
 from clew.thinking.seal import PREFIX, Seal
 from clew.wire.events import decode_event
 from clew.wire.requests import parse

@@ -17,12 +17,12 @@ from typing import Any, Literal
 import msgspec
 
 from clew.model.blocks import made
-from clew.model.facts import model_facts
+from clew.model.facts import profile_for
 from clew.model.origin import Origin
 from clew.model.recording import Shelf
 from clew.model.request import Request
 from clew.model.target import Target
-from clew.pipeline.heal import Remedy, heal
+from clew.pipeline.heal import Remedy, heal, refusal_in
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.simulator.anthropic.judge import judge
@@ -31,7 +31,6 @@ from clew.simulator.stances import stance
 from clew.thinking.history import answers_of
 from clew.thinking.recognise import recognise
 from clew.thinking.record import recording_of
-from clew.thinking.refusals import refusal_in
 from clew.thinking.seal import Seal, Sealer
 from clew.wire.requests import encode, parse
 from tests.build import GLM, OPUS, SONNET, Json, Scribe, assistant, redacted, text, thinking, tool_result, tool_use, user
@@ -197,7 +196,7 @@ class Walk:
         return {"role": "assistant", "content": rest}
 
     def _target(self) -> Target:
-        facts = msgspec.structs.replace(model_facts(self.origin.model), others_after_last=self.plan.after_last)
+        facts = msgspec.structs.replace(profile_for(self.origin.model), others_after_last=self.plan.after_last)
         return Target(
             backend=self.origin.backend, model=self.origin.model, realm=self.origin.realm, account="me", profile=facts
         )
@@ -219,7 +218,7 @@ class Walk:
         if self.origin is GLM:
             self.tally.foreign_sent += sum(maker != GLM.model for maker in kept)
             return
-        reads = model_facts(self.origin.model).reads | {self.origin.model}
+        reads = profile_for(self.origin.model).reads | {self.origin.model}
         self.tally.own += truth.count(self.origin.model)
         self.tally.own_delivered += kept.count(self.origin.model)
         self.tally.readable += sum(maker in reads for maker in truth)

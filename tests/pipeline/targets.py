@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clew.model.change import Change
-from clew.model.facts import model_facts
+from clew.model.facts import profile_for
 from clew.model.request import Request
 from clew.model.target import Target
 from clew.pipeline.step import Facts, Options
@@ -18,7 +18,7 @@ Step = Callable[[Request, Target, Facts], tuple[Request, tuple[Change, ...]]]
 
 def model(name: str = "claude-opus-5-5") -> Target:
     """A first-party Claude model as target."""
-    return Target(backend="claude", model=name, profile=model_facts(name))
+    return Target(backend="claude", model=name, profile=profile_for(name))
 
 
 def run(

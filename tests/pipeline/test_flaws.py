@@ -7,13 +7,12 @@ import anthropic
 import pytest
 
 from clew.model.facts import models
-from clew.pipeline.heal import heal
+from clew.pipeline.heal import heal, refusal_in
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts, Options
 from clew.testing import Simulator
 from clew.thinking.budgets import BudgetRules, parse_wish
 from clew.thinking.compliance import check
-from clew.thinking.refusals import refusal_in
 from clew.wire.requests import encode
 from tests.build import assistant, raw, request, text, thinking, tool_result, tool_use, user
 from tests.manifest import accepts, proves

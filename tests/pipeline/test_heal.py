@@ -7,11 +7,10 @@ import json
 import pytest
 
 from clew.model.change import Change
+from clew.model.facts.models import profile_for
 from clew.model.request import Request
-from clew.pipeline.heal import HealedRequest, Remedy, heal
+from clew.pipeline.heal import HealedRequest, Remedy, ThinkingRefusal, heal, refusal_in
 from clew.pipeline.step import Facts
-from clew.thinking.profiles import profile_for
-from clew.thinking.refusals import ThinkingRefusal, refusal_in
 from clew.wire.requests import encode
 from tests.build import OPUS, Scribe, assistant, request, sent, target, thinking, tool_result, tool_use, user
 

@@ -16,7 +16,7 @@ from clew.model.facts import ModelFacts, models
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking_modes import is_on, mode_of
 from clew.pipeline.thinking_parameter import thinking_off, thinking_parameter
-from clew.thinking.profiles import EFFORTS
+from clew.thinking.budgets import EFFORTS
 from clew.wire.requests import encode, parse
 from tests.build import assistant, raw, request, system, thinking, tool_result, tool_use, user
 from tests.manifest import proves

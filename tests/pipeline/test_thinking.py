@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from clew.model.change import Change
+from clew.model.facts.models import profile_for
 from clew.model.origin import Origin
 from clew.pipeline.step import Facts, Options
 from clew.pipeline.thinking import keep_thinking
 from clew.pipeline.thinking.as_recorded import CHANGED
 from clew.thinking.keys import block_key, proof_half
-from clew.thinking.profiles import profile_for
 from clew.thinking.seal import Seal, Sealer
 from clew.wire.requests import encode
 from tests.build import (

@@ -6,7 +6,7 @@ import pytest
 
 from clew.model.blocks import Made
 from clew.model.change import Change
-from clew.model.facts import model_facts
+from clew.model.facts import profile_for
 from clew.model.target import Target
 from clew.pipeline import pairing
 from clew.pipeline.pairing import NO_RESULT, ORPHAN_LABEL
@@ -276,7 +276,7 @@ def test_a_call_of_another_vendors_server_is_left_out_with_its_result(id: str, s
 
 def test_a_call_of_another_vendors_server_goes_back_to_it() -> None:
     given = request(user("hi"), assistant({**SEARCH, "id": "call_8"}, {**FOUND, "tool_use_id": "call_8"}), user("go on"))
-    glm = Target(backend="glm", model="glm-5", profile=model_facts("glm-5"), realm="glm")
+    glm = Target(backend="glm", model="glm-5", profile=profile_for("glm-5"), realm="glm")
     assert tool_structure(given, glm, Facts()) == (given, ())
     assert tool_structure(given, glm, Facts())[0] is given
 

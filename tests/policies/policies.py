@@ -13,17 +13,16 @@ from typing import Any, Protocol
 import msgspec
 
 from clew.model.blocks import FILLER, made
+from clew.model.facts.models import profile_for
 from clew.model.recording import Shelf
 from clew.model.request import Request
 from clew.model.target import Target
-from clew.pipeline.heal import Remedy, heal
+from clew.pipeline.heal import Remedy, heal, refusal_in
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.simulator.interfaces import VendorRefusal
-from clew.thinking.profiles import profile_for
 from clew.thinking.recognise import Context
 from clew.thinking.record import recording_of
-from clew.thinking.refusals import refusal_in
 from clew.thinking.registry import ThinkingRegistry
 from clew.thinking.seal import Seal, Sealer
 from clew.wire.requests import encode, parse

@@ -7,8 +7,8 @@ import copy
 import pytest
 
 from clew.model.facts import rules
+from clew.model.facts.models import profile_for
 from clew.thinking.compliance import CHECKS, OUTSIDE, TOUCHED, Violation, check, not_checkable
-from clew.thinking.profiles import profile_for
 from tests.build import assistant, redacted, text, thinking, tool_use, user
 from tests.conversations.asked import OLD, Asked, ask, bare, headers
 from tests.conversations.rulebook import CASES, Case, accepted, refused

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.thinking.profiles import AUTO_BUDGET, EFFORTS, budget_of_effort, effort_of_budget, is_above, nearest_level
+from clew.thinking.budgets import AUTO_BUDGET, EFFORTS, budget_of_effort, effort_of_budget, is_above, nearest_level
 from tests.manifest import proves
 
 

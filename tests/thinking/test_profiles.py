@@ -8,7 +8,7 @@ import pytest
 
 from clew.errors import SettingsInvalid
 from clew.model.facts import models
-from clew.thinking.profiles import canonical_model, merge_overrides, profile_for, reads
+from clew.model.facts.models import canonical_model, merge_overrides, profile_for, reads
 
 NAMES = [
     ("claude-opus-5-5", "claude-opus-5-5"),

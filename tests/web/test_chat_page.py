@@ -1,6 +1,6 @@
 """The chat's page: what was said, set by the server; and what can be chosen."""
 
-from clew.thinking.profiles import EFFORTS
+from clew.thinking.budgets import EFFORTS
 from tests.admin.booth import Booth
 from tests.build import text
 from tests.store.turns import NOON

@@ -17,9 +17,9 @@ from clew.backends.manner import Manner, Quirks, fitting
 from clew.backends.names import family_of, model_in
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.model.facts import ModelFacts
+from clew.model.facts.models import profile_for
 from clew.model.origin import ANTHROPIC
 from clew.model.target import Foreign, Target
-from clew.thinking.profiles import profile_for
 
 __all__ = [
     "Auth",

@@ -22,6 +22,7 @@ from msgspec import Raw, Struct
 from clew.chat.turns import StoredTurn
 from clew.model.change import Change
 from clew.model.facts import ModelFacts
+from clew.model.facts.models import profile_for
 from clew.model.facts.shapes import INTERLEAVED_BETA
 from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import ANTHROPIC
@@ -30,7 +31,6 @@ from clew.pipeline.betas import needed_betas
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.thinking_modes import ThinkingSetting, fit_to_model, is_on, mode_of
 from clew.store.values import Passage
-from clew.thinking.profiles import profile_for
 from clew.thinking.seal import Sealer
 
 CUT: Final = "<system-reminder>The answer before this message was interrupted: it is not whole.</system-reminder>"

@@ -155,7 +155,7 @@ class OpenConversation:
         Call it before each answer, since the active backend may be another by then. A model that thinks anyway is asked for
         readable thinking: a person looks on.
         """
-        from clew.thinking.profiles import profile_for
+        from clew.model.facts.models import profile_for
 
         options, conversation, model = self.options, self.conversation, self.options.model
         conversation.wish(model=model)

@@ -17,6 +17,7 @@ from clew.cli.block_verdicts import CheckedBlock, check_blocks, is_made_through_
 from clew.cli.transcripts import BlockPlace, Excerpt, TranscriptThread, excerpts
 from clew.errors import BodyTooLarge, ClewError, RequestInvalid, Unrepresentable
 from clew.model.facts import rules
+from clew.model.facts.models import canonical_model, profile_for
 from clew.model.origin import ANTHROPIC
 from clew.model.request import Request
 from clew.model.target import Target
@@ -25,7 +26,6 @@ from clew.pipeline.step import Facts
 from clew.settings.values import Settings
 from clew.thinking.compliance import Violation, check, not_checkable
 from clew.thinking.keys import proof_of
-from clew.thinking.profiles import canonical_model, profile_for
 from clew.thinking.seal import is_seal
 from clew.wire.requests import MAX_BYTES, encode, parse
 from clew.wire.splice import duplicate_keys

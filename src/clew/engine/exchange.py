@@ -44,10 +44,9 @@ from clew.engine.streamed import AlreadyTold
 from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
 from clew.model.turn import Outcome as Ended
 from clew.pipeline.attempts import AttemptOutcome, attempts
-from clew.pipeline.heal import HealedRequest, Remedy, heal
+from clew.pipeline.heal import HealedRequest, Remedy, heal, refusal_in
 from clew.pipeline.project import Projection
 from clew.pipeline.retry_hints import in_seconds, retry_after_of, should_retry_of
-from clew.thinking.refusals import refusal_in
 
 MOST_WORDS: Final = 1024 * 1024
 """Of a refusal."""

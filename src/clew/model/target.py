@@ -19,8 +19,8 @@ Missing: TypeAlias = Literal["nothing", "empty", "space", "off"]
 class Target(Struct, frozen=True, kw_only=True):
     """Backend, realm, model and account, with the facts about them that the steps read.
 
-    >>> from clew.model.facts import model_facts
-    >>> Target(backend="claude", model="claude-opus-5-5", profile=model_facts("claude-opus-5-5")).realm
+    >>> from clew.model.facts import profile_for
+    >>> Target(backend="claude", model="claude-opus-5-5", profile=profile_for("claude-opus-5-5")).realm
     'anthropic'
     """
 

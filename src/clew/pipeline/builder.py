@@ -19,7 +19,7 @@ from msgspec import Struct, structs
 from clew.errors import RequestInvalid
 from clew.model.blocks import FILLER, THINKING_TYPES
 from clew.model.change import Change
-from clew.model.facts import ModelFacts, model_facts
+from clew.model.facts import ModelFacts, profile_for
 from clew.model.facts.shapes import CONTEXT_BETA
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import objects_of
@@ -75,7 +75,7 @@ class _Draft(Struct, frozen=True, kw_only=True):
 
 def build_request(parts: RequestParts, send: Callable[[JsonObject], T]) -> BuiltRequest[T]:
     """Build the request and hand its body to `send`."""
-    draft = _Draft(parts=parts, profile=parts.profile or model_facts(parts.model))
+    draft = _Draft(parts=parts, profile=parts.profile or profile_for(parts.model))
     trace: list[str] = []
     for name, step in _STEPS:
         draft = step(draft)

@@ -5,10 +5,14 @@ index names the first that fails. A recorded one takes everything from its messa
 points at no thinking block means all). If it is refused again for a block of the other kind, that kind's rule applies; else,
 and after that, no thinking goes at all. If even that is refused, the vendor's words go to the client. Only the strand of the
 answer that follows remembers a repair, so a fork from before it never sees it, and two parallel repairs do not meet.
+
+Which refusals are about thinking is read from the vendor's words (`refusal_in`). They are unstable; several spellings are
+in the wild, also wrapped by other hosts. A refusal that is not recognised goes to the client as it is.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
@@ -16,6 +20,7 @@ from msgspec import Struct
 
 from clew.model.blocks import Block, is_thinking
 from clew.model.change import Change
+from clew.model.facts.failures import is_refusal
 from clew.model.request import Request, RequestMessage, blocks_of, with_content
 from clew.model.target import Target
 from clew.pipeline.normalise import without_trailing
@@ -23,7 +28,49 @@ from clew.pipeline.step import Facts
 from clew.pipeline.thinking_parameter import loop_start, thinking_off
 from clew.pipeline.values import or_filler
 from clew.thinking.keys import key_of
-from clew.thinking.refusals import Rule, ThinkingRefusal
+
+Rule: TypeAlias = Literal["R33", "R34", "R35", "R37", "R38", "R44"]
+
+_WORDS: tuple[tuple[Rule, str], ...] = (
+    ("R44", r"bound to a different conversation"),
+    ("R33", r"invalid\W+signature\W+in\W+thinking"),
+    ("R33", r"invalid\W+data\W+in\W+redacted_thinking"),
+    ("R33", r"signature in the reasoningcontent block.{0,80}is invalid"),
+    ("R33", r"thinking\.(signature|thinking)(\.str)?: (field required|input should be a valid string)"),
+    ("R33", r"each thinking block must contain thinking"),
+    ("R34", r"thinking\W+blocks in the latest assistant message cannot be modified"),
+    ("R34", r"the blocks must match the parameters during the original request"),
+    ("R35", r"expected\W+thinking\W+or\W+redacted_thinking\W+but found"),
+    ("R37", r"final block in an assistant message cannot be\W+thinking"),
+    ("R38", r"when thinking is disabled, an\W+assistant\W+message in the final position cannot contain"),
+)
+"""In the order of trial: R44's text begins with R33's."""
+_MOST = 4000
+"""Characters that are searched. Some servers send the whole request back with their error, where all words are found."""
+_INDEX = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
+
+
+class ThinkingRefusal(Struct, frozen=True):
+    """What a vendor refused: the rule, and the message and block that it names (its own indices, which can be off)."""
+
+    rule: Rule
+    message: int | None = None
+    block: int | None = None
+
+
+def refusal_in(status: int, words: str) -> ThinkingRefusal | None:
+    """The refusal, if it is one and speaks of thinking."""
+    words = words[:_MOST]
+    if not is_refusal(status, words):
+        return None
+    rule: Rule | None = next((rule for rule, pattern in _WORDS if re.search(pattern, words, re.IGNORECASE)), None)
+    if rule is None:
+        return None
+    index = _INDEX.search(words)
+    if index is None:
+        return ThinkingRefusal(rule)
+    return ThinkingRefusal(rule, int(index[1]), int(index[2]) if index[2] else None)
+
 
 STEP = "heal"
 MOST_HEALS = 3
@@ -31,8 +78,6 @@ MOST_HEALS = 3
 Remedy: TypeAlias = Literal["unrecorded", "recorded", "all", "trailing", "loop", "off"]
 _ONCE: dict[Rule, Remedy] = {"R35": "off", "R37": "trailing", "R38": "loop"}
 """The remedy for a rule about the layout; a second refusal for the same goes to the client."""
-
-_Chosen: TypeAlias = Callable[[int, Block], bool]
 
 
 class HealedRequest(Struct, frozen=True, eq=False):
@@ -53,8 +98,18 @@ def heal(
     if remedy == "off":
         healed, changes = thinking_off(request, target, f"refused ({refusal.rule})")
         return HealedRequest(healed, changes, remedy)
-    healed, changes = _without(request, _chosen(request, refusal, facts, remedy), refusal)
-    return HealedRequest(healed, changes, remedy) if changes else None
+    is_refused = _refused_blocks(request, refusal, facts, remedy)
+    removed: list[Change] = []
+    messages: list[RequestMessage] = []
+    for index, message in enumerate(request.messages):
+        out = [block for block in blocks_of(message) if is_thinking(block) and is_refused(index, block)]
+        for block in out:
+            place = request.source.place_of(block) or (index, 0)
+            removed.append(Change(STEP, f"messages.{place[0]}.content.{place[1]}", "healed", f"refused ({refusal.rule})"))
+        gone = {id(block) for block in out}
+        rest = tuple(block for block in blocks_of(message) if id(block) not in gone)
+        messages.append(with_content(message, or_filler(rest)) if out else message)
+    return HealedRequest(request.with_messages(tuple(messages)), tuple(removed), remedy) if removed else None
 
 
 def _remedy(request: Request, refusal: ThinkingRefusal, facts: Facts, tried: tuple[Remedy, ...]) -> Remedy | None:
@@ -77,7 +132,9 @@ def _is_recorded(block: Block, facts: Facts) -> bool:
     return key is not None and facts.recordings.by_key(key) is not None
 
 
-def _chosen(request: Request, refusal: ThinkingRefusal, facts: Facts, remedy: Remedy) -> _Chosen:
+def _refused_blocks(
+    request: Request, refusal: ThinkingRefusal, facts: Facts, remedy: Remedy
+) -> Callable[[int, Block], bool]:
     """Which thinking blocks stay out."""
     first = refusal.message or 0
     match remedy:
@@ -104,17 +161,3 @@ def _tail(message: RequestMessage) -> tuple[Block, ...]:
     """The thinking at the end of an assistant message."""
     blocks = blocks_of(message) if message.role == "assistant" else ()
     return blocks[len(without_trailing(blocks)) :]
-
-
-def _without(request: Request, chosen: _Chosen, refusal: ThinkingRefusal) -> tuple[Request, tuple[Change, ...]]:
-    changes: list[Change] = []
-    messages: list[RequestMessage] = []
-    for index, message in enumerate(request.messages):
-        out = [block for block in blocks_of(message) if is_thinking(block) and chosen(index, block)]
-        for block in out:
-            place = request.source.place_of(block) or (index, 0)
-            changes.append(Change(STEP, f"messages.{place[0]}.content.{place[1]}", "healed", f"refused ({refusal.rule})"))
-        gone = {id(block) for block in out}
-        rest = tuple(block for block in blocks_of(message) if id(block) not in gone)
-        messages.append(with_content(message, or_filler(rest)) if out else message)
-    return request.with_messages(tuple(messages)), tuple(changes)

@@ -23,8 +23,7 @@ from msgspec import Struct, structs
 from clew.model.change import Change, What
 from clew.model.facts import ModelFacts
 from clew.model.json import JsonObject, JsonValue
-from clew.thinking.budgets import fit_budget
-from clew.thinking.profiles import budget_of_effort, effort_of_budget, is_above, nearest_level
+from clew.thinking.budgets import budget_of_effort, effort_of_budget, fit_budget, is_above, nearest_level
 
 STEP: Final = "thinking_parameter"
 

@@ -45,7 +45,7 @@ from clew.pipeline.values import (
     rewrite_object,
     with_changed_fields,
 )
-from clew.thinking.profiles import EFFORTS
+from clew.thinking.budgets import EFFORTS
 
 NO_LEAD = "manual thinking needs an open tool loop that begins with thinking (R35)"
 NO_THINKING = "this backend wants the thinking of every tool call back, and one has none"

@@ -16,12 +16,12 @@ from msgspec import Struct
 from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
 from clew.model.facts import ModelFacts
+from clew.model.facts.models import merge_overrides
 from clew.settings.backend_rows import backend_of, named_options
 from clew.settings.document import BackendTable, Document, discover_backends
 from clew.settings.key_sources import VariableUnset, expand_variables
 from clew.settings.problems import Key, Problem, fields_of, format_key, nearest, problems_of
 from clew.settings.values import DisabledBackend, Settings
-from clew.thinking.profiles import merge_overrides
 
 _SELECTORS: Final = ("family", "agent", "request_class")
 _NOT_A_COLUMN: Final = ("id", "known")

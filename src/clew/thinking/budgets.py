@@ -5,6 +5,10 @@ fixed and the old behaviour kept selectable: one matcher instead of two that dis
 counts for its own turn instead of for the rest of the conversation (`scope = "any"` keeps that). Only text that a person
 wrote counts: no tool result, no reminder, no message that a client marked as its own. Nothing is logged here; the returned
 value holds all there is to report.
+
+Older models take a budget, newer ones an effort level, and a request for one kind must be translated for the other. The
+bands are those on which public gateways agree (1024 is low, 8192 medium, 24576 high); `max` has no number of its own, it is
+as much as the model allows.
 """
 
 from __future__ import annotations
@@ -159,3 +163,39 @@ def fit_budget(budget: int, *, max_tokens: int | None = None, cap: int = 0) -> i
     limits = [limit for limit in (None if max_tokens is None else max_tokens - 1, cap or None) if limit is not None]
     nearest = max(min([budget, *limits]), MINIMUM)
     return nearest if all(nearest <= limit for limit in limits) else None
+
+
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+"""From least to most."""
+
+AUTO_BUDGET = 16_384
+"""The budget for "think as you see fit": adaptive without a level."""
+
+_BANDS = ((32_768, "xhigh"), (16_384, "high"), (4096, "medium"))
+_BUDGETS = {"low": 2048, "medium": 8192, "high": 24_576, "xhigh": 32_768}
+
+
+def effort_of_budget(budget: int) -> str:
+    """The level whose band holds a budget."""
+    return next((level for floor, level in _BANDS if budget >= floor), "low")
+
+
+def budget_of_effort(level: str | None, *, ceiling: int) -> int:
+    """A budget for a level; `ceiling` is the most that the model and the request allow. None, or an unknown level: AUTO."""
+    if level == "max":
+        return ceiling
+    return _BUDGETS.get(level or "", AUTO_BUDGET)
+
+
+def nearest_level(level: str, supported: Sequence[str]) -> str:
+    """The highest supported level at or below this one, else the lowest; the level itself if it is unknown."""
+    if level not in EFFORTS or not supported:
+        return level
+    ranked = [each for each in EFFORTS if each in supported]
+    below = [each for each in ranked if not is_above(each, level)]
+    return (below or ranked[:1] or [level])[-1]
+
+
+def is_above(level: str, limit: str) -> bool:
+    """Whether a level is higher than a limit. Unknown ones are not comparable, and above nothing."""
+    return level in EFFORTS and limit in EFFORTS and EFFORTS.index(level) > EFFORTS.index(limit)

@@ -11,7 +11,7 @@ they do not line up, nothing is put back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias, overload
 
 from msgspec import Struct
@@ -158,7 +158,10 @@ def _merge(recorded: Sequence[Made], visible: Sequence[AnswerPiece], homes: Sequ
             waiting.append((block, next(home, None)))
         elif _token(block):
             at = out[-1].message if out else 0
-            piece = _next_meaningful(rest, out)
+            piece = next(rest)
+            while not _token(piece.block):  # an empty text stays where the client has it
+                out.append(piece)
+                piece = next(rest)
             for thought, wanted in waiting:
                 # Where the client holds it, if the order allows that; else beside the block that follows it.
                 at = wanted if wanted is not None and at <= wanted <= piece.message else piece.message
@@ -169,15 +172,6 @@ def _merge(recorded: Sequence[Made], visible: Sequence[AnswerPiece], homes: Sequ
     last = out[-1].message
     out.extend(AnswerPiece(max(last, at or 0), each) for each, at in waiting)
     return out
-
-
-def _next_meaningful(rest: Iterator[AnswerPiece], out: list[AnswerPiece]) -> AnswerPiece:
-    """The next visible block that counts; empty texts before it are added to `out`, where the client has them."""
-    for piece in rest:
-        if _token(piece.block):
-            return piece
-        out.append(piece)
-    raise AssertionError("the tokens were compared before")
 
 
 def _tokens(blocks: Sequence[Block]) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from clew.admin.parameters import read_body
 from clew.admin.services import AdminServices
 from clew.gateway.models import list_models
 from clew.settings.own_keys import LOCAL
-from clew.thinking.profiles import EFFORTS
+from clew.thinking.budgets import EFFORTS
 from clew.web.frame import fragment, page
 from clew.web.thread_page import ThreadView, query_of, view_of
 

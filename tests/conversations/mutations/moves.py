@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from hypothesis import strategies as st
 
-from clew.model.facts import ModelFacts, model_facts
+from clew.model.facts import ModelFacts, profile_for
 from tests.build import Json
 from tests.conversations.asked import Asked
 from tests.conversations.scene import Wish
@@ -48,7 +48,7 @@ class Move:
 
     @property
     def profile(self) -> ModelFacts:
-        return model_facts(self.body["model"])
+        return profile_for(self.body["model"])
 
     @property
     def mode(self) -> str:

@@ -28,8 +28,8 @@ from clew.chat.opening import OnOverflow
 from clew.chat.request import Wishes
 from clew.chat.service import Claim
 from clew.errors import RequestInvalid
+from clew.model.facts.models import profile_for
 from clew.model.json import JsonObject
-from clew.thinking.profiles import profile_for
 
 
 class AgentPlan(Struct, frozen=True, kw_only=True, eq=False):

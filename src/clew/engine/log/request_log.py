@@ -37,7 +37,7 @@ from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.model.turn import Exchange
 from clew.pipeline.stream.block_trace import BlockState
-from clew.thinking.registry.values import Filtered
+from clew.thinking.registry import Filtered
 
 PREVIEW: Final = 50
 """Characters of a thought, where thinking text is asked for."""

@@ -11,8 +11,8 @@ from clew.model.facts.models import (
     ThinkingType,
     canonical_model,
     display_name,
-    model_facts,
     models,
+    profile_for,
 )
 from clew.model.facts.rules import PHASES, Conflict, Grade, Phase, Rule, default_stances, path_order, rules, stances
 from clew.model.facts.shapes import Beta, BlockFacts, Field, Fields, Kind, Shape, Union, betas, blocks, fields
@@ -40,9 +40,9 @@ __all__ = [
     "default_stances",
     "display_name",
     "fields",
-    "model_facts",
     "models",
     "path_order",
+    "profile_for",
     "rules",
     "stances",
 ]

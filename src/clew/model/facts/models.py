@@ -1,7 +1,8 @@
 """The facts about each model, and which model a name means. The columns are explained in `models.toml`.
 
 A row holds only what differs from the row that it is `as`: here the rest is filled in, and `reads`, which a row may give by
-line and age, becomes the plain set of models. The same two steps put a user's rows on top of the built-in ones.
+line and age, becomes the plain set of models. The same two steps put a user's rows on top of the built-in ones. The row that
+fits a name is its *profile*.
 
 One model has many names: with a date, with a platform's prefix and suffix, with dots for dashes. The canonical name is the
 id under which the tables know it, or, for a Claude that they do not know, its name without all that. Other vendors' names
@@ -12,7 +13,7 @@ long for a name: clients choose it, and taking it apart would take its length sq
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Final, Literal, TypeAlias, cast
 
@@ -82,6 +83,12 @@ def models() -> Mapping[str, ModelFacts]:
     """The built-in rows by model id, the unknown model's among them."""
     rows = resolve(read_table(_FILE), {}, file=_FILE)
     return {**rows, UNKNOWN: structs.replace(rows[UNKNOWN], known=False)}
+
+
+def merge_overrides(tables: Table, *, file: str = "settings") -> dict[str, ModelFacts]:
+    """All rows, with the user's on top: a table changes the row of its name, or adds one (`as` names what the rest is like;
+    without it, the unknown model). Raises SettingsInvalid with the key that is wrong."""
+    return resolve(tables, models(), file=file)
 
 
 def resolve(rows: Table, base: Mapping[str, ModelFacts], *, file: str) -> dict[str, ModelFacts]:
@@ -172,18 +179,41 @@ _SUFFIX: Final = re.compile(
 
 def canonical_model(name: str, rows: Mapping[str, ModelFacts] | None = None) -> str:
     """The reader's model id: `us.anthropic.claude-sonnet-4-5-20250929-v1:0` is `claude-sonnet-4-5`."""
-    bare = _bare(name)
+    bare = name
+    if len(name) <= _LONGEST:
+        claude = _CLAUDE.search(name.strip().lower())
+        bare = re.sub(r"\[[^\]]*\]$", "", name.strip())
+        if claude:
+            bare = claude[1]
+            while (shorter := _SUFFIX.sub("", bare)) != bare:
+                bare = shorter
+            bare = bare.replace(".", "-")
     return next((row.id for row in (rows or models()).values() if bare in row.match), bare)
 
 
-def model_facts(name: str, rows: Mapping[str, ModelFacts] | None = None) -> ModelFacts:
-    """The row of the most specific name that fits, under the canonical id; else the unknown model's row."""
-    rows = rows or models()
-    canonical = canonical_model(name, rows)
-    for candidate in _candidates(canonical):
-        if candidate in rows and candidate != UNKNOWN:
-            return structs.replace(rows[candidate], id=canonical)
+def profile_for(model: str, overrides: Mapping[str, ModelFacts] | None = None) -> ModelFacts:
+    """The row of the most specific name that fits, under the canonical id; else the unknown model's row. `overrides` is what
+    `merge_overrides` made of the user's tables.
+
+    >>> profile_for("claude-sonnet-4-5-20250929").interleaved
+    'beta'
+    """
+    rows = overrides or models()
+    canonical = canonical_model(model, rows)
+    for whole in dict.fromkeys((canonical, canonical.rpartition("/")[2])) if len(canonical) <= _LONGEST else ():
+        shorter = whole
+        # Words fall off its end, but never a number: that would be another version.
+        while shorter not in rows and (cut := shorter.rpartition("-"))[0] and not cut[2].isdecimal():
+            shorter = cut[0]
+        if shorter in rows and shorter != UNKNOWN:
+            return structs.replace(rows[shorter], id=canonical)
     return structs.replace(rows[UNKNOWN], id=canonical)
+
+
+def reads(reader: ModelFacts, other_model: str, overrides: Mapping[str, ModelFacts] | None = None) -> bool:
+    """Whether this reader can read that model's thinking (R43). Its own always; an unpublished pair, no."""
+    other = canonical_model(other_model, overrides)
+    return other == reader.id or other in reader.reads
 
 
 def display_name(name: str) -> str:
@@ -195,24 +225,3 @@ def display_name(name: str) -> str:
         else:
             words.append(word.capitalize())
     return " ".join(words)
-
-
-def _bare(name: str) -> str:
-    if len(name) > _LONGEST:
-        return name
-    claude = _CLAUDE.search(name.strip().lower())
-    if not claude:
-        return re.sub(r"\[[^\]]*\]$", "", name.strip())
-    bare = claude[1]
-    while (shorter := _SUFFIX.sub("", bare)) != bare:
-        bare = shorter
-    return bare.replace(".", "-")
-
-
-def _candidates(canonical: str) -> Iterator[str]:
-    """The name, then what is left of it as words fall off its end; never a number, which would be another version."""
-    for whole in dict.fromkeys((canonical, canonical.rpartition("/")[2])) if len(canonical) <= _LONGEST else ():
-        yield whole
-        while (cut := whole.rpartition("-"))[0] and not cut[2].isdecimal():
-            whole = cut[0]
-            yield whole

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from clew.model.blocks import THINKING_TYPES, Block
+from clew.model.facts.models import canonical_model, reads
 from clew.model.past import Fold, folded
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request, RequestMessage, blocks_of
@@ -25,7 +26,6 @@ from clew.pipeline.step import Facts
 from clew.pipeline.thinking.outcomes import AnswerOutcome, all_thinking, without_refused_blocks
 from clew.thinking.history import align
 from clew.thinking.keys import ProofRow, block_key, digest_of, key_of, proof_half, proof_of
-from clew.thinking.profiles import canonical_model, reads
 from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.seal import is_seal
 from clew.thinking.strands import longest_tail, strand_keys

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from clew.errors import SettingsInvalid
-from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, display_name, model_facts, models, rules
+from clew.model.facts import UNKNOWN, ModelFacts, canonical_model, display_name, models, profile_for, rules
 from clew.model.facts.shapes import CLEAR_THINKING, CLEAR_TOOL_USES, COMPACT
 from clew.model.json import JsonObject
 from clew.simulator.identity import ToolIds, refusal_of_rule
@@ -60,7 +60,7 @@ class MessagesVendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     def facts_of(self, model: str, rows: ModelRows = None) -> ModelFacts:
         """The profile of a model. A vendor with models of its own has one profile for all names."""
         if not self.models:
-            return model_facts(model, rows)
+            return profile_for(model, rows)
         row = {**msgspec.to_builtins(models()[UNKNOWN]), **self.profile, "id": canonical_model(model)}
         return msgspec.convert(row, ModelFacts)
 

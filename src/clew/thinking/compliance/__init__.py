@@ -15,26 +15,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain
 
 from clew.model.facts import Grade, ModelFacts, Phase, Rule, default_stances, rules
+from clew.model.facts.models import profile_for
 from clew.model.json import JsonObject
 from clew.model.loose_json import object_of, text_of
-from clew.thinking.compliance import content, layout, parameters, roles, tools, versions
-from clew.thinking.compliance.arrival import Headers, ParsedBody, oversize, parse, read_headers
+from clew.thinking.compliance import content, layout, parameters, tools
+from clew.thinking.compliance.arrival import MOST_BYTES, Headers, ParsedBody, parse, read_headers
 from clew.thinking.compliance.findings import RuleFinding, Violation, in_order
 from clew.thinking.compliance.request_view import Check, RequestView
 from clew.thinking.compliance.schema import ShapeCheck
-from clew.thinking.profiles import profile_for
 
 __all__ = ["CHECKS", "OUTSIDE", "TOUCHED", "Violation", "check", "not_checkable"]
 
 CHECKS: Mapping[str, Check] = {
-    **versions.RULES,
     **parameters.RULES,
     **tools.RULES,
-    **roles.RULES,
     **content.RULES,
     **layout.RULES,
 }
@@ -84,7 +81,8 @@ def check(
     in_force = _RulesInForce({**default_stances(), **(stance or {})}, without_grades, also)
     sent, parsed = read_headers(headers), parse(request)
     view = _view_of(parsed, sent, in_force.stance, profile)
-    phases = ((*oversize(request), *sent.findings), *_phases_of_body(parsed, view, in_force, counting))
+    size = (RuleFinding("R62.too-large", "", {}),) if isinstance(request, bytes) and len(request) > MOST_BYTES else ()
+    phases = ((*size, *sent.findings), *_phases_of_body(parsed, view, in_force, counting))
     found = (in_order(each for each in findings if in_force.holds(rules()[each.rule])) for findings in phases)
     if not thorough:
         return next(filter(None, found), ())
@@ -105,28 +103,19 @@ def _phases_of_body(
     if parsed.unreadable:
         yield (parsed.unreadable,)
         return
-    yield chain(_shape_findings(parsed, view, counting), _run("schema", view, in_force))
+    shape: Iterable[RuleFinding] = (RuleFinding("R4.body-not-object", "", {}),)
+    if parsed.lone_surrogate:  # and nothing more about its shape: half a character in a path cannot be printed
+        shape = (RuleFinding("R63.lone-surrogate", "", {}),)
+    elif isinstance(parsed.value, dict):
+        shape = ShapeCheck(view.version, view.betas, counting).walk(view.body)
+    yield chain(shape, _run("schema", view, in_force))
     for phase in LATER:
         yield _run(phase, view, in_force)
 
 
-def _shape_findings(parsed: ParsedBody, view: RequestView, counting: bool) -> Iterator[RuleFinding]:
-    if parsed.lone_surrogate:
-        yield RuleFinding("R63.lone-surrogate", "", {})  # and nothing more: half a character in a path cannot be printed
-    elif isinstance(parsed.value, dict):
-        yield from ShapeCheck(view.version, view.betas, counting).walk(view.body)
-    else:
-        yield RuleFinding("R4.body-not-object", "", {})
-
-
-@cache
-def _rules_of(phase: Phase) -> tuple[Rule, ...]:
-    return tuple(rule for rule in rules().values() if rule.phase == phase and rule.id in CHECKS)
-
-
 def _run(phase: Phase, view: RequestView, in_force: _RulesInForce) -> Iterator[RuleFinding]:
-    for rule in _rules_of(phase):
-        if in_force.holds(rule):
+    for rule in rules().values():
+        if rule.phase == phase and rule.id in CHECKS and in_force.holds(rule):
             yield from (RuleFinding(rule.id, *defect) for defect in CHECKS[rule.id](view))
 
 
@@ -154,9 +143,7 @@ def _has(kind: str) -> Callable[[RequestView], bool]:
     return lambda view: any(block.type == kind for block in view.blocks())
 
 
-def _has_pdf(view: RequestView) -> bool:
-    documents = (block for block in view.blocks() if block.type == "document")
-    return any(object_of(block.value.get("source")).get("type") in ("base64", "url", "file") for block in documents)
+_PDF_SOURCES = ("base64", "url", "file")
 
 
 def _has_thinking(view: RequestView) -> bool:
@@ -172,7 +159,10 @@ TOUCHED: dict[str, Callable[[RequestView], bool]] = {
     "R5.model-retired": _always,
     "R64.image-dimensions": _has("image"),
     "R64.image-unreadable": _has("image"),
-    "R64.pdf-pages": _has_pdf,
+    "R64.pdf-pages": lambda view: any(
+        block.type == "document" and object_of(block.value.get("source")).get("type") in _PDF_SOURCES
+        for block in view.blocks()
+    ),
     "R33.invalid-signature": _has("thinking"),
     "R33.invalid-data": _has("redacted_thinking"),
     "R34.modified": _latest_has_thinking,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 
@@ -19,6 +20,7 @@ from clew.wire.strict_json import MAX_DEPTH, decode_json, find_fault
 MOST_BYTES = 32 * 1024 * 1024
 OLDEST = "2023-06-01"
 VERSIONS = frozenset({OLDEST, "2026-10-21"})
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 
 _raw_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -57,11 +59,6 @@ def read_headers(headers: Mapping[str, str] | None) -> Headers:
 # ── the body
 
 
-def oversize(request: object) -> Iterator[RuleFinding]:
-    if isinstance(request, bytes) and len(request) > MOST_BYTES:
-        yield RuleFinding("R62.too-large", "", {})
-
-
 @dataclass(frozen=True, slots=True)
 class ParsedBody:
     """The body's value, and the faults of its bytes. An unreadable body is not checked further."""
@@ -81,7 +78,11 @@ def parse(request: bytes | JsonValue) -> ParsedBody:
     except BodyTooLarge:
         return ParsedBody(unreadable=_not_json(_TOO_DEEP))
     except RequestInvalid:
-        return _read_with_surrogates(request)
+        try:  # if lone surrogates are its only fault, it is JSON, and they are a rule of their own
+            return ParsedBody(json.loads(request.decode(), parse_constant=_finite, parse_float=_finite), lone_surrogate=True)
+        except (ValueError, RecursionError):
+            fault = find_fault(request)
+            return ParsedBody(unreadable=_not_json(fault.reason, fault.line, fault.column, fault.char))
 
 
 def _outline(raw: bytes) -> JsonObject | None:
@@ -98,15 +99,6 @@ def _outline(raw: bytes) -> JsonObject | None:
     value: JsonObject = {key: decode_json(bytes(each)) for key, each in whole.items() if key != "messages"}
     value["messages"] = list[JsonValue]([None] * count)
     return value
-
-
-def _read_with_surrogates(raw: bytes) -> ParsedBody:
-    """The body that the strict reader refused. If lone surrogates are its only fault, it is JSON, and a rule of its own."""
-    try:
-        return ParsedBody(json.loads(raw.decode(), parse_constant=_finite, parse_float=_finite), lone_surrogate=True)
-    except (ValueError, RecursionError):
-        fault = find_fault(raw)
-        return ParsedBody(unreadable=_not_json(fault.reason, fault.line, fault.column, fault.char))
 
 
 def _finite(digits: str) -> float:
@@ -127,18 +119,15 @@ def _read_value(value: JsonValue) -> ParsedBody:
     for _ in range(MAX_DEPTH + 1):
         if not level:
             return ParsedBody(value, lone_surrogate=lone)
-        if any(isinstance(each, float) and not isfinite(each) for each in level):
-            return ParsedBody(unreadable=_not_json("NaN is not a JSON value"))
-        lone = lone or any(isinstance(each, str) and _has_surrogate(each) for each in level)
-        level = [child for parent in level for child in _children(parent)]
+        children: list[JsonValue] = []
+        for each in level:
+            if isinstance(each, float) and not isfinite(each):
+                return ParsedBody(unreadable=_not_json("NaN is not a JSON value"))
+            if isinstance(each, str):
+                lone = lone or _SURROGATE.search(each) is not None
+            elif isinstance(each, dict):
+                children += (*each, *each.values())
+            elif isinstance(each, list):
+                children += each
+        level = children
     return ParsedBody(unreadable=_not_json(_TOO_DEEP))
-
-
-def _children(value: JsonValue) -> list[JsonValue]:
-    if isinstance(value, dict):
-        return [*value, *value.values()]
-    return value if isinstance(value, list) else []
-
-
-def _has_surrogate(text: str) -> bool:
-    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)

@@ -1,4 +1,5 @@
-"""Rules about the content of a block: empty or blank text (R16, R22), summaries (R54), images (R64), cache marks (R58).
+"""Rules about the content of a block: empty or blank text (R16, R22), summaries (R54), images (R64), cache marks (R58), and
+what a newer API version refuses (R2).
 
 *Empty* is "", *blank* is not empty and nothing but white space. Inside a tool result both are legal.
 
@@ -11,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject
 from clew.model.loose_json import object_of, text_of
 from clew.thinking.compliance.findings import Defect, at
+from clew.thinking.compliance.parameters import NEWER
 from clew.thinking.compliance.request_view import BlockView, MessageView, RequestView, RuleTable, list_in
 
 RULES = RuleTable()
@@ -22,16 +24,12 @@ IMAGE_BYTES = 5 * 1024 * 1024
 MOST_MARKS = 4
 
 
-def _is_blank(text: JsonValue) -> bool:
-    return isinstance(text, str) and text.isspace()
-
-
 def _is_empty_text(block: JsonObject) -> bool:
     return block.get("type") == "text" and block.get("text") == ""
 
 
 def _is_blank_text(block: JsonObject) -> bool:
-    return block.get("type") == "text" and _is_blank(block.get("text"))
+    return block.get("type") == "text" and text_of(block.get("text")).isspace()
 
 
 def _listed_pieces(view: RequestView) -> Iterator[BlockView]:
@@ -103,31 +101,25 @@ def system_empty(view: RequestView) -> Iterator[Defect]:
 @RULES.check("R16.blank-text")
 def system_blank(view: RequestView) -> Iterator[Defect]:
     blocks = _system_blocks(view)
-    if _is_blank(view.body.get("system")) or (blocks and all(map(_is_blank_text, blocks))):
+    if text_of(view.body.get("system")).isspace() or (blocks and all(map(_is_blank_text, blocks))):
         yield at("system")
 
 
 # ── images
 
 
-def _images(view: RequestView) -> Iterator[tuple[str, JsonObject]]:
-    """Images, directly in a message and inside tool results, with the path that the vendor gives them."""
-    for block in view.blocks():
-        if block.type == "image":
-            yield f"{block.path}.image", block.value
-        elif block.type == "tool_result":
-            for k, nested in enumerate(list_in(block.value.get("content"))):
-                if object_of(nested).get("type") == "image":
-                    yield f"{block.path}.tool_result.content.{k}.image", object_of(nested)
-
-
 @RULES.check("R64.image-too-large")
 def image_too_large(view: RequestView) -> Iterator[Defect]:
-    for path, image in _images(view):
-        source = object_of(image.get("source"))
-        size = len(text_of(source.get("data")))
-        if source.get("type") == "base64" and size > IMAGE_BYTES:
-            yield at(f"{path}.source.base64", bytes=size)
+    for block in view.blocks():
+        images = [(f"{block.path}.image", block.value)]
+        if block.type == "tool_result":
+            nested = enumerate(list_in(block.value.get("content")))
+            images = [(f"{block.path}.tool_result.content.{k}.image", object_of(each)) for k, each in nested]
+        for path, image in images:
+            source = object_of(image.get("source"))
+            size = len(text_of(source.get("data")))
+            if image.get("type") == "image" and source.get("type") == "base64" and size > IMAGE_BYTES:
+                yield at(f"{path}.source.base64", bytes=size)
 
 
 # ── cache marks
@@ -160,20 +152,13 @@ def _bearers(block: BlockView) -> Iterator[tuple[str, JsonObject]]:
 def _automatic(view: RequestView) -> tuple[JsonObject, JsonObject] | None:
     """The top-level mark, and the block that it falls on."""
     mark = view.body.get("cache_control")
-    block = next(_cacheable(view), None)
-    return (mark, block) if isinstance(mark, dict) and block is not None else None
-
-
-def _cacheable(view: RequestView) -> Iterator[JsonObject]:
-    """The blocks that the top-level mark may fall on, last first."""
-    for message in reversed(view.messages):
-        for block in reversed(message.blocks):
-            if block.facts is not None and block.facts.cacheable and not _is_empty_text(block.value):
-                yield block.value
+    if not isinstance(mark, dict):
+        return None
     system = view.body.get("system")
-    blocks = [JsonObject(type="text", text=system)] if isinstance(system, str) else _system_blocks(view)
-    yield from (block for block in reversed(blocks) if not _is_empty_text(block))
-    yield from reversed(view.tools)
+    above = [JsonObject(type="text", text=system)] if isinstance(system, str) else _system_blocks(view)
+    said = [block.value for block in view.blocks() if block.facts is not None and block.facts.cacheable]
+    cacheable = (*view.tools, *(block for block in (*above, *said) if not _is_empty_text(block)))
+    return (mark, cacheable[-1]) if cacheable else None
 
 
 def _adds_a_mark(view: RequestView) -> bool:
@@ -210,3 +195,24 @@ def ttl_order(view: RequestView) -> Iterator[Defect]:
             yield at(f"{path}.cache_control.ttl")
             return
         short_seen = short_seen or _ttl(mark) == "5m"
+
+
+# ── the newer API version
+
+
+def _newer_blocks(view: RequestView, role: str, kind: str) -> Iterator[BlockView]:
+    """Blocks of this kind directly in messages of this role; none under the older version."""
+    if view.version == NEWER:
+        messages = (message for message in view.messages if message.role == role)
+        yield from (block for message in messages for block in message.blocks if block.type == kind)
+
+
+@RULES.check("R2.document-in-assistant")
+def document_in_assistant(view: RequestView) -> Iterator[Defect]:
+    return (at(block.path) for block in _newer_blocks(view, "assistant", "document"))
+
+
+@RULES.check("R2.citations-in-user")
+def citations_in_user(view: RequestView) -> Iterator[Defect]:
+    cited = (block for block in _newer_blocks(view, "user", "text") if list_in(block.value.get("citations")))
+    return (at(f"{block.path}.text.citations") for block in cited)

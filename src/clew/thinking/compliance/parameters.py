@@ -1,4 +1,4 @@
-"""Parameters against the model: output size, thinking, effort, format, context edits (R7, R10–R12, R15, R17, R51, R52).
+"""Parameters against the model: output size, thinking, effort, sampling, format, context edits (R7, R10–R15, R17, R51, R52).
 
 Which model takes what is read from the profile, never from a name.
 """
@@ -11,16 +11,15 @@ from itertools import chain
 from clew.model.facts.shapes import CLEAR_THINKING, INTERLEAVED_BETA, MCP_WITHOUT_TOOLSETS_BETA
 from clew.model.json import JsonValue
 from clew.model.loose_json import object_of, text_of
+from clew.thinking.budgets import EFFORTS, is_above
 from clew.thinking.compliance.findings import Defect, at
 from clew.thinking.compliance.request_view import RequestView, RuleTable, list_in, number_in
 
 RULES = RuleTable()
 
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
-
-
-def _above(level: str, limit: str) -> bool:
-    return bool(limit) and level in EFFORTS and EFFORTS.index(level) > EFFORTS.index(limit)
+NEWER = "2026-10-21"
+"""The API version that knows no sampling parameters; the tables of shapes say so."""
+TOP_P_WITH_THINKING = 0.95
 
 
 # ── max_tokens
@@ -115,14 +114,14 @@ def effort_level(view: RequestView) -> Iterator[Defect]:
 @RULES.check("R10.disabled-effort")
 def disabled_effort(view: RequestView) -> Iterator[Defect]:
     limit = view.profile.disabled_max_effort
-    if view.thinking == "disabled" and _above(view.effort, limit):
+    if view.thinking == "disabled" and is_above(view.effort, limit):
         yield at("output_config.effort", level=view.effort, limit=limit)
 
 
 @RULES.check("R10.between-tools-effort")
 def between_tools_effort(view: RequestView) -> Iterator[Defect]:
     limit = view.profile.between_tools_max_effort
-    if view.thinking == "between_tools" and _above(view.effort, limit):
+    if view.thinking == "between_tools" and is_above(view.effort, limit):
         yield at("output_config.effort", level=view.effort, limit=limit)
 
 
@@ -137,21 +136,65 @@ def between_tools_message_effort(view: RequestView) -> Iterator[Defect]:
         current = level
 
 
+# ── sampling
+
+
+def _given(view: RequestView, key: str) -> int | float | None:
+    """The value, where this API version knows the parameter."""
+    return None if view.version == NEWER else number_in(view.body.get(key))
+
+
+def _thinks_on_older(view: RequestView) -> bool:
+    return view.profile.sampling == "accept" and view.thinking in ("enabled", "adaptive")
+
+
+def _is_deprecated(view: RequestView, key: str, *allowed: int) -> bool:
+    return view.profile.sampling == "reject" and _given(view, key) not in (None, *allowed)
+
+
+RULES.at(
+    "temperature",
+    {
+        "R13.temperature-with-thinking": lambda view: (
+            _thinks_on_older(view) and _given(view, "temperature") not in (None, 1)
+        ),
+        "R14.temperature-deprecated": lambda view: _is_deprecated(view, "temperature", 1),
+    },
+)
+RULES.at(
+    "top_p",
+    {
+        "R13.top-p-with-thinking": lambda view: (
+            _thinks_on_older(view) and (top_p := _given(view, "top_p")) is not None and not TOP_P_WITH_THINKING <= top_p <= 1
+        ),
+        "R14.top-p-deprecated": lambda view: _is_deprecated(view, "top_p", 1),
+        "R14.temperature-and-top-p": lambda view: (
+            None not in (_given(view, "temperature"), _given(view, "top_p")) and not view.profile.temperature_and_top_p
+        ),
+    },
+)
+RULES.at(
+    "top_k",
+    {
+        "R13.top-k-with-thinking": lambda view: _thinks_on_older(view) and _given(view, "top_k") is not None,
+        "R14.top-k-deprecated": lambda view: _is_deprecated(view, "top_k"),
+    },
+)
+
+
 # ── output format
-
-
-def _cites(value: JsonValue) -> bool:
-    block = object_of(value)
-    citable = block.get("type") in ("document", "search_result")
-    return citable and object_of(block.get("citations")).get("enabled") is True
 
 
 @RULES.check("R12.format-with-citations")
 def format_with_citations(view: RequestView) -> Iterator[Defect]:
+    if view.output.get("format") is None:
+        return
     results = (list_in(block.value.get("content")) for block in view.blocks() if block.type == "tool_result")
-    nested = chain.from_iterable(results)
-    if view.output.get("format") is not None and any(map(_cites, chain((b.value for b in view.blocks()), nested))):
-        yield at("output_config.format")
+    for block in chain((block.value for block in view.blocks()), map(object_of, chain.from_iterable(results))):
+        cites = object_of(block.get("citations")).get("enabled") is True
+        if cites and block.get("type") in ("document", "search_result"):
+            yield at("output_config.format")
+            return
 
 
 @RULES.check("R12.format-with-prefill")

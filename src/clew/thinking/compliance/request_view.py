@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
@@ -221,9 +221,4 @@ class RuleTable(dict[str, Check]):
     def at(self, path: str, conditions: Mapping[str, Callable[[RequestView], bool]]) -> None:
         """Adds rules that one condition decides, at a fixed path: the condition says when the rule is broken."""
         for rule, is_broken in conditions.items():
-            self[rule] = partial(_single, path, is_broken)
-
-
-def _single(path: str, is_broken: Callable[[RequestView], bool], view: RequestView) -> Iterator[Defect]:
-    if is_broken(view):
-        yield at(path)
+            self[rule] = lambda view, is_broken=is_broken: iter([at(path)] if is_broken(view) else [])

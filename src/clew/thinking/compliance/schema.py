@@ -15,7 +15,7 @@ from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from clew.model.facts import BlockFacts, Field, Shape, blocks, fields
-from clew.model.json import JsonArray, JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue
 from clew.thinking.compliance.findings import RuleFinding
 from clew.thinking.compliance.request_view import MOST_MESSAGES
 
@@ -99,22 +99,19 @@ class ShapeCheck:
                 yield _finding(shape.unknown, _join(path, key))
 
     def _field(self, field: Field, value: JsonValue, path: str) -> Iterator[RuleFinding]:
-        gates = list(self._gates(field, value))
+        gates: list[str] = []  # the rules by which the vendor does not know this field here
+        if field.versions and self.version not in field.versions:
+            gates.append(field.version_gate)
+        if field.beta and value is not None and self.betas.isdisjoint(field.beta):
+            gates.append(field.gate)
+        if self.counting and not field.count:
+            gates.append("R4.field-not-counted")
         if gates:
             yield from (_finding(gate, path) for gate in gates)
         elif "any" not in field.kinds and not set(field.kinds).intersection(_kinds_of(value)):
             yield _wrong_kind(path, field.kinds[0], field.wrong)
         else:
             yield from self._fitting(field, value, path)
-
-    def _gates(self, field: Field, value: JsonValue) -> Iterator[str]:
-        """The rules by which the vendor does not know this field here."""
-        if field.versions and self.version not in field.versions:
-            yield field.version_gate
-        if field.beta and value is not None and self.betas.isdisjoint(field.beta):
-            yield field.gate
-        if self.counting and not field.count:
-            yield "R4.field-not-counted"
 
     def _fitting(self, field: Field, value: JsonValue, path: str) -> Iterator[RuleFinding]:
         """A value of the right kind."""
@@ -123,8 +120,11 @@ class ShapeCheck:
                 yield from self._string(field, value, path)
             case dict() if field.object:
                 yield from self._entry(field.object, value, path)
+            case list() if field.items and path == "messages" and len(value) > MOST_MESSAGES:
+                yield _finding("R17.too-many-messages", path, count=len(value))
             case list() if field.items:
-                yield from self._array(field.items, value, path)
+                for k, each in enumerate(value):
+                    yield from self._entry(field.items, each, f"{path}.{k}")
             case bool() | None:
                 pass
             case int() | float():
@@ -144,13 +144,6 @@ class ShapeCheck:
             yield _finding(field.value_gate, path)
         elif field.pattern and not re.fullmatch(field.pattern, value):
             yield _finding(field.mismatch, path)
-
-    def _array(self, items: str, values: JsonArray, path: str) -> Iterator[RuleFinding]:
-        if path == "messages" and len(values) > MOST_MESSAGES:
-            yield _finding("R17.too-many-messages", path, count=len(values))
-            return
-        for k, value in enumerate(values):
-            yield from self._entry(items, value, f"{path}.{k}")
 
     # ── entries that a table names
 
@@ -172,12 +165,7 @@ class ShapeCheck:
             yield _finding("R4.field-required", _join(path, choice.key))
         elif not isinstance(tag, str):
             yield _wrong_kind(_join(path, choice.key), "string")
-        else:
-            yield from self._tagged(choice, tag, value, path)
-
-    def _tagged(self, choice: _Choice, tag: str, value: JsonObject, path: str) -> Iterator[RuleFinding]:
-        member = choice.members.get(tag)
-        if member is None:
+        elif (member := choice.members.get(tag)) is None:
             where = path if choice.key == "type" else _join(path, choice.key)
             yield _finding(choice.unknown, where, tag=tag, tags=self._legal(choice))
         elif self._is_locked(member):

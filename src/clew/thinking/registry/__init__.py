@@ -15,17 +15,17 @@ registry give it a lock; tasks need none, since nothing here awaits.
 """
 
 from clew.thinking.registry.blocks import documented_key, fast_hash, product_key
-from clew.thinking.registry.table import ORPHAN_THRESHOLD, KeyOf, ThinkingRegistry
-from clew.thinking.registry.values import (
+from clew.thinking.registry.table import (
+    ORPHAN_THRESHOLD,
     BackendSwitch,
     CacheStats,
     Decision,
     Filtered,
-    Registered,
-    Registration,
+    KeyOf,
     RegistryEntry,
+    ThinkingRegistry,
 )
-from clew.thinking.registry.watch import AnswerWatch
+from clew.thinking.registry.watch import AnswerWatch, Registered, Registration
 
 __all__ = [
     "ORPHAN_THRESHOLD",

@@ -1,4 +1,7 @@
-"""The table itself: register, confirm, clean up, filter. What it is for stands in the package's docstring."""
+"""The table itself: register, confirm, clean up, filter. What it is for stands in the package's docstring.
+
+The names of the counts are those of the log lines in the registry's document.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.model.json import JsonObject, JsonValue
 from clew.thinking.registry.blocks import content_of, documented_key, has_answer, objects_in, path_of, thinking_in, without
-from clew.thinking.registry.values import (
-    BackendSwitch,
-    CacheStats,
-    Decision,
-    Filtered,
-    Registered,
-    Registration,
-    RegistryEntry,
-)
-from clew.thinking.registry.watch import AnswerWatch
+from clew.thinking.registry.watch import AnswerWatch, Registered, Registration
 
 ORPHAN_THRESHOLD = 300.0
 """Seconds that a block may wait for its first return."""
@@ -31,6 +26,57 @@ _PREVIEW = 50
 KeyOf: TypeAlias = Callable[[JsonObject], bytes | None]
 
 _Rule: TypeAlias = Literal["old session", "confirmed unused", "orphaned"]
+
+
+class RegistryEntry(Struct, frozen=True):
+    """What the table holds of a block."""
+
+    session: int
+    registered_at: float
+    confirmed: bool = False
+    complete: bool = True
+
+
+class BackendSwitch(Struct, frozen=True):
+    """The backend changed, and a new session began."""
+
+    old_backend: str
+    new_backend: str
+    old_session: int
+    new_session: int
+
+
+class Decision(Struct, frozen=True):
+    """What became of one thinking block of a request. The key is None for a block that nothing names."""
+
+    path: str
+    key: bytes | None
+    kept: bool
+    why: str
+
+
+class Filtered(Struct, frozen=True, kw_only=True):
+    """The request to send (the very same object if nothing was removed) and what there is to say about it."""
+
+    body: JsonValue
+    session: int
+    removed: int = 0
+    confirmed: int = 0
+    cleanup_old_session: int = 0
+    cleanup_confirmed_unused: int = 0
+    cleanup_orphaned: int = 0
+    cache_size_after: int = 0
+    decisions: tuple[Decision, ...] = ()
+
+
+class CacheStats(Struct, frozen=True):
+    """`total` is the sum of the next two, and of the last two."""
+
+    total: int = 0
+    confirmed: int = 0
+    unconfirmed: int = 0
+    current_session: int = 0
+    old_session: int = 0
 
 
 class ThinkingRegistry:
@@ -105,8 +151,7 @@ class ThinkingRegistry:
         """Those of the blocks that are thinking and have a key. An incomplete one is known, and never sent on."""
         with self._lock:
             entry = RegistryEntry(self._session if session is None else session, now, complete=complete)
-            found = (self._register(block, entry) for block in blocks)
-            return Registration(tuple(registered for registered in found if registered))
+            return Registration(tuple(new for block in blocks if (new := self._register(block, entry))))
 
     def watch(self, session: int | None = None) -> AnswerWatch:
         """Reads the events of one answer. `session` is the one its request went out in; the current one if None."""
@@ -168,20 +213,17 @@ class ThinkingRegistry:
         """How many each rule removed. Without `in_use` only the first rule runs: the request does not say what is in use."""
         removed: Counter[_Rule] = Counter()
         for key, entry in list(self._entries.items()):
-            rule = self._rule_against(entry, unused=in_use is not None and key not in in_use, now=now)
-            if rule is not None:
-                del self._entries[key]
-                removed[rule] += 1
+            unused = in_use is not None and key not in in_use
+            if entry.session != self._session:
+                removed["old session"] += 1
+            elif unused and entry.confirmed:
+                removed["confirmed unused"] += 1
+            elif unused and now - entry.registered_at > self.orphan_threshold:
+                removed["orphaned"] += 1
+            else:
+                continue
+            del self._entries[key]
         return removed
-
-    def _rule_against(self, entry: RegistryEntry, *, unused: bool, now: float) -> _Rule | None:
-        if entry.session != self._session:
-            return "old session"
-        if unused and entry.confirmed:
-            return "confirmed unused"
-        if unused and now - entry.registered_at > self.orphan_threshold:
-            return "orphaned"
-        return None
 
     def _decide(self, path: str, key: bytes | None) -> Decision:
         entry = self._entries.get(key) if key is not None else None

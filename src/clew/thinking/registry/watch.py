@@ -13,10 +13,27 @@ from collections.abc import Iterable
 from typing import Protocol
 
 import msgspec
+from msgspec import Struct
 
 from clew.model.json import JsonObject, JsonValue
 from clew.model.loose_json import object_of, text_of
-from clew.thinking.registry.values import Registration
+
+
+class Registered(Struct, frozen=True):
+    """A block that was not in the table, or not in this session. The preview is text of the model: not for every log."""
+
+    key: bytes
+    session: int
+    preview: str
+    complete: bool = True
+
+
+class Registration(Struct, frozen=True):
+    """What an answer brought; `note` says why it brought nothing, if it could not be read."""
+
+    blocks: tuple[Registered, ...] = ()
+    note: str = ""
+
 
 _NOTHING = Registration()
 
@@ -47,7 +64,7 @@ class AnswerWatch:
         self._open: dict[int, _Open] = {}
 
     def event(self, data: bytes, now: float) -> Registration:
-        """Read one event's data. An event that is no JSON object, or out of place, registers nothing."""
+        """Reads one event's data. An event that is no JSON object, or out of place, registers nothing."""
         try:
             event: JsonValue = msgspec.json.decode(data)
         except (ValueError, RecursionError) as error:

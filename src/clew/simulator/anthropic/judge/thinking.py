@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from clew.model.facts import ModelFacts, model_facts, rules
+from clew.model.facts import ModelFacts, profile_for, rules
 from clew.model.facts.shapes import BINDING_BETA
 from clew.model.json import JsonObject
 from clew.simulator.anthropic.judge.case import BrokenRule, Case, RequestBlock
@@ -217,7 +217,7 @@ def _checks_prefix(model: ModelFacts, stance: Stance) -> bool:
 
 def _maker(case: Case, own: Imprint) -> ModelFacts:
     """The facts about the model that made the block."""
-    return model_facts(own.model, case.stance.models)
+    return profile_for(own.model, case.stance.models)
 
 
 def _unreadable(case: Case, own: Imprint) -> str:
