@@ -59,13 +59,12 @@ def count(action: Callable[[], object]) -> Work:
 
     def note(frame: FrameType, event: str, _arg: Any) -> Any:
         nonlocal last, held
-        now, peak = traced()
-        sizes[last] += peak - held
+        sizes[last] += traced()[1] - held
         last = (frame.f_code.co_filename, frame.f_lineno)
         if event == "line":
             runs[last] += 1
         reset()
-        held = now
+        held = traced()[0]  # only now: what these counts ask for themselves is no line's
         return note
 
     def enter(frame: FrameType, event: str, arg: Any) -> Any:
