@@ -23,7 +23,7 @@ from clew.settings.document import Document
 from clew.settings.problems import choices_of, fields_of, table_in
 from clew.settings.schema import defaults_of, meanings_of, toml_value
 from clew.simulator.turns import shipped
-from clew.web.table import PAGES as WEB
+from clew.web import routes as web_routes
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # whoever loads this file need not stand beside it
@@ -191,7 +191,7 @@ def _default(value: object) -> str:
 
 def admin_page() -> str:
     rows, pages = (
-        [(f"`{row.method} {row.path}`", row.scope, row.does, row.takes) for row in table] for table in (ROUTES, WEB)
+        [(f"`{row.method} {row.path}`", row.scope, row.does, row.takes) for row in table] for table in (ROUTES, web_routes())
     )
     return "\n".join(
         [

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from clew.admin.server import serve_admin
-from clew.admin.serving import Admin
+from clew.admin.serving import Admin, serve_admin
 from clew.backends.row import Backend, Secret
 from clew.engine.current import Current
 from clew.engine.hub import Hub, Value

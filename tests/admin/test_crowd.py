@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from starlette.requests import Request
-from starlette.types import ASGIApp
 
 from clew.admin import parameters, serving
 from clew.admin.access import MOST_REQUESTS, Caller, RequestLimit
-from clew.admin.problem import AdminProblem
+from clew.admin.parameters import AdminProblem
 from clew.engine.aside import LARGE
 from clew.settings.home import Home
 from clew.settings.own_keys import add_key
@@ -186,14 +184,7 @@ def test_a_connection_whose_head_does_not_get_whole_is_closed(tmp_path: Path, mo
 
 
 def test_a_connection_whose_body_goes_on_after_its_answer_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = serving._config
-
-    def hasty(app: ASGIApp) -> uvicorn.Config:
-        made = usual(app)
-        made.timeout_keep_alive = 1
-        return made
-
-    monkeypatch.setattr(serving, "_config", hasty)
+    monkeypatch.setattr(serving, "KEEP_ALIVE_SECONDS", 1)
     with Booth(tmp_path / "h") as booth:
         head = f"POST /api/use HTTP/1.1\r\nhost: 127.0.0.1:{booth.port}\r\ncontent-length: 9000\r\n\r\n"
         assert trickling(booth, head.encode()).startswith(b"HTTP/1.1 401 ")

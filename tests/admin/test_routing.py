@@ -7,13 +7,13 @@ import pytest
 from clew.admin.routes import ROUTES as API
 from clew.admin.routing import AdminRoute, Routes
 from clew.model.turn import Bodies, Try
-from clew.web.table import PAGES
+from clew.web import routes
 from tests.admin.booth import CANARY, KEY, Booth
 from tests.manifest import proves
 from tests.store.turns import recorded, turn
 from tests.waiting import until
 
-ROUTES = (*API, *PAGES)
+ROUTES = (*API, *routes())
 
 DOORS = ("nobody", "wrong token", "token in the query", "browser", "browser without csrf", "token", "socket", "key")
 

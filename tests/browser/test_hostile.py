@@ -11,7 +11,7 @@ from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.turn import Bodies
 from clew.store.sqlite.store import SqliteStore
-from clew.web.table import PAGES
+from clew.web import routes
 from tests.browser.corpus import AWAY, CORPUS, RUN, WHOLE
 from tests.browser.demo import Demo
 from tests.browser.staged import Staged, lines
@@ -73,7 +73,7 @@ def _result() -> dict[str, object]:
 
 def addresses() -> Iterator[str]:
     """Every page that there is, with the hostile things on it."""
-    for page in PAGES:
+    for page in routes():
         if page.method != "GET" or page.path.startswith("/static") or page.path.endswith(".csv"):
             continue
         yield page.path.replace("{id}", quote("x-hostile1" if "exchanges" in page.path else THREAD))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, ViewportSize
 
-from clew.web.table import PAGES
+from clew.web import routes
 from tests.browser.axe import COLOURS, violations
 from tests.browser.demo import Demo
 from tests.browser.talk import Talk
@@ -35,7 +35,7 @@ def pages(demo: Demo) -> list[str]:
         del talk.messages[-2:]
         talk.say("Another way [[scenario:redacted]]")
     thread, exchange = _newest(demo)
-    addresses = [page.path for page in PAGES if page.scope == "read" and page.tell is not None]
+    addresses = [page.path for page in routes() if page.scope == "read" and page.tell is not None]
     ids = [path.replace("{id}", exchange if "exchanges" in path else thread) for path in addresses]
     return [*ids, f"/threads/{thread}?as=deepseek", "/threads?q=long", "/threads?q=nothingatall"]
 

@@ -14,7 +14,7 @@ import pytest
 
 from clew.admin.routes import ROUTES
 from clew.testing import Simulator
-from clew.web.table import PAGES
+from clew.web import routes
 from tests.engine.gate import Answer, claude, post
 from tests.faults.conftest import Gating
 from tests.faults.scene import impatient, kept, question
@@ -145,7 +145,7 @@ def wait_for(gateway: Watched, backend: str) -> None:
 
 def admin_answers(gateway: Watched, ids: list[str]) -> Iterator[tuple[str, bytes]]:
     """Every route that tells something, over the socket of the owner."""
-    for route in [*ROUTES, *PAGES]:
+    for route in [*ROUTES, *routes()]:
         if route.method == "GET" and route.path != "/api/events":
             for id in ids if "{id}" in route.path else [""]:
                 yield route.path, over_socket(Path(gateway.told["socket"]), route.path.replace("{id}", id))

@@ -37,7 +37,7 @@ from clew.settings.values import LogSettings
 from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Passage, Thread
 from clew.thinking.seal import Sealer
-from clew.web import backends, chat_page, exchange_page, now, thread_page, threads, usage
+from clew.web import chat_page, exchange_page, health, lists, thread_page, usage
 from tests.admin.booth import present
 from tests.cli.homes import CONFIG
 from tests.growth.agents import run_agent
@@ -219,11 +219,11 @@ READERS: dict[str, Callable[[Kept], object]] = {
     "exchange page": partial(_shown, endpoint=exchange_page.page_exchange, id="r0"),
     "verify": _verified,
     "clew show --search": lambda kept: _printed(kept, "show", "--search", "well"),
-    "threads page": partial(_shown, endpoint=threads.page_threads),
-    "threads page with words": partial(_shown, endpoint=threads.page_threads, query="q=well"),
-    "now": partial(_shown, endpoint=now.page_now),
+    "threads page": partial(_shown, endpoint=lists.page_threads),
+    "threads page with words": partial(_shown, endpoint=lists.page_threads, query="q=well"),
+    "now": partial(_shown, endpoint=lists.page_now),
     "usage page": partial(_shown, endpoint=usage.page_usage),
-    "backends page": partial(_shown, endpoint=backends.page_backends),
+    "backends page": partial(_shown, endpoint=health.page_backends),
     "clew log": lambda kept: _printed(kept, "log", "-n", "1000"),
     "list of exchanges": partial(_shown, endpoint=exchange_routes.exchanges, query="limit=1000"),
     "list of threads": partial(_shown, endpoint=thread_routes.threads, query="limit=1000"),

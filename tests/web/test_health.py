@@ -10,7 +10,7 @@ from msgspec import structs
 from clew.engine.cooling import tell_cool_downs
 from clew.model.turn import Exchange, Try
 from clew.pipeline.attempts import CoolDowns
-from clew.web.backends import health_of_all
+from clew.web.health import health_of_all
 from tests.admin.booth import CANARY, Booth
 from tests.web.test_exchange_row import exchange
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import clew.web
-from clew.web.static_files import assets, static_prefix
+from clew.web.frame import assets, static_prefix
 from tests.admin.booth import Booth
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from clew.store.values import Hit
-from clew.web.threads import MOST_HITS, PAGE, SnippetPart, snippet_parts
+from clew.web.lists import MOST_HITS, PAGE, SnippetPart, snippet_parts
 from tests.admin.booth import Booth
 from tests.store.turns import NOON, recorded, turn
 

@@ -31,7 +31,7 @@ import msgspec
 from msgspec import Struct
 from starlette.types import Scope
 
-from clew.admin.problem import AdminProblem
+from clew.admin.parameters import AdminProblem
 from clew.backends.row import Credential
 from clew.errors import SettingsInvalid
 from clew.gateway.admission import Keys, find_key

@@ -103,17 +103,15 @@ class Feed:
             self._changed.set()
 
     async def _catch_up(self, store: Store) -> None:
+        """Publish page by page: exchanges of a further page must not wait for the next change of the store."""
         for principal in self._principals():
-            while await self._publish_page(store, principal):
-                pass
-
-    async def _publish_page(self, store: Store, principal: str) -> bool:
-        """Whether there may be another page: its exchanges must not wait for the next change of the store."""
-        before = self._last.get(principal)
-        page = await asyncio.to_thread(self._read_page, store, principal)
-        for exchange in page:
-            self._publish(EXCHANGE, exchange)
-        return len(page) == PAGE and self._last.get(principal) != before
+            more = True
+            while more:
+                before = self._last.get(principal)
+                page = await asyncio.to_thread(self._read_page, store, principal)
+                for exchange in page:
+                    self._publish(EXCHANGE, exchange)
+                more = len(page) == PAGE and self._last.get(principal) != before
 
     def _read_page(self, store: Store, principal: str) -> list[Exchange]:
         """Oldest first. If the last known exchange was deleted meanwhile, the newest page."""
@@ -127,18 +125,13 @@ class Feed:
 
     def _publish(self, kind: str, value: Value) -> None:
         if isinstance(value, Exchange):
-            if self._store is not None and not self._remember(value):
+            # An exchange that is over is never open again, whatever arrives later.
+            state: Literal["open", "over"] = "open" if value.outcome == "open" else "over"
+            if self._store is not None and self._known.get(value.id) in ("over", state):
                 return
+            self._known[value.id] = state
+            if len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
             if value.outcome != "open":
                 self._finished(value)
         self.hub.publish(kind, value)
-
-    def _remember(self, exchange: Exchange) -> bool:
-        """Whether this is new. An exchange that is over is never open again, whatever arrives later."""
-        state: Literal["open", "over"] = "open" if exchange.outcome == "open" else "over"
-        if self._known.get(exchange.id) in ("over", state):
-            return False
-        self._known[exchange.id] = state
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-        return True

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from clew.admin.problem import AdminProblem
+from clew.admin.parameters import AdminProblem
 
 CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -44,7 +44,12 @@ _PREFLIGHT: Final = (
     (b"access-control-allow-headers", b"authorization, content-type, x-api-key, x-clew-key"),
     (b"access-control-max-age", b"600"),
 )
-_EXPOSED: Final = b"retry-after, x-vercel-ai-ui-message-stream"
+_SHARED: Final = (
+    (b"access-control-expose-headers", b"retry-after, x-vercel-ai-ui-message-stream"),
+    (b"cross-origin-resource-policy", b"cross-origin"),
+    (b"vary", b"origin"),
+)
+"""On every answer to a page of another origin, beside its name."""
 _GUEST: Final = "clew.guest"
 _USE_ADDRESS: Final = "use the address that `clew serve` or `clew ui` prints"
 
@@ -71,7 +76,8 @@ class Guard:
             await send_problem(problem, send)
             return
         if is_foreign(scope):
-            send = _with_headers(send, _shared_with(scope[_GUEST]))
+            origin = (b"access-control-allow-origin", scope[_GUEST].encode("latin-1"))
+            send = _with_headers(send, (origin, *_SHARED))
             if scope["method"] == "OPTIONS" and _all(scope, b"access-control-request-method"):
                 await _send_preflight(scope, send)
                 return
@@ -132,16 +138,6 @@ async def _send_preflight(scope: Scope, send: Send) -> None:
         headers.append((b"access-control-allow-private-network", b"true"))
     await send({"type": "http.response.start", "status": 204, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
-
-
-def _shared_with(origin: str) -> Headers:
-    """On every answer to a page of this origin."""
-    return (
-        (b"access-control-allow-origin", origin.encode("latin-1")),
-        (b"access-control-expose-headers", _EXPOSED),
-        (b"cross-origin-resource-policy", b"cross-origin"),
-        (b"vary", b"origin"),
-    )
 
 
 def _with_headers(send: Send, headers: Headers) -> Send:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.admin import exchanges, login, threads, views
-from clew.admin.chat import asking
-from clew.admin.chat import threads as chat_threads
-from clew.admin.conversations import endpoints as conversations
+from clew.admin import conversations, exchanges, routing, threads, views
+from clew.admin.chat import endpoints as chat
 from clew.admin.routing import AdminRoute
 
 _PATH: Final = "/api/conversations"
@@ -70,7 +68,7 @@ _CHAT: Final[tuple[AdminRoute, ...]] = (
         "POST",
         "/api/chat",
         "inference",
-        asking.post,
+        chat.post,
         "Asks in a chat, and answers with the AI SDK's UI message stream, version 1. The answer comes to its end whether or"
         " not somebody listens.",
         "body: id, messages (or message), trigger, messageId; backend, model, effort, thinking, system, tools, max_tokens",
@@ -79,22 +77,22 @@ _CHAT: Final[tuple[AdminRoute, ...]] = (
         "GET",
         "/api/chat/{id}/stream",
         "inference",
-        asking.follow,
+        chat.follow,
         "The answer that comes now, from its beginning on; 204 if there is none.",
     ),
     AdminRoute(
         "DELETE",
         "/api/chat/{id}/stream",
         "inference",
-        asking.stop,
+        chat.stop,
         "Stops the answer that comes now, and keeps the blocks that were finished.",
     ),
-    AdminRoute("POST", "/api/chat/{id}/stop", "inference", asking.stop, "The same, for clients that have no DELETE."),
+    AdminRoute("POST", "/api/chat/{id}/stop", "inference", chat.stop, "The same, for clients that have no DELETE."),
     AdminRoute(
         "GET",
         "/api/chat",
         "inference",
-        chat_threads.threads,
+        chat.threads,
         "The caller's own chats, the last used first; with `q`, those in which all these words were said.",
         "q, limit, before",
     ),
@@ -102,23 +100,25 @@ _CHAT: Final[tuple[AdminRoute, ...]] = (
         "GET",
         "/api/chat/{id}",
         "inference",
-        chat_threads.read,
+        chat.read,
         "A chat as UI messages, in the order in which it was said, with the last turns of its lines.",
         "turn",
     ),
-    AdminRoute("PATCH", "/api/chat/{id}", "inference", chat_threads.rename, "Gives a chat another title.", "body: title"),
+    AdminRoute("PATCH", "/api/chat/{id}", "inference", chat.rename, "Gives a chat another title.", "body: title"),
     AdminRoute(
         "DELETE",
         "/api/chat/{id}",
         "inference",
-        chat_threads.forget,
+        chat.forget,
         "Deletes a chat: none of its words is left in the store when this answers.",
     ),
 )
 
 ROUTES: Final[tuple[AdminRoute, ...]] = (
     AdminRoute("GET", "/healthz", "open", views.healthz, "Says that the process runs."),
-    AdminRoute("GET", "/login", "open", login.log_in, "Exchanges a one-time code for a session, and leads to `/`.", "code"),
+    AdminRoute(
+        "GET", "/login", "open", routing.log_in, "Exchanges a one-time code for a session, and leads to `/`.", "code"
+    ),
     AdminRoute("GET", "/metrics", "read", views.metrics, "Counters in the Prometheus text form."),
     AdminRoute(
         "GET", "/api/status", "read", views.status, "What is active, which backends there are, and the store's health."
@@ -210,7 +210,7 @@ ROUTES: Final[tuple[AdminRoute, ...]] = (
     AdminRoute(
         "GET", "/api/doctor", "read", views.doctor, "The checks of `clew doctor`, with how to mend each.", "online=1"
     ),
-    AdminRoute("GET", "/api/session", "read", login.session, "How the caller came in, and a browser's CSRF token."),
-    AdminRoute("DELETE", "/api/session", "admin", login.log_out, "Ends a browser's session."),
-    AdminRoute("POST", "/api/login", "owner", login.link, "A new one-time link for a browser."),
+    AdminRoute("GET", "/api/session", "read", routing.session, "How the caller came in, and a browser's CSRF token."),
+    AdminRoute("DELETE", "/api/session", "admin", routing.log_out, "Ends a browser's session."),
+    AdminRoute("POST", "/api/login", "owner", routing.link, "A new one-time link for a browser."),
 )

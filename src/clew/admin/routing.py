@@ -1,4 +1,4 @@
-"""Routing: which endpoint answers a request to the admin, and who may ask.
+"""Routing: which endpoint answers a request to the admin, who may ask, and how a browser logs in.
 
 Each route declares its scope, and one that does not keeps the admin from starting. The route that a request matched decides
 whether it may pass, never the text of its path.
@@ -10,6 +10,7 @@ does not have, and the names that were found get it back.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,15 +20,15 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import Struct
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match
 from starlette.routing import Route as Path
 from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
 
-from clew.admin.access import AdminAccess, Caller
+from clew.admin.access import SESSION_SECONDS, AdminAccess, Caller
 from clew.admin.guard import SAFE, is_foreign, is_socket
-from clew.admin.problem import AdminProblem, problem_of
+from clew.admin.parameters import AdminProblem, problem_of
 from clew.admin.services import AdminServices
 from clew.errors import ClewError
 
@@ -186,3 +187,43 @@ def _check_change(request: Request, caller: Caller) -> None:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.method != "DELETE" and kind != "application/json":
         raise AdminProblem(415, "this is not JSON", "the content type must be application/json")
+
+
+# Logging in: a link with a one-time code becomes a cookie
+
+
+async def log_in(services: AdminServices, request: Request) -> Response:
+    """The code is in the address, so it works once: a code that is found in a history later is of no use."""
+    secret = await asyncio.to_thread(services.access.log_in, request.query_params.get("code", ""))
+    response = RedirectResponse("/", 303)
+    if secret is not None:
+        response.set_cookie(
+            cookie_name(request), secret, max_age=int(SESSION_SECONDS), path="/", httponly=True, samesite="strict"
+        )
+    elif services.access.session(request.cookies.get(cookie_name(request), "")) is None:
+        # A browser that is logged in opens a tab again, for example.
+        what, why = "this link does not work", "it was used already, or is too old"
+        raise AdminProblem(401, what, why, "get a new one: `clew ui`")
+    return response
+
+
+async def session(services: AdminServices, request: Request) -> Response:
+    """By which door the caller came, and what a page must put into the header of each request that changes something."""
+    caller = caller_of(request)
+    return as_json({"door": caller.door, "csrf": caller.session.csrf if caller.session else ""})
+
+
+async def log_out(services: AdminServices, request: Request) -> Response:
+    await asyncio.to_thread(services.access.log_out, request.cookies.get(cookie_name(request), ""))
+    response = as_json({"session": "ended"})
+    response.delete_cookie(cookie_name(request), path="/", httponly=True, samesite="strict")
+    return response
+
+
+async def link(services: AdminServices, request: Request) -> Response:
+    """A new link for a browser, for a caller at the machine itself."""
+    return as_json({"url": login_url(services)})
+
+
+def login_url(services: AdminServices) -> str:
+    return f"{services.url}/login?code={services.access.new_code()}"

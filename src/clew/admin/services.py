@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from clew.admin.access import AdminAccess, RequestLimit
 from clew.admin.chat.runs import ChatRuns
-from clew.admin.conversations.answers import RemoteAnswers
 from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
-from clew.admin.problem import AdminProblem
+from clew.admin.parameters import AdminProblem
+from clew.admin.remote_answers import RemoteAnswers
 from clew.engine.redact import Redactor
 from clew.engine.runtime import Runtime
 from clew.engine.snapshot import Snapshot
@@ -80,10 +80,12 @@ class AdminServices:
     answers: RemoteAnswers = field(default_factory=RemoteAnswers)
     """The answers of conversations whose library runs elsewhere."""
 
-    @property
+    @cached_property
     def version(self) -> str:
         """Of clew."""
-        return _version()
+        from importlib.metadata import version  # late: it imports parsers of mail and archives
+
+        return version("clew")
 
     @property
     def kept(self) -> Store:
@@ -139,13 +141,6 @@ class AdminServices:
     def redactor(self) -> Redactor:
         """Knows every secret that is loaded now."""
         return Redactor(secrets_of(self.current.snapshot))
-
-
-@cache
-def _version() -> str:
-    from importlib.metadata import version  # late: it imports parsers of mail and archives
-
-    return version("clew")
 
 
 def secrets_of(snapshot: Snapshot) -> Iterable[str]:

@@ -5,14 +5,18 @@ with its own limit of connections: clients that fill the port leave the owner's 
 since ending is the gateway's business, and believe no headers about the client. A connection is closed after a while if it
 is silent, or if its request does not get complete, and at once if a head is too long. While no client is there, nothing
 wakes.
+
+This module brings a web framework and a server, which take a fifth of a second to import. Clients are served by then, so
+import it in a thread.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import stat
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -21,15 +25,24 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from clew.admin.access import AdminAccess, BrowserSessions
+from clew.admin.feed import Feed
 from clew.admin.guard import Guard
-from clew.admin.login import login_url
+from clew.admin.metrics import Metrics
 from clew.admin.routes import ROUTES
-from clew.admin.routing import AdminRoute, Routes
-from clew.admin.services import AdminServices
+from clew.admin.routing import AdminRoute, Routes, login_url
+from clew.admin.services import AdminServices, CurrentSettings, principals_of
+from clew.engine.hub import Hub
+from clew.engine.runtime import Runtime
+from clew.gateway.workers import WorkerReport
+from clew.settings.home import Home
+from clew.settings.own_keys import KeyTable
+from clew.store import Store
 
 LOOPBACK: Final = "127.0.0.1"
 MOST_CONNECTIONS: Final = 200
 CLOSE_SECONDS: Final = 2
+KEEP_ALIVE_SECONDS: Final = 5
 SILENT_SECONDS: Final = 10.0
 MOST_HEAD: Final = 64 * 1024
 """Bytes of a head that is not complete yet: as many as clients of the gateway may send."""
@@ -94,28 +107,26 @@ class _BoundedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http=_BoundedProtocol,
-        ws="none",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_graceful_shutdown=CLOSE_SECONDS,
-    )
-
-
 class AdminListener:
     """Serves one socket, from now on. Wait until it has `begun`; `end` it and wait until it is `closed`."""
 
     def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
-        self._server = _Server(_config(app))
+        config = uvicorn.Config(
+            app,
+            http=_BoundedProtocol,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            limit_concurrency=MOST_CONNECTIONS,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=CLOSE_SECONDS,
+        )
+        self._server = _Server(config)
         self._task = asyncio.create_task(self._server.serve(sockets=[listener]), name="clew admin")
 
     async def begun(self) -> None:
@@ -182,16 +193,50 @@ class Admin:
         self.socket.unlink(missing_ok=True)
 
 
-async def start_admin(
-    services: AdminServices, pages: Sequence[AdminRoute], sockets: tuple[socket.socket, socket.socket], path: Path
+async def serve_admin(
+    *,
+    current: CurrentSettings,
+    store: Store | None,
+    hub: Hub,
+    home: Home,
+    port: int,
+    name: str = "",
+    token: str = "",
+    planes: Callable[[], Sequence[WorkerReport]] = tuple,
+    runtime: Runtime | None = None,
+    pages: Callable[[], Sequence[AdminRoute]] = lambda: (),
+    key: str = "",
+    keys: KeyTable | None = None,
 ) -> Admin:
-    """Serve these pages and the API on the sockets of `bind_sockets`."""
+    """Serve from now on. `port` 0 is a free one; `name` is the gateway's, for its socket; `token` is made if none is given;
+    `planes` gives the reports of the data planes; without `runtime` there is no chat; `pages` gives the routes beside the
+    API, and may take its time; `key` is the gateway's own, which opens the chat as named keys do; `keys` is the table of
+    both, where the caller has one.
+
+    Raises OSError for a port that is taken.
+    """
+    rows = await asyncio.to_thread(pages)
+    path = home.make().socket(f"admin-{name or os.getpid()}")
+    sockets = bind_sockets(port, path)
+    own_port = sockets[0].getsockname()[1]
+    url = f"http://{LOOPBACK}:{own_port}"
+    metrics = Metrics(lambda: current.snapshot.settings.backends)
+    services = AdminServices(
+        current=current,
+        store=store,
+        home=home,
+        access=AdminAccess(token, keys=keys or KeyTable(key, home.keys), sessions=BrowserSessions(home.sessions, url)),
+        feed=Feed(hub, store, lambda: principals_of(home), current, finished=metrics.count),
+        metrics=metrics,
+        planes=planes,
+        runtime=runtime,
+        url=url,
+    )
     await services.feed.begin()
-    port = services.url.rpartition(":")[2]
     app = Guard(
-        Routes((*pages, *ROUTES), services),
-        [f"{host}:{port}" for host in (LOOPBACK, "localhost")],
-        origins=lambda: services.current.snapshot.settings.chat.origins,
+        Routes((*rows, *ROUTES), services),
+        [f"{host}:{own_port}" for host in (LOOPBACK, "localhost")],
+        origins=lambda: current.snapshot.settings.chat.origins,
     )
     listeners = [AdminListener(app, each) for each in reversed(sockets)]
     following = asyncio.create_task(services.feed.run(), name="clew admin feed")

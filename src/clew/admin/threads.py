@@ -12,15 +12,13 @@ from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.parameters import count, number, principal, read_body
-from clew.admin.problem import AdminProblem
+from clew.admin.parameters import AdminProblem, count, number, principal, read_body
 from clew.admin.routing import as_json
 from clew.admin.services import AdminServices
-from clew.chat.formats import FORMATS, Format, turns_of
+from clew.chat.formats import FORMATS, turns_of
 from clew.chat.projected import Projected, projection_of
 from clew.chat.request import history_of, line_of, messages_of
 from clew.chat.turns import StoredTurn
-from clew.engine.redact import Redactor
 from clew.engine.snapshot import Snapshot
 from clew.engine.told_tries import with_told_tries
 from clew.model.json import JsonObject
@@ -150,21 +148,21 @@ async def export(services: AdminServices, request: Request) -> Response:
     if format is None:
         raise AdminProblem(404, f"there is no format {name[:100]!r}", f"there are: {', '.join(FORMATS)}")
     store, redact = services.kept, services.redactor()
-    raw = await services.read(lambda: _write_thread(store, owner, id, format, redact))
+
+    def write() -> bytes:
+        thread = store.thread(owner, id)
+        if thread is None:
+            raise _no_thread(id)
+        turns = [replace(turn, exchange=with_told_tries(turn.exchange, redact)) for turn in turns_of(store, thread)]
+        try:
+            return b"".join([format.head, *format.write(thread, turns), format.foot])
+        except (msgspec.MsgspecError, RecursionError):
+            why = "something in this thread is no text that JSON can say"
+            raise AdminProblem(409, f"this thread cannot be written as {name}", why, "export it as `clew`") from None
+
+    raw = await services.read(write)
     headers = {"content-disposition": f'attachment; filename="{_ODD.sub("_", id)[:100]}{format.suffix}"'}
     return Response(raw, headers=headers, media_type="application/octet-stream")
-
-
-def _write_thread(store: Store, owner: str, id: str, format: Format, redact: Redactor) -> bytes:
-    thread = store.thread(owner, id)
-    if thread is None:
-        raise _no_thread(id)
-    turns = [replace(turn, exchange=with_told_tries(turn.exchange, redact)) for turn in turns_of(store, thread)]
-    try:
-        return b"".join([format.head, *format.write(thread, turns), format.foot])
-    except (msgspec.MsgspecError, RecursionError):
-        why = "something in this thread is no text that JSON can say"
-        raise AdminProblem(409, f"this thread cannot be written as {format.name}", why, "export it as `clew`") from None
 
 
 class TitleBody(Struct, kw_only=True, forbid_unknown_fields=True):

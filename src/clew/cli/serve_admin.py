@@ -14,6 +14,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -23,7 +24,7 @@ from clew.cli.command import Failed
 from clew.store.kinds import OFF
 
 if TYPE_CHECKING:
-    from clew.admin.server import Admin
+    from clew.admin.serving import Admin
     from clew.engine.runtime import Runtime
     from clew.gateway.ending import Ending
     from clew.gateway.plan import Plan
@@ -89,7 +90,8 @@ async def admin_beside(setup: ServeSetup, runtime: Runtime, access: DataPlaneAcc
 
 async def _start_admin(setup: ServeSetup, runtime: Runtime, access: DataPlaneAccess) -> Admin:
     """The admin on its usual port, or on another if that is taken and was not asked for."""
-    from clew.admin.server import serve_admin
+    await asyncio.to_thread(import_module, "clew.admin.serving")  # while clients are served
+    from clew.admin.serving import serve_admin
     from clew.web import routes
 
     port = setup.plan.admin_port

@@ -18,12 +18,11 @@ from msgspec import Raw, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.exchanges import heads_of, texts_of
-from clew.admin.parameters import principal
-from clew.admin.problem import AdminProblem
+from clew.admin.exchanges import BodyTexts, heads_of, texts_of
+from clew.admin.parameters import AdminProblem, principal
 from clew.admin.services import AdminServices
 from clew.model.turn import Bodies, Exchange
-from clew.web.difference import Difference, difference, spread
+from clew.web.difference import difference, spread
 from clew.web.exchange_row import cost_in, row_of
 from clew.web.frame import page
 
@@ -33,64 +32,45 @@ MOST_SHOWN: Final = 200_000
 """Characters of a body. All of it is in the JSON."""
 
 
-class ExchangeBodies(Struct, frozen=True, kw_only=True):
-    """The bodies for people. `difference` is None where the request went out as it came."""
-
-    asked: str
-    sent: str
-    answered: str
-    difference: Difference | None
-    asked_head: tuple[tuple[str, str], ...]
-    sent_head: tuple[tuple[str, str], ...]
-    answered_head: tuple[tuple[str, str], ...]
-    target: str
-    status: int
-
-
 async def page_exchange(services: AdminServices, request: Request) -> Response:
     owner, id = principal(request), request.path_params["id"]
-    return page(services, request, "exchange.html", await services.read(lambda: _values(services, owner, id)))
+
+    def values() -> dict[str, object]:
+        exchange, bodies = services.kept.exchange(owner, id), services.kept.bodies(owner, id)
+        if exchange is None:
+            raise AdminProblem(
+                404, "there is no such exchange", "it may have been forgotten", "look at the last ones on the page Now"
+            )
+        redact, settings = services.redactor(), services.current.snapshot.settings
+        return {
+            "it": exchange,
+            "row": row_of(exchange),
+            "tries": [(each, redact(each.why)) for each in exchange.tries],
+            "cost": cost_in(exchange, settings.backends),
+            "phases": phases_of(exchange, bodies),
+            "heads": heads_of(bodies, services) if bodies else None,
+            **(readable_bodies(services, bodies) if bodies else {}),
+            "writing": 0.0 <= time.time() - exchange.ended < _WRITE_SECONDS,
+            "keeps": settings.store.bodies,
+            "owner": owner,
+        }
+
+    return page(services, request, "exchange.html", await services.read(values))
 
 
-def _values(services: AdminServices, owner: str, id: str) -> dict[str, object]:
-    exchange, bodies = services.kept.exchange(owner, id), services.kept.bodies(owner, id)
-    if exchange is None:
-        raise AdminProblem(
-            404, "there is no such exchange", "it may have been forgotten", "look at the last ones on the page Now"
-        )
-    redact, settings = services.redactor(), services.current.snapshot.settings
-    return {
-        "it": exchange,
-        "row": row_of(exchange),
-        "tries": [(each, redact(each.why)) for each in exchange.tries],
-        "cost": cost_in(exchange, settings.backends),
-        "phases": phases_of(exchange, bodies),
-        "sides": _readable_bodies(services, bodies) if bodies else None,
-        "writing": 0.0 <= time.time() - exchange.ended < _WRITE_SECONDS,
-        "keeps": settings.store.bodies,
-        "owner": owner,
-    }
-
-
-def _readable_bodies(services: AdminServices, bodies: Bodies) -> ExchangeBodies:
-    texts, heads = texts_of(bodies, services), heads_of(bodies, services)
+def readable_bodies(services: AdminServices, bodies: Bodies) -> dict[str, object]:
+    """The bodies for people. `difference` is None where the request went out as it came."""
+    texts = texts_of(bodies, services)
 
     def shown(body: str) -> str:
         text = "\n".join(spread(body))
         more = len(text) - MOST_SHOWN
         return f"{text[:MOST_SHOWN]}\n… and {more:,} more characters" if more > 0 else text
 
-    return ExchangeBodies(
-        asked=shown(texts.asked),
-        sent=shown(texts.sent),
-        answered=shown(texts.answered),
-        difference=difference(texts.asked, texts.sent) if bodies.asked != bodies.sent else None,
-        asked_head=heads.asked,
-        sent_head=heads.sent,
-        answered_head=heads.answered,
-        target=heads.target,
-        status=heads.status,
-    )
+    return {
+        "sides": BodyTexts(shown(texts.asked), shown(texts.sent), shown(texts.answered)),
+        "difference": difference(texts.asked, texts.sent) if bodies.asked != bodies.sent else None,
+    }
 
 
 # The timeline

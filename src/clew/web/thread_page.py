@@ -16,8 +16,7 @@ from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.parameters import principal
-from clew.admin.problem import AdminProblem
+from clew.admin.parameters import AdminProblem, principal
 from clew.admin.services import AdminServices
 from clew.admin.threads import projected
 from clew.chat.formats import FORMATS
@@ -136,7 +135,11 @@ def view_of(services: AdminServices, query: ThreadQuery, *, newest: bool = False
     if thread is None or not passages:
         raise AdminProblem(404, "there is no such thread", "it may have been forgotten", "look for it in Threads")
     line = line_through(passages, query.at)
-    first, last = _window(line, query, newest)
+    # From which turn to which: as asked; else around the requested turn; else from the beginning.
+    place = next((index for index, each in enumerate(line) if each.exchange == query.at), None)
+    usual = max(0, len(line) - PAGE) if newest else max(0, place - PAGE // 2) if place is not None else 0
+    first = min(usual if query.start is None else query.start, max(0, len(line) - 1))
+    last = min(len(line), first + PAGE)
     tree = [] if query.part else store.tree(query.owner, query.id)
     branches = branch_rows(tree, _first_words_in(store, query, tree, passages), query.id, line)
     view = ThreadView(thread=thread, line=len(line), first=first, last=last, branches=branches)
@@ -153,14 +156,6 @@ def view_of(services: AdminServices, query: ThreadQuery, *, newest: bool = False
         for turn in shown_turns(line, first, last, exchanges, links)
     ]
     return structs.replace(view, turns=turns, beginnings=links.get("", ()))
-
-
-def _window(line: Sequence[Passage], query: ThreadQuery, newest: bool) -> tuple[int, int]:
-    """From which turn to which: as asked; else around the requested turn; else from the beginning."""
-    place = next((index for index, each in enumerate(line) if each.exchange == query.at), None)
-    usual = max(0, len(line) - PAGE) if newest else max(0, place - PAGE // 2) if place is not None else 0
-    first = min(usual if query.start is None else query.start, max(0, len(line) - 1))
-    return first, min(len(line), first + PAGE)
 
 
 def _comparison(services: AdminServices, query: ThreadQuery, line: Sequence[Passage], view: ThreadView) -> Comparison:

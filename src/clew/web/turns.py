@@ -75,7 +75,13 @@ def shown_turns(
     calls = {id for passage in line[max(0, first - 1) : last] if passage.recording for id in passage.recording.said.ids}
     views: list[ShownTurn] = []
     for number, (passage, messages) in enumerate(zip(line[first:last], asked, strict=False), first + 1):
-        questions = [view for message in messages if (view := _shown_question(message, calls)).pieces]
+        questions: list[ShownMessage] = []
+        for message in messages:
+            role, blocks = str(message.get("role")), blocks_in(message.get("content"))
+            # Without the results that are shown with their calls.
+            pieces = shown_blocks([block for block in blocks if block.get("tool_use_id") not in calls], role=role)
+            if pieces:
+                questions.append(ShownMessage(role=role, pieces=pieces))
         exchange, others = exchanges.get(passage.exchange), links.get(passage.exchange, ())
         views.append(_shown_turn(passage, number, questions, _plain_text(messages), results, exchange, others))
     return views
@@ -114,13 +120,6 @@ def _shown_turn(
         words=words,
         ways=links,
     )
-
-
-def _shown_question(message: JsonObject, calls: set[str]) -> ShownMessage:
-    """The message without the results that are shown with their calls."""
-    own = [block for block in blocks_in(message.get("content")) if block.get("tool_use_id") not in calls]
-    role = str(message.get("role"))
-    return ShownMessage(role=role, pieces=shown_blocks(own, role=role))
 
 
 def _shown_answer(recording: Recording, results: Results) -> ShownMessage:

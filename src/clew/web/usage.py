@@ -18,8 +18,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.parameters import principal
-from clew.admin.problem import AdminProblem
+from clew.admin.parameters import AdminProblem, principal
 from clew.admin.services import AdminServices, principals_of
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of, total_cost
@@ -40,18 +39,6 @@ COLUMNS: Final = (
 _MOST_COSTS: Final = 20_000
 _costs: dict[tuple[DayUsage, tuple[str, str, str]], Cost | None] = {}
 """A day that is over costs the same whenever somebody looks, and pricing is slow."""
-
-
-class UsageSum(Struct, frozen=True):
-    """The whole period in a few numbers."""
-
-    calls: int
-    prompt: int
-    output: int
-    cached: float | None
-    usd: float | None
-    estimated: bool
-    thinking: float | None
 
 
 class UsageRow(Struct, frozen=True, kw_only=True):
@@ -102,7 +89,12 @@ async def page_usage(services: AdminServices, request: Request) -> Response:
         days = _read_days(services, owner, period)
         rows = by_backend_and_model(days, backends)
         by_day = {(each.backend, each.day): each for each in _totals(days, backends, lambda it: (it.backend, "", it.day))}
-        return {"rows": rows, "sum": _sum(rows), "plots": _plots(by_day, dates(period, date.today()))}
+        return {
+            "rows": rows,
+            "requests": sum(max(row.calls, row.asked) for row in rows),
+            "sum": next(iter(_totals(days, backends, lambda it: ("", "", ""))), None),
+            "plots": _plots(by_day, dates(period, date.today())),
+        }
 
     frame = {"period": period, "periods": PERIODS, "owner": owner, "principals": principals_of(services.home)}
     return page(services, request, "usage.html", {**await services.read(values), **frame})
@@ -129,20 +121,6 @@ def _read_days(services: AdminServices, owner: str, period: int) -> Days:
     """What was used in the last `period` days, from the beginning of the first of them."""
     midnight = time.mktime(time.strptime(dates(period, date.today())[0], "%Y-%m-%d"))
     return services.kept.days(owner, since=midnight)
-
-
-def _sum(rows: Sequence[UsageRow]) -> UsageSum:
-    prompt, read = sum(row.prompt for row in rows), sum(row.usage.cache_read for row in rows)
-    whole, cost = sum(row.whole for row in rows), total_cost(row.cost for row in rows if row.calls)
-    return UsageSum(
-        calls=sum(max(row.calls, row.asked) for row in rows),
-        prompt=prompt,
-        output=sum(row.usage.output for row in rows),
-        cached=read / prompt if prompt else None,
-        usd=float(cost.usd) if cost else None,
-        estimated=cost.estimated if cost else False,
-        thinking=min(1.0, sum(row.thought for row in rows) / whole) if whole else None,
-    )
 
 
 def _plots(by_day: Mapping[tuple[str, str], UsageRow], days: Sequence[str]) -> list[Plot]:
@@ -188,13 +166,12 @@ def _csv(days: Days, backends: Mapping[str, Backend]) -> str:
             *(total.asked, total.whole, total.thought),
             *(total.quantile(share) for share in (0.5, 0.9, 0.99)),
         )
-        writer.writerow(map(_cell, line))
+        writer.writerow(
+            # A name that a spreadsheet would take for a formula is quoted.
+            f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+            for value in line
+        )
     return out.getvalue()
-
-
-def _cell(value: object) -> object:
-    """The value. A name that a spreadsheet would take for a formula is quoted."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
 # Adding up

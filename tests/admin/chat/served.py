@@ -9,8 +9,7 @@ from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any, Self
 
-from clew.admin.server import serve_admin
-from clew.admin.serving import Admin
+from clew.admin.serving import Admin, serve_admin
 from clew.engine.runtime import Runtime, build_runtime
 from clew.settings.home import home_of
 from clew.settings.load import load

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from clew.admin.chat.asking import ChatBody
+from clew.admin.chat.endpoints import ChatBody
 from clew.chat.request import Wishes
 from clew.chat.ui.steps import message_of_parts
 from clew.errors import RequestInvalid

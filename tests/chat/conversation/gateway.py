@@ -6,8 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Self
 
-from clew.admin.server import serve_admin
-from clew.admin.serving import Admin
+from clew.admin.serving import Admin, serve_admin
 from clew.engine.runtime import Runtime, build_runtime
 from clew.settings.home import Home
 from clew.settings.load import load

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from time import monotonic
 from typing import Final, NamedTuple, TypeAlias
 
-from clew.admin.problem import AdminProblem
+from clew.admin.parameters import AdminProblem
 from clew.chat.ui.parts import DONE, PING, Part, frame_of
 
 Stop: TypeAlias = Callable[[], Awaitable[None]]
@@ -177,18 +177,7 @@ class ChatRuns:
             if not await before.wait_until_left(LEAVING_SECONDS):
                 raise _under_way_in_thread()
             await before.stop()
-        self._check_room(thread, most)
-        self._drop(thread)
-
-        def followed() -> None:
-            if (kept := self._finished.get(thread)) and kept.run is run:
-                self._drop(thread)
-
-        run = self._runs[thread] = ChatRun(followed=followed)
-        return run
-
-    def _check_room(self, thread: ThreadKey, most: int) -> None:
-        present = self._runs.get(thread)
+        present = self._runs.get(thread)  # another request may have begun one meanwhile
         if present is not None and not present.over.is_set():
             raise _under_way_in_thread()
         if self.draining:
@@ -197,6 +186,14 @@ class ChatRuns:
             raise _too_many(429, f"{most} of yours are under way, as many as `[chat] max_answers` allows")
         if self.running >= MOST:
             raise _too_many(503, f"{MOST} are under way")
+        self._drop(thread)
+
+        def followed() -> None:
+            if (kept := self._finished.get(thread)) and kept.run is run:
+                self._drop(thread)
+
+        run = self._runs[thread] = ChatRun(followed=followed)
+        return run
 
     def finish(self, thread: ThreadKey, run: ChatRun) -> None:
         """The run is over. It is kept for a while, unless a client has followed it to the end."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from clew.admin.checkup import client, config, processes, storage
+from clew.admin.checkup import config, storage, surroundings
 from clew.admin.checkup.findings import Check, CheckFinding, Circumstances, State, broken, read_circumstances
 
 __all__ = ["CHECKS", "Check", "CheckFinding", "CheckResult", "Circumstances", "read_circumstances", "run_check"]
@@ -25,12 +25,12 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("key", "The gateway's key is there.", storage.key),
     *storage.PROGRAMS,
     Check("store", "The store is sound and has a schema that this clew knows.", storage.store),
-    Check("gateways", "Each gateway that is registered answers.", processes.gateways),
-    Check("ports", "The ports are free, or a gateway's own.", processes.ports),
-    Check("bypass", "Nothing leads Claude Code past the gateway.", client.bypass),
-    Check("proxy", "No proxy stands between clients and the gateway.", client.proxies),
-    Check("claude", "Claude Code is there, and which version.", client.claude),
-    Check("clock", "The clock is about right.", processes.clock),
+    Check("gateways", "Each gateway that is registered answers.", surroundings.gateways),
+    Check("ports", "The ports are free, or a gateway's own.", surroundings.ports),
+    Check("bypass", "Nothing leads Claude Code past the gateway.", surroundings.bypass),
+    Check("proxy", "No proxy stands between clients and the gateway.", surroundings.proxies),
+    Check("claude", "Claude Code is there, and which version.", surroundings.claude),
+    Check("clock", "The clock is about right.", surroundings.clock),
 )
 """In the order in which they are shown."""
 

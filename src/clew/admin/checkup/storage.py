@@ -29,41 +29,29 @@ def files(at: Circumstances) -> Iterator[CheckFinding]:
     if not home.root.is_dir():
         yield fine(f"{home.root} is not there yet; it is made at the first start")
         return
-    found = [finding for path in (home.root, home.run) if path.is_dir() for finding in _check_directory(path)]
     running = sorted(home.run.glob("*")) if home.run.is_dir() else []
     stored = at.store.files() if at.store else ()
-    for path in (*stored, home.secret, home.key, home.keys, home.sessions, *running):
-        if path.exists() or path.is_symlink():
-            found += _check_file(path)
-    yield from found
-    if not found:
-        yield fine(f"{home.root}, with the store, the keys and the secret in it, is yours alone")
+    own = (home.root, home.run, *stored, home.secret, home.key, home.keys, home.sessions, *running)
+    found = [finding for path in own for finding in _check_rights(path)]
+    yield from found or [fine(f"{home.root}, with the store, the keys and the secret in it, is yours alone")]
 
 
-def _check_directory(path: Path) -> Iterator[CheckFinding]:
+def _check_rights(path: Path) -> Iterator[CheckFinding]:
+    """Of a file or a directory; nothing if it is not there."""
+    if path.is_symlink() and not path.is_dir():
+        yield warning(f"{path} is a link to {os.readlink(path)}", "put the file itself there")
+    if not path.exists():
+        return
     status = path.stat()
-    yield from _check_owner(path, status)
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if status.st_uid != os.geteuid():
+        yield broken(f"{path} belongs to another user ({status.st_uid})", f"chown {os.geteuid()} {path}")
+    if not path.is_dir() and status.st_mode & _OTHERS:
+        mode = f"{stat.S_IMODE(status.st_mode):04o}"
+        yield broken(f"{path} can be used by others (mode {mode}); clew does not open it so", f"chmod 600 {path}")
+    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         yield broken(f"others can put files into {path}", f"chmod 700 {path}")
     elif status.st_mode & _OTHERS:
         yield warning(f"others can look into {path}", f"chmod 700 {path}")
-
-
-def _check_file(path: Path) -> Iterator[CheckFinding]:
-    if path.is_symlink():
-        yield warning(f"{path} is a link to {os.readlink(path)}", "put the file itself there")
-        if not path.exists():
-            return
-    status = path.stat()
-    yield from _check_owner(path, status)
-    if status.st_mode & _OTHERS:
-        mode = f"{stat.S_IMODE(status.st_mode):04o}"
-        yield broken(f"{path} can be used by others (mode {mode}); clew does not open it so", f"chmod 600 {path}")
-
-
-def _check_owner(path: Path, status: os.stat_result) -> Iterator[CheckFinding]:
-    if status.st_uid != os.geteuid():
-        yield broken(f"{path} belongs to another user ({status.st_uid})", f"chown {os.geteuid()} {path}")
 
 
 def disk(at: Circumstances) -> Iterator[CheckFinding]:

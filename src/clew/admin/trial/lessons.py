@@ -14,7 +14,6 @@ from msgspec import Struct
 from clew.admin.trial.gateway import TrialAnswer
 from clew.dialects.openai_chat.stream_tags import PAIRS
 from clew.model.json import JsonObject, JsonValue
-from clew.pipeline.stream.answer import AnswerSoFar
 from clew.wire.sse import SseReader
 
 PassedBack: TypeAlias = Literal["accepted", "repaired", "refused", "not passed back", "nothing to pass back"]
@@ -58,13 +57,21 @@ def learn(first: TrialAnswer, second: TrialAnswer) -> BackendLessons:
     tool_ids: Ids = "empty" if called else "not seen"  # some vendors call tools and leave the id empty
     if ids:
         tool_ids = "unique so far" if len(ids) == len(set(ids)) else "repeated"
+    counts = [first.answer.usage, second.answer.usage]
+    details = [_object(count.get("output_tokens_details")).get("thinking_tokens") for count in counts]
+    thought = [count for count in details if isinstance(count, int)]
     return BackendLessons(
         reasoning=reasoning,
         called=called,
         passed_back=_passed_back(second, bool(back)) if reasoning else "nothing to pass back",
         back_in=back,
         tool_ids=tool_ids,
-        usage=_usage(first.answer, second.answer),
+        usage=TrialUsage(
+            input=sum(_number(count.get("input_tokens")) for count in counts),
+            output=sum(_number(count.get("output_tokens")) for count in counts),
+            cached=sum(_number(count.get("cache_read_input_tokens")) for count in counts),
+            reasoning=sum(thought) if thought else None,
+        ),
     )
 
 
@@ -129,18 +136,6 @@ def _tool_ids(reply: bytes) -> Iterator[str]:
             calls = _list((_object(choice.get("delta")) or _object(choice.get("message"))).get("tool_calls"))
             found |= {_text(_object(call).get("id")): None for call in calls}
     yield from filter(None, found)
-
-
-def _usage(*answers: AnswerSoFar) -> TrialUsage:
-    counts = [answer.usage for answer in answers]
-    details = [_object(count.get("output_tokens_details")).get("thinking_tokens") for count in counts]
-    reasoning = [count for count in details if isinstance(count, int)]
-    return TrialUsage(
-        input=sum(_number(count.get("input_tokens")) for count in counts),
-        output=sum(_number(count.get("output_tokens")) for count in counts),
-        cached=sum(_number(count.get("cache_read_input_tokens")) for count in counts),
-        reasoning=sum(reasoning) if reasoning else None,
-    )
 
 
 def _objects(reply: bytes) -> Iterator[JsonObject]:

@@ -13,9 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from clew.admin.conversations.answers import RemoteAnswer
-from clew.admin.parameters import read_body
-from clew.admin.problem import AdminProblem
+from clew.admin.parameters import AdminProblem, read_body
+from clew.admin.remote_answers import RemoteAnswer
 from clew.admin.routing import Endpoint, as_json, caller_of
 from clew.admin.services import AdminServices
 from clew.admin.threads import TitleBody

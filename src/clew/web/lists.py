@@ -1,20 +1,24 @@
-"""Now: what is active, with the switches; the health of each backend; and what happens, live.
+"""The pages with lists: Now and Threads.
 
-The page is whole when it comes. A script listens to the events and asks for the two parts that change (`/now/top` and
-`/now/rows`) when something happened, so there is one way to draw each.
+Now has what is active, with the switches; the health of each backend; and what happens, live. The page is whole when it
+comes. A script listens to the events and asks for the two parts that change (`/now/top` and `/now/rows`) when something
+happened, so there is one way to draw each. Threads has the conversations, the last used first, and those in which words were
+found.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.parameters import principal
+from clew.admin.parameters import number, principal
 from clew.admin.services import AdminServices, principals_of
 from clew.admin.views import Status, status_of
 from clew.backends.names import FAMILIES
@@ -23,9 +27,10 @@ from clew.model.turn import Exchange
 from clew.settings.own_keys import KEY_VARIABLE
 from clew.settings.processes import RegisteredGateway
 from clew.settings.values import RoutingRule
-from clew.web.backends import LAST_EXCHANGES, health_of_all
+from clew.store.values import Hit
 from clew.web.exchange_row import row_of
-from clew.web.frame import fragment, page
+from clew.web.frame import address, fragment, page
+from clew.web.health import LAST_EXCHANGES, health_of_all
 
 ROWS: Final = 50
 _THREADS: Final = 6
@@ -127,3 +132,62 @@ def connection_lines(services: AdminServices, gateways: Iterable[RegisteredGatew
     for gateway in gateways:
         lines += ["", f"# the gateway {gateway.name}", line_to_copy(settings, gateway.url, reference, expands=True)]
     return "\n".join(lines)
+
+
+# Threads
+
+
+PAGE: Final = 50
+MOST_HITS: Final = 100
+_MARKUP: Final = re.compile(r"\*\*|(?:\| *)?(?::?(?<!-)-{2,}:? *\| *)+|\| *(?=\|)")
+"""Marks of bold type and lines of tables. A row of dashes is matched from its beginning alone: some are very long."""
+
+
+class SnippetPart(Struct, frozen=True):
+    """A part of a snippet; `found` is a word that was looked for."""
+
+    text: str
+    found: bool
+
+
+class SearchHit(Struct, frozen=True):
+    """A place in which the words are."""
+
+    hit: Hit
+    parts: Sequence[SnippetPart]
+
+
+async def page_threads(services: AdminServices, request: Request) -> Response:
+    owner, words = principal(request), request.query_params.get("q", "").strip()
+    before = number(request, "before")
+
+    def values() -> dict[str, object]:
+        """One thread or hit more than a page shows is read, to know whether there are more."""
+        store = services.kept
+        threads = [] if words else store.threads(owner, limit=PAGE + 1, before=before)
+        hits = store.search(owner, words, limit=MOST_HITS + 1) if words else []
+        return {
+            "words": words,
+            "owner": owner,
+            "to": partial(address, owner=owner),
+            "found": [SearchHit(hit, snippet_parts(hit)) for hit in hits[:MOST_HITS]],
+            "others": len(hits) > MOST_HITS,
+            "threads": threads[:PAGE],
+            "more": threads[PAGE - 1].used if len(threads) > PAGE else None,
+            "first": before is None,
+            "connect": "" if threads or words else connection_lines(services, status_of(services).gateways),
+            "keeps": services.current.snapshot.settings.store.content,
+        }
+
+    return page(services, request, "threads.html", await services.read(values))
+
+
+def snippet_parts(hit: Hit) -> list[SnippetPart]:
+    """The snippet, cut where words were found: a template escapes each part by itself. Marks of Markdown are removed."""
+    parts: list[tuple[str, bool]] = []
+    at = 0
+    for start, end in hit.marks:
+        parts += [(hit.snippet[at:start], False), (hit.snippet[start:end], True)]
+        at = end
+    parts.append((hit.snippet[at:], False))
+    return [SnippetPart(_MARKUP.sub("", text), found) for text, found in parts if text]

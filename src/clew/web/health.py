@@ -1,7 +1,10 @@
-"""Backends: each with what it supports and its health, a button that tries it, and its last errors.
+"""The pages about health: Backends, and Doctor.
 
-The health of a backend is what its last calls came to, and whether it is left alone for a while. The calls are those of the
-last exchanges, failed tries included; so a backend from which every request fails over is seen too.
+Of each backend: what it supports, its health, a button that tries it, its last errors. The health is what its last calls
+came to, and whether it is left alone for a while. The calls are those of the last exchanges, failed tries included; so a
+backend from which every request fails over is seen too.
+
+The checks of Doctor read the store through, which may take seconds, so the page comes first and its script asks for them.
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from clew.admin.checkup import CHECKS
 from clew.admin.parameters import principal
 from clew.admin.services import AdminServices
+from clew.admin.views import checkup
 from clew.backends.about import deviations_of, hidden_of, is_unmapped, models_of, supports_of
 from clew.backends.manner import Quirks
 from clew.backends.row import Auth, Backend
@@ -27,7 +32,7 @@ from clew.model.turn import Exchange
 from clew.pipeline.attempts import class_of_status
 from clew.settings.schema import meanings_of
 from clew.web.exchange_row import Chip, Mood
-from clew.web.frame import page
+from clew.web.frame import fragment, page
 
 LAST_EXCHANGES: Final = 300
 """The exchanges by which the health of backends is judged."""
@@ -73,7 +78,6 @@ class BackendView(Struct, frozen=True, kw_only=True):
     row: Backend
     url: str
     auth: str
-    keys_from: tuple[str, ...]
     models: str
     hidden: str
     supports: Mapping[str, str]
@@ -86,40 +90,37 @@ class BackendView(Struct, frozen=True, kw_only=True):
 
 async def page_backends(services: AdminServices, request: Request) -> Response:
     owner = principal(request)
-    shown = await services.read(lambda: _views(services, owner))
     snapshot = services.current.snapshot
+
+    def views() -> list[BackendView]:
+        lately = services.store.exchanges(owner, limit=LAST_EXCHANGES) if services.store else []
+        rows, redact = snapshot.settings.backends.values(), services.redactor()
+        found: list[BackendView] = []
+        for row, health in zip(rows, health_of_all(services, lately), strict=True):
+            failed = [
+                FailedCall(exchange.id, exchange.ended, tried.status, redact(tried.why))
+                for exchange in lately
+                for tried in exchange.tries
+                if tried.backend == row.name and tried.why
+            ]
+            view = BackendView(
+                row=row,
+                url=redact(row.url),
+                auth=_AUTHS[row.auth],
+                models=models_of(row),
+                hidden=hidden_of(row),
+                supports=supports_of(row),
+                deviations=tuple(deviations(row)),
+                unmapped=is_unmapped(row),
+                condition=health,
+                mishaps=tuple(failed[:_ERRORS]),
+            )
+            found.append(view)
+        return found
+
     disabled, failover = tuple(snapshot.settings.disabled.values()), snapshot.settings.failover
-    values = {"shown": shown, "disabled": disabled, "now": snapshot.active, "failover": failover}
+    values = {"shown": await services.read(views), "disabled": disabled, "now": snapshot.active, "failover": failover}
     return page(services, request, "backends.html", values)
-
-
-def _views(services: AdminServices, owner: str) -> list[BackendView]:
-    """Reads the store, so it belongs into a thread."""
-    lately = services.store.exchanges(owner, limit=LAST_EXCHANGES) if services.store else []
-    rows, redact = services.current.snapshot.settings.backends.values(), services.redactor()
-    views: list[BackendView] = []
-    for row, health in zip(rows, health_of_all(services, lately), strict=True):
-        failed = [
-            FailedCall(exchange.id, exchange.ended, tried.status, redact(tried.why))
-            for exchange in lately
-            for tried in exchange.tries
-            if tried.backend == row.name and tried.why
-        ]
-        view = BackendView(
-            row=row,
-            url=redact(row.url),
-            auth=_AUTHS[row.auth],
-            keys_from=row.keys_from,
-            models=models_of(row),
-            hidden=hidden_of(row),
-            supports=supports_of(row),
-            deviations=tuple(deviations(row)),
-            unmapped=is_unmapped(row),
-            condition=health,
-            mishaps=tuple(failed[:_ERRORS]),
-        )
-        views.append(view)
-    return views
 
 
 def deviations(row: Backend) -> Iterator[Chip]:
@@ -188,3 +189,18 @@ def _mood(status: int | None, cools: float) -> tuple[Mood, str]:
     if not status:
         return "bad", "did not answer"
     return "bad", f"refused its key ({status})" if class_of_status(status) == "key" else f"refused ({status})"
+
+
+# Doctor
+
+
+async def page_doctor(services: AdminServices, request: Request) -> Response:
+    return page(services, request, "doctor.html", {"checks": CHECKS})
+
+
+async def part_checks(services: AdminServices, request: Request) -> Response:
+    online = request.query_params.get("online", "") == "1"
+    made = await services.read(lambda: checkup(services, online))
+    states = [each.state for each in made]
+    counts = {state: states.count(state) for state in ("broken", "warning", "ok")}
+    return fragment("checks.html", {"made": made, "about": {each.name: each.does for each in CHECKS}, "counts": counts})

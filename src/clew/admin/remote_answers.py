@@ -120,8 +120,15 @@ class RemoteAnswer:
             self._ready.set()
 
     async def _run(self) -> None:
+        """Until the answer is recorded: if another caller stops it, that may be later than its end."""
         try:
-            await self._relay()
+            try:
+                async for said in self._answer:
+                    if name := _EVENT_NAMES.get(type(said)):
+                        await self._send(name, said)
+                await self._answer.stop()
+            except Exception as error:  # sent to the client, which is no part of this task
+                self._failure = error
             if self.id:
                 await self._announce()
                 trouble = remote_error_of(self._failure) if self._failure else None
@@ -130,16 +137,6 @@ class RemoteAnswer:
             self._ready.set()
             if self._leaving is None:
                 await self._waiting.put(None)
-
-    async def _relay(self) -> None:
-        """To the end, and until the answer is recorded: if another caller stops it, that may be later."""
-        try:
-            async for said in self._answer:
-                if name := _EVENT_NAMES.get(type(said)):
-                    await self._send(name, said)
-            await self._answer.stop()
-        except Exception as error:  # sent to the client, which is no part of this task
-            self._failure = error
 
     async def _send(self, name: str, value: object) -> None:
         """JSON has no raw line ends, so one line of data holds it."""

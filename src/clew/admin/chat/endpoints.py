@@ -1,5 +1,7 @@
-"""The routes of a chat: ask, come back to an answer, stop it. Bodies have the AI SDK's own fields, and clew's beside
-them."""
+"""The routes of the chat: ask, come back to an answer, stop it; and the chats that are the caller's own.
+
+Bodies have the AI SDK's own fields, and clew's beside them.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +20,17 @@ from starlette.types import Receive, Scope, Send
 from clew.admin.access import Caller
 from clew.admin.chat.answering import ChatAnswer, ChatContext
 from clew.admin.chat.runs import ChatRun, ThreadKey
-from clew.admin.parameters import read_body
-from clew.admin.problem import AdminProblem
+from clew.admin.parameters import AdminProblem, count, number, read_body
 from clew.admin.routing import as_json, caller_of
 from clew.admin.services import AdminServices
+from clew.admin.threads import FoundThreads, TitleBody, search_threads
 from clew.backends.credential import credential_in
 from clew.chat.conversation import AsyncConversation
 from clew.chat.local import LocalThreadService
 from clew.chat.request import Wishes
 from clew.chat.service import Question
 from clew.chat.turns import Tree
-from clew.chat.ui.messages import metadata_of
+from clew.chat.ui.messages import metadata_of, ui_messages
 from clew.chat.ui.parts import MEDIA_TYPE, Part, ui_headers
 from clew.chat.ui.positions import UiPosition, position_of, position_of_single
 from clew.chat.ui.requests import system_of
@@ -189,3 +191,89 @@ async def follow(services: AdminServices, request: Request) -> Response:
 async def stop(services: AdminServices, request: Request) -> Response:
     """End the answer that comes now. By then its finished blocks are in the store."""
     return as_json({"stopped": await services.runs.stop(thread_key(request))})
+
+
+# The caller's chats
+
+
+class ChatLine(Struct, frozen=True):
+    """The last turn of a line of the thread: `?turn=` reads it."""
+
+    turn: str
+    at: float
+
+
+class ChatPage(Struct, frozen=True, kw_only=True):
+    """One chat."""
+
+    id: str
+    title: str
+    backend: str
+    """The one that it is pinned to; "" is the active one."""
+    turn: str
+    """The last of those that `messages` are."""
+    messages: list[JsonObject]
+    lines: list[ChatLine]
+    running: bool
+
+
+async def threads(services: AdminServices, request: Request) -> Response:
+    owner, store, limit, before = caller_of(request).principal, services.kept, count(request), number(request, "before")
+    words = request.query_params.get("q")
+    if words is not None:
+        return as_json(await services.read(lambda: search_threads(store, owner, words, limit)))
+    found = await services.read(lambda: store.threads(owner, limit=limit, before=before))
+    return as_json(FoundThreads(found, hits=[]))
+
+
+async def read(services: AdminServices, request: Request) -> Response:
+    """As it was said, in UI messages; with `turn`, the line that ends there."""
+    principal, id = thread_key(request)
+    run = services.runs.find((principal, id))
+    turn = request.query_params.get("turn", "")
+
+    def read_page() -> ChatPage:
+        found = services.kept.thread(principal, id)
+        if found is None:
+            raise _no_chat(id)
+        service = LocalThreadService(services.working, found)
+        service.load()
+        tree, snapshot = service.tree, services.current.snapshot
+        if turn and turn not in tree:
+            why = "it may have been forgotten"
+            raise AdminProblem(404, "there is no such turn in this chat", why, "read the chat without it")
+        line, backends = tree.line(turn or tree.newest), snapshot.settings.backends
+        return ChatPage(
+            id=id,
+            title=found.title,
+            backend=found.pin,
+            turn=turn or tree.newest,
+            messages=ui_messages(line, snapshot.sealer, lambda spots: metadata_of(spots, backends)),
+            lines=[ChatLine(tip, tree[tip].passage.at) for tip in tree.tips()],
+            running=run is not None and not run.over.is_set(),
+        )
+
+    return await services.read(lambda: as_json(read_page()))
+
+
+async def rename(services: AdminServices, request: Request) -> Response:
+    owner, id = thread_key(request)
+    title = (await read_body(request, TitleBody)).title.strip()
+    if not title:
+        raise AdminProblem(400, "a chat needs a title", "this one is empty")
+    if not await services.written(services.kept.rename(owner, id, title)):
+        raise _no_chat(id)
+    return as_json({"id": id, "title": title})
+
+
+async def forget(services: AdminServices, request: Request) -> Response:
+    owner, id = thread_key(request)
+    if not await services.forget(owner, id):
+        raise _no_chat(id)
+    return as_json({"forgotten": id})
+
+
+def _no_chat(id: str) -> AdminProblem:
+    return AdminProblem(
+        404, f"there is no chat {id[:100]!r}", "it may have been forgotten, or is not yours", "list them: GET /api/chat"
+    )

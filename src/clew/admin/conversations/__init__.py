@@ -1,1 +1,0 @@
-"""Conversations over the admin listener: what `clew.chat.remote` asks of a gateway that runs elsewhere."""
