@@ -15,8 +15,8 @@ from clew.engine.snapshot import Snapshot
 from clew.errors import ClewError
 from clew.http.client.connection import ClientConnection
 from clew.http.message import HttpRequest, request_of
+from clew.http.responder import WireResponder
 from clew.http.transport_writer import TransportWriter
-from clew.http.wire_responder import WireResponder
 from clew.model.turn import Exchange, TurnRecord
 from clew.pipeline.attempts import CoolDowns
 from clew.store import Store

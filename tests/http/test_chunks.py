@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.http.chunks import ChunkFlow
 from clew.http.client.connection import ClientConnection
+from clew.http.client.exchange import ChunkFlow
 from clew.http.client.message import ClientRequest, ResponseBroken, ResponseLimits
 from clew.model.http import Timeouts
 from clew.wire.chunks import SIZE_LINES, WHOLE
@@ -58,7 +58,7 @@ def flowed(reads: list[bytes], verdicts: list[bool], limits: ResponseLimits | No
             out.append(data[len(line) : -2])
             return data
 
-        def push_framed(self, data: bytes) -> bool:
+        def put(self, data: bytes) -> bool:
             alone.append(data)
             return True
 
@@ -146,7 +146,7 @@ class Client:
             raise ValueError("broken")
         return data if data.startswith(SIZE_LINES[size]) else b""
 
-    def push_framed(self, data: bytes) -> bool:
+    def put(self, data: bytes) -> bool:
         self.got.append(data)
         return False
 

@@ -14,8 +14,8 @@ from clew.engine.outgoing import address_of, outgoing
 from clew.engine.streamed import MOST_BYTES
 from clew.engine.waiting import WAITING, Poll
 from clew.errors import BackendBroken, BackendTimedOut, BackendUnreachable
-from clew.http.chunks import ChunkFlow
 from clew.http.client.connection import ClientConnection
+from clew.http.client.exchange import ChunkFlow
 from clew.http.client.message import ResponseLimits
 from clew.model.http import Timeouts
 from clew.pipeline.stream.answer_stream import AnswerStream

@@ -18,8 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from clew.engine.reply_head import STREAM_TYPE
-from clew.http.chunks import ChunkWriter
-from clew.http.responder import Responder
+from clew.http.responder import ChunkWriter, Responder
 from clew.http.timers import timer_groups_of
 from clew.wire.sse import PING
 

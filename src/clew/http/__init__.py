@@ -2,6 +2,5 @@
 
 In: `server` listens, `connection` has one client, `reader` makes requests (`message`) of bytes, `long_body` collects a body
 that comes in several reads, `connection_limits` bounds what a client may take. Out: a handler answers by a `responder`;
-`wire_responder` writes the answer, `transport_writer` joins the writes of one round of the event loop, `chunks` passes
-chunks on as they came. `timers` has the time limits.
+`transport_writer` joins the writes of one round of the event loop. `timers` has the time limits.
 """

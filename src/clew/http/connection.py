@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from clew.http.connection_limits import ClientDeadlines, HeldBodies, read_budget_of
 from clew.http.message import HttpRefusal, HttpRequest, RequestHead, ServerLimits
 from clew.http.reader import RequestReader
-from clew.http.responder import Responder
+from clew.http.responder import Responder, WireResponder
 from clew.http.transport_writer import LONG, TransportWriter
-from clew.http.wire_responder import WireResponder
 
 if TYPE_CHECKING:
     from clew.http.server import Server
@@ -83,14 +82,15 @@ class Connection(TransportWriter):
         if not (reader.in_head or reader.in_body):
             self._since = self._server.now()
         reader.feed(data)
-        if reader.due > LONG:
+        if reader.in_body and reader.due > LONG:
             size += self._pull(reader.pull)
         if size > LONG:
             self._budget.spend(self, size)
         self._advance()
         if reader.in_body and self._deadlines.has_brought_enough(reader):
             self._deadlines.mark_body(reader, self._server.now())
-        self._charge()
+        if reader.in_body or reader.ready or self._bodies.answered or self._bodies.held:
+            self._charge()
 
     def eof_received(self) -> bool:
         """Keep the connection if there is something left to say on it."""
@@ -210,36 +210,30 @@ class Connection(TransportWriter):
     # How it goes on.
 
     def _advance(self) -> None:
+        """Answer what is ready, one request at a time, and read on unless too many wait."""
         reader = self._reader
         while reader.ready and self._responder is None and not self._closing:
-            self._begin(reader.ready.pop(0))
+            item = reader.ready.pop(0)
+            if isinstance(item, HttpRequest):
+                self._answer(item)
+            else:
+                self._turn_away(item)
         if reader.expects_continue and self._responder is None:
             reader.expects_continue = False
             self._deadlines.mark_body(reader, self._server.now())
-            self.write([b"HTTP/1.1 100 Continue\r\n\r\n"])
-        if reader.ready or self._paused:
-            self._throttle()
-
-    def _throttle(self) -> None:
-        full = len(self._reader.ready) >= self._limits.pipelined
-        if full != self._paused:
-            self._paused = full
-            self._deadlines.mark_body(self._reader, self._server.now())
+            self.put(b"HTTP/1.1 100 Continue\r\n\r\n")
+        is_full = len(reader.ready) >= self._limits.pipelined
+        if is_full != self._paused:
+            self._paused = is_full
+            self._deadlines.mark_body(reader, self._server.now())
             self._update_reading()
 
-    def _begin(self, item: HttpRequest | HttpRefusal) -> None:
-        if isinstance(item, HttpRefusal):
-            self._turn_away(item)
-        else:
-            self._bodies.answer(item.body)
-            self._answer(item)
-
-    def _answer(self, item: HttpRequest) -> None:
-        server = self._server
-        head = item.head
+    def _answer(self, request: HttpRequest) -> None:
+        server, head = self._server, request.head
+        self._bodies.answer(request.body)
         self._responder = responder = WireResponder(self, head, head.keep_alive and not server.closing)
         try:
-            work = server.handle(item, responder)
+            work = server.handle(request, responder)
         except Exception:
             self._failed(responder)
             work = None
@@ -253,7 +247,14 @@ class Connection(TransportWriter):
     async def _serve(self, work: Awaitable[None], responder: Responder) -> None:
         self._begun = True
         try:
-            await self._answered(work, responder)
+            try:
+                await work
+            except ConnectionError:
+                responder.abort()
+            except Exception:
+                self._failed(responder)
+            if responder.holder is None:
+                self._check_ended(responder)
         finally:
             self._task = None
             if responder.holder is None:
@@ -261,21 +262,11 @@ class Connection(TransportWriter):
         if responder.holder is None:
             self._go_on()
 
-    async def _answered(self, work: Awaitable[None], responder: Responder) -> None:
-        try:
-            await work
-        except ConnectionError:
-            responder.abort()
-        except Exception:
-            self._failed(responder)
-        if responder.holder is None:
-            self._check_ended(responder)
-
     def _rest(self) -> None:
         """Nothing is being answered."""
         responder, server, self._responder = self._responder, self._server, None
         self._since = server.now()
-        if not self._bodies.is_empty:
+        if self._bodies.held:
             self._bodies.answer(b"")
             self._charge()
         if server.closing:
@@ -333,7 +324,7 @@ class Connection(TransportWriter):
         """Ask a client that sent its FIN whether it is still there; only the write after its reset tells us."""
         if self._probes and self._responder is not None and (probe := self._responder.probe()):
             self._probes -= 1
-            self.write([probe])
+            self.put(probe)
 
     def _turn_away(self, refusal: HttpRefusal) -> None:
         """Answer, then throw away what still comes: closing on unread bytes would reset the answer away."""

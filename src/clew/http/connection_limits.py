@@ -67,25 +67,22 @@ _UNCOUNTED = 64 * 1024
 class HeldBodies:
     """Bytes held by the bodies of one connection: the one being answered, those that wait, and the one that is coming."""
 
-    __slots__ = ("_answered", "_held")
+    __slots__ = ("answered", "held")
 
     def __init__(self) -> None:
-        self._answered = self._held = 0
+        self.answered = self.held = 0
+        """By the one being answered; by all, as far as the server was told."""
 
     def answer(self, body: bytes) -> None:
         """From now on the request with this body is answered; with none, no request is."""
-        self._answered = _counted(len(body))
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._held
+        self.answered = _counted(len(body))
 
     def change(self, reader: RequestReader) -> tuple[int, bool] | None:
         """How many bytes more are held than at the last call, and whether more are coming; None if it is the same."""
         coming = _counted(reader.body_size) if reader.in_body and not reader.finished else 0
         waiting = sum(_counted(len(item.body)) for item in reader.ready if isinstance(item, HttpRequest))
-        before, self._held = self._held, self._answered + waiting + coming
-        return (self._held - before, coming > 0) if self._held != before else None
+        before, self.held = self.held, self.answered + waiting + coming
+        return (self.held - before, coming > 0) if self.held != before else None
 
 
 def _counted(size: int) -> int:

@@ -51,7 +51,7 @@ class ServerLimits:
 class RequestHead:
     """What a request says before its body."""
 
-    __slots__ = ("_joined", "headers", "keep_alive", "method", "path", "query", "target", "version")
+    __slots__ = ("headers", "joined", "keep_alive", "method", "path", "query", "repeated", "target", "version")
 
     def __init__(
         self, method: str, target: str, headers: tuple[tuple[str, str], ...], version: str, keep_alive: bool
@@ -61,27 +61,19 @@ class RequestHead:
         self.headers = headers
         self.version = version
         self.keep_alive = keep_alive
-        self.path, self.query = _split(target)
-        self._joined: dict[str, str] | None = None
-
-    @property
-    def joined(self) -> Mapping[str, str]:
+        if not target.startswith("/") and "://" in target:  # absolute form, for proxies
+            target = "/" + target.partition("://")[2].partition("/")[2]
+        self.path, _, self.query = target.partition("?")
+        self.joined: Mapping[str, str] = dict(headers)
         """Headers by name; repeated ones joined with a comma and a space, as RFC 9110 §5.3 allows."""
-        if self._joined is None:
-            found: dict[str, str] = {}
-            for name, value in self.headers:
-                found[name] = f"{found[name]}, {value}" if name in found else value
-            self._joined = found
-        return self._joined
-
-
-def _split(target: str) -> tuple[str, str]:
-    if not target.startswith("/") and "://" in target:  # absolute form, for proxies
-        _, _, rest = target.partition("://")
-        slash = rest.find("/")
-        target = rest[slash:] if slash >= 0 else "/"
-    path, _, query = target.partition("?")
-    return path, query
+        self.repeated: frozenset[str] = frozenset()
+        """The names that came more than once."""
+        if len(self.joined) < len(headers):
+            found: dict[str, list[str]] = {}
+            for name, value in headers:
+                found.setdefault(name, []).append(value)
+            self.joined = {name: ", ".join(values) for name, values in found.items()}
+            self.repeated = frozenset(name for name, values in found.items() if len(values) > 1)
 
 
 class HttpRequest(Struct, frozen=True, eq=False, gc=False):

@@ -1,6 +1,6 @@
 """Bytes in, requests out: the server's half of HTTP/1.1, without any I/O.
 
-`feed` takes bytes cut anywhere and appends to `ready`: whole requests, in order, and at most one `Refusal`, which is the
+`feed` takes bytes cut anywhere and appends to `ready`: whole requests, in order, and at most one `HttpRefusal`, which is the
 last thing that ever comes (after bytes that may be read in two ways, nothing behind them can be trusted). llhttp, inside
 httptools, is strict by itself about duplicate Content-Length, Content-Length beside Transfer-Encoding, bare line feeds,
 folded headers and chunk framing; this file adds the bounds, and what llhttp leaves to its caller.
@@ -15,12 +15,12 @@ refused anyway costs no memory, however long its body is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import httptools
 
 from clew.http.long_body import LongBody
-from clew.http.message import HttpRefusal, HttpRequest, ServerLimits, request_of
+from clew.http.message import HttpRefusal, HttpRequest, RequestHead, ServerLimits
 
 Check: TypeAlias = Callable[[HttpRequest], HttpRefusal | None]
 """Looks at a request whose body is still to come, and says why it is refused; None: its body is taken."""
@@ -33,20 +33,12 @@ class _RefusedError(Exception):
     """Stops the parser from inside a callback; the refusal itself is in the reader."""
 
 
-class _Opened(NamedTuple):
-    """A request of which the body is still coming."""
-
-    like: HttpRequest
-    body: LongBody
-
-
 class RequestReader:
     """Reads the requests of one connection."""
 
     __slots__ = (
-        *("_body", "_check", "_head_size", "_headers", "_like", "_limits", "_opened", "_parser", "_refusal"),
-        *("_target", "_unframed"),
-        *("body_number", "body_size", "expects_continue", "finished", "in_body", "in_head", "ready"),
+        *("_body", "_check", "_head", "_headers", "_is_checked", "_limits", "_long_body", "_parser", "_refusal", "_target"),
+        *("_unframed", "body_number", "body_size", "expects_continue", "finished", "in_body", "in_head", "ready"),
     )
 
     def __init__(self, limits: ServerLimits, check: Check | None = None) -> None:
@@ -65,10 +57,21 @@ class RequestReader:
         self._parser: httptools.HttpRequestParser | None = None
         """There only inside a request: a thousand idle streams should not keep a thousand."""
         self._refusal: HttpRefusal | None = None
-        self._unframed = 0
-        self._opened: _Opened | None = None
-        """A request whose body is still to come, past the parser."""
         self._begin()
+
+    def _begin(self) -> None:
+        self.in_head = self.in_body = self.expects_continue = False
+        self.body_number += 1
+        self.body_size = self._unframed = 0
+        self._target = b""
+        self._headers: list[tuple[str, str]] = []
+        self._head: RequestHead | None = None
+        """Known once it is whole."""
+        self._is_checked = False
+        """Whether `Check` has seen the head of this request."""
+        self._body: list[bytes] = []
+        self._long_body: LongBody | None = None
+        """A body that is still to come, past the parser."""
 
     def finish(self) -> None:
         """Read nothing more, and forget what waits."""
@@ -77,25 +80,26 @@ class RequestReader:
 
     def refuse(self, refusal: HttpRefusal) -> None:
         """The body that is coming is not wanted any more: forget what came of it, and read nothing behind it."""
+        self._begin()
         self.finished = True
-        self.in_head = self.in_body = self.expects_continue = False
-        self._opened, self._body, self.body_size = None, [], 0
         self.ready.append(refusal)
 
     def feed(self, data: bytes) -> None:
         """Take what came from the client. Never raises for it."""
-        try:
-            self._feed(data)
-        except MemoryError:
-            self.refuse(_NO_MEMORY)
-
-    def _feed(self, data: bytes) -> None:
         if self.finished:
             return
-        if self._opened is not None:
-            self._take(data, self._opened)
-            return
-        self._parse(data)
+        try:
+            body = self._long_body
+            if body is None:
+                self._parse(data)
+                return
+            due = body.due
+            body.add(data if len(data) <= due else data[:due])
+            self._body_grew(body)
+            if len(data) > due and not self.finished:
+                self._parse(data[due:])
+        except MemoryError:
+            self.refuse(_NO_MEMORY)
 
     def _parse(self, data: bytes) -> None:
         self._unframed += len(data)
@@ -108,79 +112,56 @@ class RequestReader:
             if isinstance(error.__context__, MemoryError):
                 raise MemoryError from error
             self.refuse(self._refusal or HttpRefusal(400, str(error)))
-        else:
-            self._check_unframed()
-            if self.in_body and self._like is None:
-                self._leave_parser(parser)
         if not (self.in_head or self.in_body):
             self._parser = None
+        elif self._unframed > self._limits.head_bytes:
+            status, reason = 431 if self.in_head else 400, f"more than {self._limits.head_bytes} bytes of framing"
+            self.refuse((self._size_fault() if self.in_head else None) or HttpRefusal(status, reason))
+        elif self._head is not None and not self._is_checked:
+            self._wait_for_body(parser, self._head)
 
     # A body that comes in several reads.
 
-    def _leave_parser(self, parser: httptools.HttpRequestParser) -> None:
+    def _wait_for_body(self, parser: httptools.HttpRequestParser, head: RequestHead) -> None:
         """The head is whole, and its body is not. What is due of a body of known length need not pass the parser."""
-        self._like = like = self._request(parser, b"")
-        if not self._may_come(like):
-            return
-        length = self._value("content-length")
-        if length is not None and not parser.should_upgrade():
-            self._await(like, int(length) - self.body_size, b"".join(self._body))
-            self._parser = None
-
-    def _may_come(self, like: HttpRequest) -> bool:
-        """Whether the body of such a request is taken; if not, it is refused."""
-        refusal = self._check(like) if self._check is not None else None
+        self._is_checked = True
+        refusal = self._check(HttpRequest(head, b"")) if self._check is not None else None
         if refusal is not None:
             self.refuse(refusal)
-        return refusal is None
-
-    def _await(self, like: HttpRequest, due: int, begun: bytes | memoryview) -> None:
-        """So many bytes are due of a body that began with these."""
-        body = LongBody(len(begun) + due)
-        body.add(begun)
-        self.in_body, self._opened = True, _Opened(like, body)
-        self._body, self.body_size = [], body.size
+            return
+        length = head.joined.get("content-length")
+        if length is not None and not parser.should_upgrade():
+            self._long_body = body = LongBody(int(length))
+            body.add(b"".join(self._body))
+            self._body, self._parser = [], None
 
     @property
     def due(self) -> int:
         """Bytes of a body that `pull` can take."""
-        return self._opened.body.due if self._opened is not None and not self.finished else 0
+        return self._long_body.due if self._long_body is not None and not self.finished else 0
 
     def pull(self, read: Callable[[memoryview], int]) -> int:
         """Some of what is due of a body, read to where it will be (`LongBody.fill`): how many bytes."""
-        opened = self._opened
+        body = self._long_body
         came = 0
         try:
-            if opened is not None and (came := opened.body.fill(read)):
-                self._has_come(opened)
+            if body is not None and (came := body.fill(read)):
+                self._body_grew(body)
         except MemoryError:
             self.refuse(_NO_MEMORY)
         return came
 
-    def _take(self, data: bytes, opened: _Opened) -> None:
-        due = opened.body.due
-        opened.body.add(data if len(data) <= due else data[:due])
-        self._has_come(opened)
-        if len(data) > due:
-            self._feed(data[due:])
-
-    def _has_come(self, opened: _Opened) -> None:
-        """A piece of the body, or the last of it."""
+    def _body_grew(self, body: LongBody) -> None:
         self.expects_continue = False
-        self.body_size = opened.body.size
-        if not opened.body.due:
-            self._complete(opened)
+        self.body_size = body.size
+        if not body.due:
+            self._complete(body.whole())
 
-    def _complete(self, opened: _Opened) -> None:
-        self._opened = None
-        self.ready.append(opened.like.with_body(opened.body.whole()))
+    def _complete(self, body: bytes) -> None:
+        assert self._head is not None, "a body has a head before it"
+        self.ready.append(HttpRequest(self._head, body))
+        self.finished = not self._head.keep_alive
         self._begin()
-        self.finished = not opened.like.keep_alive
-
-    @property
-    def _parsing(self) -> httptools.HttpRequestParser:
-        assert self._parser is not None, "called by it"
-        return self._parser
 
     # What llhttp calls.
 
@@ -188,101 +169,69 @@ class RequestReader:
         self.in_head = True
 
     def on_url(self, url: bytes) -> None:
-        self._target.append(url)
-        self._count_head(len(url))
+        self._target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._count_head(len(name) + len(value) + _LINE_OVERHEAD)
-        if self.in_head:  # trailers are read, counted, and dropped
+        if self.in_head:  # trailers are read, bounded as framing is, and dropped
             self._headers.append((name.decode("latin-1").lower(), value.decode("latin-1")))
-            if len(self._headers) > self._limits.head_count:
-                self._stop(431, f"more than {self._limits.head_count} header fields")
 
     def on_headers_complete(self) -> None:
+        parser, limits = self._parser, self._limits
+        assert parser is not None, "called by it"
+        self._head = head = RequestHead(
+            parser.get_method().decode("ascii"),
+            self._target.decode("latin-1"),
+            tuple(self._headers),
+            parser.get_http_version(),
+            parser.should_keep_alive() and not parser.should_upgrade(),
+        )
+        is_large = self._unframed > limits.head_bytes or len(self._headers) > limits.head_count
+        self._refusal = (self._size_fault() if is_large else None) or _head_fault(head, limits)
+        if self._refusal is not None:
+            raise _RefusedError
         self.in_head, self.in_body = False, True
         self._unframed = 0
-        self._check_host()
-        self._check_framing()
-        self._check_expectation()
+        self.expects_continue = "expect" in head.joined and head.version == "1.1"
 
     def on_body(self, body: bytes) -> None:
         self._unframed = 0
         self.expects_continue = False
         self.body_size += len(body)
         if self.body_size > self._limits.body_bytes:
-            self._stop(413, f"body of more than {self._limits.body_bytes} bytes")
+            self._refusal = _too_long(self._limits)
+            raise _RefusedError
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        body = b"".join(self._body)
-        request = self._like.with_body(body) if self._like is not None else self._request(self._parsing, body)
-        self.ready.append(request)
-        self._begin()
-        self.finished = not request.keep_alive
+        self._complete(b"".join(self._body))
 
-    def _request(self, parser: httptools.HttpRequestParser, body: bytes) -> HttpRequest:
-        return request_of(
-            method=parser.get_method().decode("ascii"),
-            target=b"".join(self._target).decode("latin-1"),
-            headers=tuple(self._headers),
-            body=body,
-            version=parser.get_http_version(),
-            keep_alive=parser.should_keep_alive() and not parser.should_upgrade(),
-        )
+    def _size_fault(self) -> HttpRefusal | None:
+        """What is wrong with the size of the head, as far as it has come. A read may hold more than the head."""
+        limits = self._limits
+        size = len(self._target) + sum(len(name) + len(value) + _LINE_OVERHEAD for name, value in self._headers)
+        if size > limits.head_bytes:
+            return HttpRefusal(431, f"head of more than {limits.head_bytes} bytes")
+        if len(self._headers) > limits.head_count:
+            return HttpRefusal(431, f"more than {limits.head_count} header fields")
+        return None
 
-    # What we check.
 
-    def _begin(self) -> None:
-        self.in_head = self.in_body = False
-        self.expects_continue = False
-        self.body_number += 1
-        self.body_size = 0
-        self._unframed = 0
-        self._head_size = 0
-        self._target: list[bytes] = []
-        self._headers: list[tuple[str, str]] = []
-        self._body: list[bytes] = []
-        self._like: HttpRequest | None = None
-        """The request, without a body, once its head is whole and its body is not."""
+def _head_fault(head: RequestHead, limits: ServerLimits) -> HttpRefusal | None:
+    """What llhttp lets pass and we do not."""
+    joined, is_new = head.joined, head.version == "1.1"
+    length, coding, expectation = joined.get("content-length"), joined.get("transfer-encoding"), joined.get("expect")
+    if "host" in head.repeated or (is_new and "host" not in joined):
+        return HttpRefusal(400, "exactly one Host header is needed")
+    if length is not None and int(length) > limits.body_bytes:
+        return _too_long(limits)
+    if coding is not None and not is_new:
+        return HttpRefusal(400, "Transfer-Encoding is not for HTTP/1.0")
+    if coding is not None and coding.strip().lower() != "chunked":
+        return HttpRefusal(400, "no transfer coding but chunked is understood")
+    if expectation is not None and expectation.strip().lower() != "100-continue":
+        return HttpRefusal(417, "no expectation but 100-continue is understood")
+    return None
 
-    def _count_head(self, size: int) -> None:
-        self._head_size += size
-        if self._head_size > self._limits.head_bytes:
-            self._stop(431, f"head of more than {self._limits.head_bytes} bytes")
 
-    def _check_host(self) -> None:
-        hosts = sum(name == "host" for name, _ in self._headers)
-        if hosts > 1 or (hosts == 0 and self._parsing.get_http_version() == "1.1"):
-            self._stop(400, "exactly one Host header is needed")
-
-    def _check_framing(self) -> None:
-        length = self._value("content-length")
-        if length is not None and int(length) > self._limits.body_bytes:
-            self._stop(413, f"body of more than {self._limits.body_bytes} bytes")
-        coding = self._value("transfer-encoding")
-        if coding is None:
-            return
-        if self._parsing.get_http_version() != "1.1":
-            self._stop(400, "Transfer-Encoding is not for HTTP/1.0")
-        if coding.strip().lower() != "chunked":
-            self._stop(400, "no transfer coding but chunked is understood")
-
-    def _check_expectation(self) -> None:
-        expectation = self._value("expect")
-        if expectation is None:
-            return
-        if expectation.strip().lower() != "100-continue":
-            self._stop(417, "no expectation but 100-continue is understood")
-        self.expects_continue = self._parsing.get_http_version() == "1.1"
-
-    def _check_unframed(self) -> None:
-        """Bytes that belong to no head and no body yet: a line without end, chunk extensions, trailers."""
-        if self._unframed > self._limits.head_bytes and (self.in_head or self.in_body):
-            self.refuse(HttpRefusal(431 if self.in_head else 400, f"more than {self._limits.head_bytes} bytes of framing"))
-
-    def _value(self, name: str) -> str | None:
-        return next((value for given, value in self._headers if given == name), None)
-
-    def _stop(self, status: int, reason: str) -> None:
-        self._refusal = HttpRefusal(status, reason)
-        raise _RefusedError(reason)
+def _too_long(limits: ServerLimits) -> HttpRefusal:
+    return HttpRefusal(413, f"body of more than {limits.body_bytes} bytes")

@@ -138,39 +138,21 @@ class TransportWriter(asyncio.Protocol):
 
     # What the responder calls.
 
-    def cork(self) -> None:
-        """Keep what is written until `uncork`."""
+    def __enter__(self) -> None:
+        """Keep what is written until the block ends."""
         self._corked = []
+
+    def __exit__(self, *error: object) -> None:
+        self.uncork()
 
     def uncork(self) -> None:
         """Write what was kept, in one piece."""
         parts, self._corked = self._corked, None
         if parts and not self._lost:
-            self._batch.write(self._transport, b"".join(parts))
+            self._batch.write(self._transport, parts[0] if len(parts) == 1 else b"".join(parts))
 
-    def write(self, parts: list[bytes]) -> None:
-        if not self._lost:
-            self._write(parts)
-
-    def put(self, data: bytes) -> None:
-        """The same with one piece."""
-        if self._corked is not None:
-            self._corked.append(data)
-        elif not self._lost:
-            self._batch.write(self._transport, data)
-
-    def push(self, parts: list[bytes]) -> bool:
-        if self._lost:
-            return False
-        self._write(parts)
-        return self._waiter is None
-
-    def push_chunk(self, data: bytes) -> bool:
-        """`push` of one chunk, for a caller that uses it with every read."""
-        return self.push_framed(b"%x\r\n%b\r\n" % (len(data), data))
-
-    def push_framed(self, data: bytes) -> bool:
-        """The same with its framing."""
+    def put(self, data: bytes) -> bool:
+        """Write it; False if the client is behind or gone."""
         if self._lost:
             return False
         if self._corked is None:
@@ -179,15 +161,20 @@ class TransportWriter(asyncio.Protocol):
             self._corked.append(data)  # behind what waits there
         return self._waiter is None
 
-    def _write(self, parts: list[bytes]) -> None:
-        """Several pieces are not copied into one, so they cannot wait for the end of the round."""
-        if self._corked is not None:
-            self._corked += parts
-        elif len(parts) == 1:
-            self._batch.write(self._transport, parts[0])
-        else:
+    def writelines(self, parts: list[bytes]) -> bool:
+        """The same with pieces that are too long to be copied into one; so they cannot wait for the end of the round."""
+        if self._lost:
+            return False
+        if self._corked is None:
             self._batch.end()
             self._transport.writelines(parts)
+        else:
+            self._corked += parts
+        return self._waiter is None
+
+    def push_chunk(self, data: bytes) -> bool:
+        """`put` of one chunk, for a caller that uses it with every read."""
+        return self.put(b"%x\r\n%b\r\n" % (len(data), data))
 
     async def drained(self) -> None:
         self._batch.end()  # only then it is known how much waits

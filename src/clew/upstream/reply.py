@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 from clew.errors import BackendBroken
-from clew.http.chunks import ChunkFlow
-from clew.http.client.connection import ClientConnection, Sink
+from clew.http.client.connection import ClientConnection
+from clew.http.client.exchange import ChunkFlow, Sink
 from clew.model.http import Headers, ResponseHead
 from clew.upstream.endpoint import Endpoint
 from clew.upstream.failures import FOREIGN_ERRORS, backend_error_of

@@ -17,15 +17,20 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from clew.http.chunks import ChunkFlow
-from clew.http.client.exchange import SLICE_BYTES, ExchangeListener, Sink, SlicedRead, StreamedExchange, is_readable
+from clew.http.client.exchange import (
+    SLICE_BYTES,
+    ChunkFlow,
+    ExchangeListener,
+    Sink,
+    SlicedRead,
+    StreamedExchange,
+    is_readable,
+)
 from clew.http.client.message import ClientRequest, PhaseTimedOut, ResponseBroken, ResponseLimits
 from clew.http.client.reader import ResponseReader
 from clew.http.timers import PhaseTimer
 from clew.http.transport_writer import write_batch_of
 from clew.model.http import ResponseHead, Timeouts
-
-__all__ = ["ClientConnection", "Sink"]
 
 
 class ClientConnection(StreamedExchange):
@@ -68,20 +73,16 @@ class ClientConnection(StreamedExchange):
         """Send a request. `began`: since when the total counts, if it is not now."""
         assert self._reader is None, "one exchange at a time"
         self._timeouts, self._limits = timeouts, limits
-        self._error = None
+        self.error = None
         self._reader = reader = self._used or ResponseReader(limits)
         reader.again(limits, head_only=request.method == b"HEAD")
         transport = self._transport
         if transport is None or self.is_closed or transport.is_closing():
             self._fail(reader.closed())
-        else:
-            self._send(request.parts(), began)
-
-    def _send(self, parts: list[bytes], began: float | None) -> None:
-        transport, timeouts = self._transport, self._timeouts
-        assert transport is not None
+            return
         self._timer = timer = self._timer or PhaseTimer(self)
         timer.begin("first byte", timeouts.first_byte, total=timeouts.total, began=began)
+        parts = request.parts()
         if len(parts) == 1:
             self._batch.write(transport, parts[0])
         else:
@@ -108,21 +109,16 @@ class ClientConnection(StreamedExchange):
     @property
     def is_over(self) -> bool:
         """Nothing more will come: the response is whole, or it failed."""
-        return self.has_failed or (self._reader is not None and self._reader.done)
+        return self.error is not None or (self._reader is not None and self._reader.done)
 
     @property
     def has_failed(self) -> bool:
-        return self._error is not None
-
-    @property
-    def error(self) -> Exception | None:
-        """What ended the exchange too early."""
-        return self._error
+        return self.error is not None
 
     def whole(self) -> bytes | None:
         """The rest of the body, if all of it is here; None if it has to be waited for."""
         reader, parts = self._reader, self._parts
-        if reader is None or not reader.done or self._error is not None:
+        if reader is None or not reader.done or self.error is not None:
             return None
         if len(parts) != 1 or self._paused:
             return self.take()
@@ -149,7 +145,7 @@ class ClientConnection(StreamedExchange):
         reader, transport = self._reader, self._transport
         if reader is not None and (not reader.done or not reader.keep_alive or self._parts):
             return False
-        if self._sending or self._slices or self.is_closed or self._error is not None:
+        if self._sending or self._slices or self.is_closed or self.error is not None:
             return False
         return transport is not None and not transport.is_closing()
 
@@ -205,11 +201,6 @@ class ClientConnection(StreamedExchange):
             return
         if flow is not None:
             flow.stops(reader)
-        self._hear(data, reader, timer)
-        if flow is not None and not (self._slices and self._slices.are_waiting):
-            self._flows(flow)
-
-    def _hear(self, data: bytes, reader: ResponseReader, timer: PhaseTimer) -> None:
         had_head = reader.head is not None
         if had_head:
             timer.since = timer.now()  # a head that comes in drops must still be whole in its time
@@ -219,60 +210,11 @@ class ClientConnection(StreamedExchange):
             self._deliver(reader, reader.taken())
             self._fail(error)
             return
-        sink = self._sink
-        if new and sink is not None and not reader.done:  # a relay in full flow: nothing but the way through
-            try:
-                sink(new)
-            except Exception as error:
-                self._sink_failed(error)
-            return
-        if reader.head is not None and not had_head:
-            timer.enter("gap", None if reader.done else self._timeouts.gap)
+        if not had_head and reader.head is not None and not reader.done:
+            timer.enter("gap", self._timeouts.gap)
         self._deliver(reader, new)
-
-    def eof_received(self) -> bool:
-        """The server says no more. Returns that the transport may close."""
-        reader = self._reader
-        if reader is not None and not reader.done:
-            try:
-                reader.finish()
-            except ConnectionError as error:
-                self._fail(error)
-        self.is_closed = True
-        self._wake()
-        return False
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.is_closed = True
-        if self._timer is not None:
-            self._timer.stop()
-        reader = self._reader
-        if reader is not None and not reader.done and self._error is None:
-            self._error = reader.closed()
-            self._error.__cause__ = exc
-        self._wake()
-
-    def pause_writing(self) -> None:
-        self._sending = True
-        if self._waits and self._timer is not None and self._transport is not None:
-            self._unsent = self._transport.get_write_buffer_size()
-            self._timer.enter("send", self._timeouts.send)
-
-    def resume_writing(self) -> None:
-        self._sending = False
-        if self._waits and self._timer is not None:
-            self._timer.enter("first byte", self._timeouts.first_byte)
-
-    # How it goes on.
-
-    @property
-    def _waits(self) -> bool:
-        """For an answer of which nothing came."""
-        return self._reader is not None and self._reader.head is None
-
-    @property
-    def _gone(self) -> bool:
-        return self.is_closed or self._transport is None or self._transport.is_closing()
+        if flow is not None and not (self._slices and self._slices.are_waiting):
+            self._flows(flow)
 
     def _deliver(self, reader: ResponseReader, new: bytes) -> None:
         if new and self._sink is not None:
@@ -297,6 +239,50 @@ class ClientConnection(StreamedExchange):
         self.sink_error = error
         self._fail(error)
 
+    def eof_received(self) -> bool:
+        """The server says no more. Returns that the transport may close."""
+        reader = self._reader
+        if reader is not None and not reader.done:
+            try:
+                reader.finish()
+            except ConnectionError as error:
+                self._fail(error)
+        self.is_closed = True
+        self._wake()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_closed = True
+        if self._timer is not None:
+            self._timer.stop()
+        reader = self._reader
+        if reader is not None and not reader.done and self.error is None:
+            self.error = reader.closed()
+            self.error.__cause__ = exc
+        self._wake()
+
+    def pause_writing(self) -> None:
+        self._sending = True
+        if self._waits and self._timer is not None and self._transport is not None:
+            self._unsent = self._transport.get_write_buffer_size()
+            self._timer.enter("send", self._timeouts.send)
+
+    def resume_writing(self) -> None:
+        self._sending = False
+        if self._waits and self._timer is not None:
+            self._timer.enter("first byte", self._timeouts.first_byte)
+
+    # How it goes on.
+
+    @property
+    def _waits(self) -> bool:
+        """For an answer of which nothing came."""
+        return self._reader is not None and self._reader.head is None
+
+    @property
+    def _gone(self) -> bool:
+        return self.is_closed or self._transport is None or self._transport.is_closing()
+
     def _read(self, *, on: bool) -> None:
         if on is not self._paused or self._transport is None or self._gone:
             return
@@ -309,7 +295,7 @@ class ClientConnection(StreamedExchange):
             self._timer.hold(not on)
 
     def expired(self, error: PhaseTimedOut) -> None:
-        """Time is up (`Watch`); while sending only if not a byte went meanwhile."""
+        """Time is up (`PhaseTimer`); while sending only if not a byte went meanwhile."""
         unsent = self._transport.get_write_buffer_size() if self._transport is not None else 0
         if error.phase == "send" and unsent < self._unsent and self._timer is not None:
             self._unsent = unsent
@@ -318,7 +304,7 @@ class ClientConnection(StreamedExchange):
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        self._error = self._error or error
+        self.error = self.error or error
         self._drop()
         self._wake()
 
