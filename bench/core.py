@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import sse
 from clew.model.facts.models import profile_for
-from clew.model.target import Target
+from clew.model.origin import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.binding import is_whole

@@ -7,10 +7,9 @@ import json
 from typing import Any
 
 from clew.model.facts.models import profile_for
-from clew.model.origin import Origin
+from clew.model.origin import Origin, Target
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request
-from clew.model.target import Target
 from clew.thinking.recognise import Context
 from clew.thinking.record import recording_of
 from clew.wire.requests import encode, parse

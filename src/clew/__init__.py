@@ -47,9 +47,8 @@ if TYPE_CHECKING:
     from clew.model.assemble import Assembler
     from clew.model.change import Change
     from clew.model.facts.models import profile_for
-    from clew.model.origin import Origin
+    from clew.model.origin import Origin, Target
     from clew.model.recording import Recording, Shelf
-    from clew.model.target import Target
     from clew.pipeline.project import Projection, project
     from clew.pipeline.step import Facts, Options
     from clew.thinking.compliance import Violation, check
@@ -156,7 +155,7 @@ _HOMES = {
     "StepFinished": "clew.chat.agent.events",
     "StepRetried": "clew.chat.agent.events",
     "StepStarted": "clew.chat.agent.events",
-    "Target": "clew.model.target",
+    "Target": "clew.model.origin",
     "TextDelta": "clew.chat.events",
     "ThinkingDelta": "clew.chat.events",
     "ThinkingRegistry": "clew.thinking.registry",

@@ -11,9 +11,8 @@ from clew.engine.aside import LARGE, VERY_LARGE, aside
 from clew.engine.call import Call
 from clew.engine.histories import Histories
 from clew.http.message import request_of
-from clew.model.request import Request
-from clew.model.target import Target
-from clew.model.wanted import NotWanted, Wanted
+from clew.model.origin import Target
+from clew.model.request import NotWanted, Request, Wanted
 from clew.pipeline.project import Projection, project
 from clew.pipeline.step import Facts
 from tests.build import raw, user

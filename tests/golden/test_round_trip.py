@@ -16,7 +16,7 @@ from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.requests import write_request
 from clew.model.assemble import assemble
 from clew.model.facts.models import profile_for
-from clew.model.target import Target
+from clew.model.origin import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.thinking.seal import PREFIX, Seal

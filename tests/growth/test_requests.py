@@ -10,7 +10,7 @@ from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.requests import write_request as encode_chat
 from clew.errors import ClewError
 from clew.model.blocks import made
-from clew.model.target import Target
+from clew.model.origin import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import CacheRules, Facts, Options
 from clew.pipeline.thinking.as_recorded import CHANGED

@@ -18,10 +18,9 @@ import msgspec
 
 from clew.model.blocks import made
 from clew.model.facts import profile_for
-from clew.model.origin import Origin
+from clew.model.origin import Origin, Target
 from clew.model.recording import Shelf
 from clew.model.request import Request
-from clew.model.target import Target
 from clew.pipeline.heal import Remedy, heal, refusal_in
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts

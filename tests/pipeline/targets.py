@@ -8,8 +8,8 @@ from typing import Any
 
 from clew.model.change import Change
 from clew.model.facts import profile_for
+from clew.model.origin import Target
 from clew.model.request import Request
-from clew.model.target import Target
 from clew.pipeline.step import Facts, Options
 from clew.wire.requests import encode
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from clew.model.change import Change
-from clew.model.origin import Origin
-from clew.model.target import Target
+from clew.model.origin import Origin, Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking import keep_known
 from tests.build import GLM, OPUS, SONNET, assistant, redacted, request, sent, target, text, thinking, tool_use, user

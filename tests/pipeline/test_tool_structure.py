@@ -7,7 +7,7 @@ import pytest
 from clew.model.blocks import Made
 from clew.model.change import Change
 from clew.model.facts import profile_for
-from clew.model.target import Target
+from clew.model.origin import Target
 from clew.pipeline import pairing
 from clew.pipeline.pairing import NO_RESULT, ORPHAN_LABEL
 from clew.pipeline.step import Facts

@@ -7,9 +7,8 @@ import pytest
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.requests import write_request as encode_chat
 from clew.model.facts.models import profile_for
-from clew.model.request import Request
-from clew.model.target import Target
-from clew.model.wanted import NotWanted, Wanted
+from clew.model.origin import Target
+from clew.model.request import NotWanted, Request, Wanted
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.pipeline.tool_structure import tool_structure

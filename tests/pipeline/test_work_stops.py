@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clew.model.wanted import NotWanted, Wanted
+from clew.model.request import NotWanted, Wanted
 from clew.pipeline.step import Facts
 from clew.pipeline.tool_structure import tool_structure
 from clew.wire.requests import parse

@@ -14,9 +14,9 @@ import msgspec
 
 from clew.model.blocks import FILLER, made
 from clew.model.facts.models import profile_for
+from clew.model.origin import Target
 from clew.model.recording import Shelf
 from clew.model.request import Request
-from clew.model.target import Target
 from clew.pipeline.heal import Remedy, heal, refusal_in
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts

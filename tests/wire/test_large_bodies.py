@@ -6,11 +6,10 @@ import msgspec
 import pytest
 
 from clew.errors import BodyTooLarge, RequestInvalid
-from clew.model import long_strings
+from clew.model import texts
 from clew.model.blocks import string_of
-from clew.model.long_strings import decode_string
-from clew.model.request import Body, Request, RequestMessage, blocks_of
-from clew.model.wanted import NotWanted, Wanted
+from clew.model.request import Body, NotWanted, Request, RequestMessage, Wanted, blocks_of
+from clew.model.texts import decode_string
 from clew.wire import large_bodies
 from clew.wire.large_bodies import MAX_BLOCKS, MAX_VALUES, check_values
 from clew.wire.requests import array_of, encode, messages_after_last_answer, parse
@@ -175,7 +174,7 @@ def test_a_long_string_in_slices_is_the_same_text(unit: bytes, offset: int, monk
     """Wherever its slices would end."""
     raw = b'"' + b"b" * offset + unit * 1000 + b'"'
     text = msgspec.json.decode(raw, type=str)
-    monkeypatch.setattr(long_strings, "LONG_STRING_BYTES", 512)
+    monkeypatch.setattr(texts, "LONG_STRING_BYTES", 512)
     assert decode_string(raw) == text
     assert string_of(msgspec.Raw(raw)) == text
 
@@ -187,7 +186,7 @@ def test_a_long_string_with_a_fault_is_refused_as_a_whole_one_is(
 ) -> None:
     raw = b'"' + unit * 400 + fault + unit * 400 + b'"'
     expected = outcome(msgspec.json.Decoder(str).decode, raw)
-    monkeypatch.setattr(long_strings, "LONG_STRING_BYTES", 512)
+    monkeypatch.setattr(texts, "LONG_STRING_BYTES", 512)
     assert outcome(decode_string, raw) == expected
     assert outcome(decode_string, raw[:-1] + b"5") is msgspec.DecodeError
 

@@ -14,7 +14,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
-from clew.model.target import Foreign, Missing
+from clew.model.origin import Foreign, Missing
 
 Dialect: TypeAlias = Literal["anthropic", "openai-chat"]
 

@@ -18,8 +18,7 @@ from clew.backends.names import family_of, model_in
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.model.facts import ModelFacts
 from clew.model.facts.models import profile_for
-from clew.model.origin import ANTHROPIC
-from clew.model.target import Foreign, Target
+from clew.model.origin import ANTHROPIC, Foreign, Target
 
 __all__ = [
     "Auth",

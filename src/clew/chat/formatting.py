@@ -23,8 +23,7 @@ from clew.errors import RequestInvalid
 from clew.model.blocks import FILLER
 from clew.model.change import Change
 from clew.model.json import JsonArray, JsonObject, JsonValue
-from clew.model.origin import Origin
-from clew.model.target import Target
+from clew.model.origin import Origin, Target
 from clew.pipeline.builder import copied, is_thinking_block
 from clew.pipeline.cache_marks import mark_messages
 from clew.pipeline.normalise import normalise

@@ -20,8 +20,7 @@ from msgspec import Struct
 from clew.errors import BackendBroken, RequestInvalid
 from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject, JsonValue
-from clew.model.origin import Origin
-from clew.model.target import Target
+from clew.model.origin import Origin, Target
 from clew.pipeline.builder import copied
 from clew.pipeline.stream.answer import AnswerSoFar
 

@@ -15,7 +15,7 @@ from clew.engine.snapshot import Snapshot
 from clew.errors import SettingsInvalid
 from clew.model.change import Change
 from clew.model.json import JsonObject, JsonValue
-from clew.model.target import Target
+from clew.model.origin import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.store import Store

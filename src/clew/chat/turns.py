@@ -15,8 +15,7 @@ from msgspec import Struct, structs
 from clew.chat.contents import REQUEST, asks_for_summary, summarised_turn
 from clew.chat.messages import Message, format_response
 from clew.chat.metrics import anthropic_usage
-from clew.model.broken_calls import arguments_in
-from clew.model.change import Change
+from clew.model.change import Change, arguments_in
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.model.turn import Exchange, Outcome, TokenUsage

@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from clew.errors import RequestInvalid, SealInvalid
 from clew.model.blocks import Block, is_thinking, string_of
-from clew.model.origin import Origin
+from clew.model.origin import Origin, Target
 from clew.model.request import Request, blocks_of
-from clew.model.target import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.open import UNRECORDED

@@ -18,9 +18,8 @@ from clew.cli.transcripts import BlockPlace, Excerpt, TranscriptThread, excerpts
 from clew.errors import BodyTooLarge, ClewError, RequestInvalid, Unrepresentable
 from clew.model.facts import rules
 from clew.model.facts.models import canonical_model, profile_for
-from clew.model.origin import ANTHROPIC
+from clew.model.origin import ANTHROPIC, Target
 from clew.model.request import Request
-from clew.model.target import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.settings.values import Settings

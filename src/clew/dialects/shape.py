@@ -17,10 +17,9 @@ from msgspec import Struct
 from clew.model.change import Change
 from clew.model.events import Event, StreamFailed
 from clew.model.failure import Failure
+from clew.model.http import NO_WAIT, Wait
 from clew.model.json import JsonObject
-from clew.model.request import Request
-from clew.model.wait import NO_WAIT, Wait
-from clew.model.wanted import Wanted
+from clew.model.request import Request, Wanted
 from clew.wire.sse import SseEvent
 from clew.wire.sse_runs import RunPattern
 

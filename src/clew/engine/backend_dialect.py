@@ -24,18 +24,17 @@ from clew.errors import SettingsInvalid
 from clew.model.change import Change, What
 from clew.model.events import StreamFailed
 from clew.model.failure import ERROR_TYPES
-from clew.model.http import Headers
+from clew.model.http import Headers, Wait
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
-from clew.model.payload import reduce_thoughts, reduced_thoughts
 from clew.model.request import Request
-from clew.model.wait import Wait
 from clew.pipeline.retry_hints import retry_after_of
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.block_trace import ReportBlock, TracedReader
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.passthrough import PassedAnswer
 from clew.pipeline.stream.translation import TranslatedAnswer
+from clew.pipeline.thinking.lighter import reduce_thoughts, reduced_thoughts
 from clew.thinking.keys import key_of
 from clew.thinking.strands import LEFT_OUT, repair_mark, repairs_in
 

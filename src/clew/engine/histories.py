@@ -16,8 +16,7 @@ from typing import NamedTuple, TypeAlias
 from clew.engine.aside import LARGE
 from clew.engine.call import Call
 from clew.model.past import Fold, Retold, folded
-from clew.model.request import Request, Source, blocks_of
-from clew.model.wanted import ALWAYS, Wanted
+from clew.model.request import ALWAYS, Request, Source, Wanted, blocks_of
 from clew.wire.known_history import read_on
 
 MOST_BYTES = 64 * 1024 * 1024

@@ -11,8 +11,7 @@ from clew.engine.remembered import remembered
 from clew.engine.route import BackendRoute
 from clew.engine.services import EngineServices
 from clew.errors import ClewError
-from clew.model.request import Request
-from clew.model.wanted import Wanted
+from clew.model.request import Request, Wanted
 from clew.pipeline.project import Projection, project
 
 

@@ -18,8 +18,8 @@ from clew.backends.row import Backend, Credential, Secret, account_of, family_of
 from clew.engine.backend_dialect import BackendDialect, backend_dialect
 from clew.errors import BackendDisabled, BackendUnknown
 from clew.model.http import Timeouts
+from clew.model.origin import Target
 from clew.model.request import Body
-from clew.model.target import Target
 from clew.pipeline.attempts import Candidate
 from clew.settings.values import DisabledBackend, RoutingRule, Settings, timeouts_for, whole_timeouts_for
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from clew.engine.call import Call
-from clew.model.facts.title_requests import TitleRequest, title_requests
+from clew.model.facts.shapes import TitleRequest, title_requests
 from clew.model.json import JsonValue
 from clew.model.request import Body
 from clew.thinking.keys import question_content

@@ -13,8 +13,8 @@ from typing import TypeGuard
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from clew.model.json import JsonObject, JsonValue, encoded
-from clew.model.long_strings import decode_string
+from clew.model.json import JsonObject, JsonValue, encoded, read_object
+from clew.model.texts import decode_string
 
 THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 """The two types that carry a maker's proof. Anything else, unknown types included, is visible content."""
@@ -91,3 +91,14 @@ def string_of(value: Raw | UnsetType) -> str:
         return decode_string(value)
     except msgspec.DecodeError:
         return ""
+
+
+def signature_of(payload: JsonObject) -> str:
+    """A payload as it stands in the place of a signature: what a maker outside the realm `anthropic` needs back of a
+    thought, and only its own dialect reads. A vendor's own signature is never a JSON object."""
+    return msgspec.json.encode(payload).decode()
+
+
+def payload_of(signature: str) -> JsonObject | None:
+    """The same read again; None for a vendor's own signature."""
+    return read_object(signature.encode("utf-8", "surrogatepass")) if signature.startswith("{") else None

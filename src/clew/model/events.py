@@ -21,8 +21,8 @@ from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
 from clew.errors import StreamIllegal
+from clew.model.http import NO_WAIT, Wait
 from clew.model.json import JsonObject, JsonValue, encoded
-from clew.model.wait import NO_WAIT, Wait
 
 
 class Event(Struct, frozen=True, eq=False, gc=False, kw_only=True):

@@ -12,8 +12,8 @@ from typing import Final
 from msgspec import Struct
 
 from clew.model.events import StreamFailed
+from clew.model.http import NO_WAIT, Wait
 from clew.model.json import JsonObject
-from clew.model.wait import NO_WAIT, Wait
 
 ERROR_TYPES: Final[Mapping[int, str]] = {
     400: "invalid_request_error",

@@ -1,9 +1,11 @@
-"""Values of an HTTP call that is made to a backend: the head of its response, and how long each phase may last."""
+"""Values of an HTTP call to a backend: its timeouts, the head of its response, and how long that asks clients to wait."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
@@ -65,3 +67,13 @@ class ResponseHead:
 
     def _told(self) -> tuple[object, ...]:
         return self.status, self.headers, self.version
+
+
+class Wait(Struct, frozen=True):
+    """For so many seconds, or until a moment in seconds since 1970; neither if the backend did not say."""
+
+    seconds: float | None = None
+    until: float | None = None
+
+
+NO_WAIT: Final = Wait()

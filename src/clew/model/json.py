@@ -10,6 +10,10 @@ off. The text is walked once, token by token, against a small table of what may 
 place behind a whole value (or behind an opening bracket); everything up to there, with the open brackets closed, is JSON and
 goes to the ordinary decoder. So a text that ends early and one that breaks off into nonsense are the same case. The walk
 keeps its own stack, so depth costs no recursion; deeper than MAX_PARTIAL_DEPTH is not read.
+
+`text_of`, `object_of` and their kin read members of JSON that promises nothing. Servers fill members with null, leave them
+out, or give them another type in the next chunk; a member of the wrong kind is as good as absent. What a client sends is
+read strictly instead: there a value of the wrong kind is an error, named by its place.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
+
+from clew.model.bounds import MOST_TOKENS
 
 if TYPE_CHECKING:
     JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
@@ -41,16 +47,13 @@ def read_json(raw: bytes) -> JsonValue:
         return _json.decode(raw)
     except msgspec.DecodeError as error:
         try:
-            return json.loads(raw.decode(), parse_constant=_refuse, parse_int=_integer)
+            return json.loads(raw.decode(), parse_constant=_number, parse_int=_number)
         except ValueError:
             raise error from None
 
 
-def _refuse(word: str) -> JsonValue:
-    raise ValueError(f"{word} is no JSON")
-
-
-def _integer(digits: str) -> int | float:
+def _number(digits: str) -> int | float:
+    """The integer, or infinity where it has too many digits. Raises ValueError for a word: NaN is no JSON."""
     if len(digits) < _MOST_DIGITS:
         return int(digits)
     return -inf if digits.startswith("-") else inf
@@ -166,3 +169,36 @@ def _decoded(text: str) -> JsonValue:
         return msgspec.json.decode(text)
     except msgspec.MsgspecError:
         return {}
+
+
+def text_of(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def object_of(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def objects_of(value: JsonValue) -> list[JsonObject]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def count_of(value: JsonValue) -> int:
+    """A number of tokens; 0 for what cannot be one: `true`, a negative number, more than any answer has."""
+    if type(value) is int or (isinstance(value, float) and value.is_integer()):
+        return int(value) if 0 < value <= MOST_TOKENS else 0
+    return 0
+
+
+def read_object(raw: bytes) -> JsonObject | None:
+    """The JSON object in these bytes; None if they hold anything else."""
+    value = read_value(raw)
+    return value if isinstance(value, dict) else None
+
+
+def read_value(raw: bytes) -> JsonValue:
+    """The JSON value in these bytes; None if they hold none. Strings may hold half a character."""
+    try:
+        return read_json(raw)
+    except (ValueError, RecursionError):
+        return None

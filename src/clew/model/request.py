@@ -9,13 +9,12 @@ encoder then compares the two bodies by identity and splices only what differs i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from clew.model.blocks import Block
-from clew.model.wanted import ALWAYS
 
 Content: TypeAlias = tuple[Block, ...] | str | None
 """A message's content: blocks, a plain string, or nothing at all."""
@@ -54,6 +53,35 @@ class Body(Struct, frozen=True, eq=False):
     safeguards: Raw | UnsetType = UNSET
     stream: Raw | UnsetType = UNSET
     metadata: Raw | UnsetType = UNSET
+
+
+class NotWanted(Exception):
+    """Nobody waits for this work. The exception ends it in its thread, and is not reported."""
+
+
+class Wanted:
+    """Whether anybody still waits for the result of work on a request: a flag that never changes a result.
+
+    A long history takes seconds, and its client may leave meanwhile. The shell that knows calls `drop`, in another thread;
+    loops over the messages of a long history call `check` now and then, and stop there.
+    """
+
+    __slots__ = ("_is_dropped",)
+
+    def __init__(self) -> None:
+        self._is_dropped = False
+
+    def drop(self) -> None:
+        self._is_dropped = True
+
+    def check(self) -> None:
+        """Raises NotWanted."""
+        if self._is_dropped:
+            raise NotWanted
+
+
+ALWAYS: Final = Wanted()
+"""For work that is too short to be worth stopping."""
 
 
 class Source:

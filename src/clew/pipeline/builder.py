@@ -21,8 +21,7 @@ from clew.model.blocks import FILLER, THINKING_TYPES
 from clew.model.change import Change
 from clew.model.facts import ModelFacts, profile_for
 from clew.model.facts.shapes import CONTEXT_BETA
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import objects_of
+from clew.model.json import JsonObject, JsonValue, objects_of
 from clew.pipeline.cache_marks import mark_messages
 from clew.pipeline.context_edits import context_management
 from clew.pipeline.step import CacheRules

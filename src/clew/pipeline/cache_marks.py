@@ -23,8 +23,8 @@ from clew.model.blocks import THINKING_TYPES, Block, is_thinking, made, text_blo
 from clew.model.change import Change
 from clew.model.facts import blocks as block_facts
 from clew.model.json import JsonObject, JsonValue
+from clew.model.origin import Target
 from clew.model.request import Request, RequestMessage, blocks_of, with_blocks, with_content
-from clew.model.target import Target
 from clew.pipeline.step import CacheRules, Facts, Ttl
 from clew.pipeline.values import block_path, bytes_of, is_empty_text, message_path, value_of, with_changed_fields
 from clew.wire.requests import raw_of

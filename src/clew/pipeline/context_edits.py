@@ -13,8 +13,8 @@ from msgspec import UNSET, Raw, UnsetType, structs
 from clew.model.change import Change
 from clew.model.facts.shapes import CLEAR_THINKING, CONTEXT_BETA
 from clew.model.json import JsonObject, JsonValue
+from clew.model.origin import Target
 from clew.model.request import Request
-from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking_modes import is_on, mode_of
 from clew.pipeline.values import bytes_of, object_of, with_changed_fields

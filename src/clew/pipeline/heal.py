@@ -21,8 +21,8 @@ from msgspec import Struct
 from clew.model.blocks import Block, is_thinking
 from clew.model.change import Change
 from clew.model.facts.failures import is_refusal
+from clew.model.origin import Target
 from clew.model.request import Request, RequestMessage, blocks_of, with_content
-from clew.model.target import Target
 from clew.pipeline.normalise import without_trailing
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking_parameter import loop_start, thinking_off

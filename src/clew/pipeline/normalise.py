@@ -18,9 +18,9 @@ from msgspec import UNSET
 
 from clew.model.blocks import Block, filler, is_thinking, made
 from clew.model.change import Change
+from clew.model.origin import Target
 from clew.model.past import Fold, folded
 from clew.model.request import Request, RequestMessage, blocks_of, with_blocks, with_content
-from clew.model.target import Target
 from clew.pipeline.server_calls import needs_filler, with_next
 from clew.pipeline.step import Facts
 from clew.pipeline.system import tidy_prompt

@@ -25,9 +25,8 @@ from clew.model.blocks import string_of
 from clew.model.change import Change
 from clew.model.facts import ModelFacts
 from clew.model.json import JsonObject
-from clew.model.origin import ANTHROPIC
+from clew.model.origin import ANTHROPIC, Target
 from clew.model.request import Request, blocks_of
-from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking_modes import mode_of
 from clew.pipeline.values import number_of, object_of, rewrite_object, with_changed_fields

@@ -14,8 +14,8 @@ from msgspec import Struct
 from clew.errors import RequestInvalid
 from clew.model.change import Change
 from clew.model.json import JsonObject
+from clew.model.origin import Target
 from clew.model.request import Request
-from clew.model.target import Target
 from clew.pipeline.cache_marks import cache_marks
 from clew.pipeline.context_edits import context_edits
 from clew.pipeline.normalise import normalise

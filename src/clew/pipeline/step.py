@@ -12,9 +12,9 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from clew.model.change import Change
+from clew.model.origin import Target
 from clew.model.recording import Recordings, Shelf
 from clew.model.request import Request
-from clew.model.target import Target
 from clew.thinking.budgets import BudgetRules
 from clew.thinking.recognise import Context
 from clew.thinking.seal import Sealer

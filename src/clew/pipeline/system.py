@@ -17,9 +17,9 @@ from msgspec import UNSET, Raw, UnsetType
 
 from clew.model.blocks import Block, Made, string_of, text_block
 from clew.model.change import Change
+from clew.model.origin import Target
 from clew.model.past import all_of, folded
 from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks, with_content
-from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.values import (
     block_path,

@@ -21,8 +21,8 @@ from clew.model.blocks import is_thinking
 from clew.model.change import Change
 from clew.model.facts import ModelFacts
 from clew.model.facts.shapes import INTERLEAVED_BETA
+from clew.model.origin import Target
 from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks
-from clew.model.target import Target
 from clew.pipeline.context_edits import without_clear_thinking
 from clew.pipeline.step import Display, Facts
 from clew.pipeline.thinking_modes import (

@@ -13,8 +13,7 @@ from typing import Final
 
 import msgspec
 
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import object_of, objects_of, text_of
+from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of
 from clew.model.request import Request
 from clew.pipeline.tokens import USUAL_IMAGE_TOKENS, image_tokens, tokens_of
 from clew.wire.requests import encode

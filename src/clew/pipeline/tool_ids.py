@@ -12,9 +12,9 @@ import msgspec
 
 from clew.model.blocks import Block, is_signed, made
 from clew.model.change import Change
+from clew.model.origin import Target
 from clew.model.recording import Recording
 from clew.model.request import Request, blocks_of, with_blocks
-from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.wire.requests import raw_of
 from clew.wire.splice import set_key

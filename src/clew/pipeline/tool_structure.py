@@ -25,10 +25,9 @@ from msgspec import Struct
 
 from clew.model.blocks import Block, filler, is_signed, text_block
 from clew.model.change import Change
-from clew.model.origin import ANTHROPIC
+from clew.model.origin import ANTHROPIC, Target
 from clew.model.past import Fold, all_of, folded
 from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks, with_content
-from clew.model.target import Target
 from clew.pipeline.pairing import Pairing, UsedIds, pair, result_for_unanswered, with_paired_id, with_texts
 from clew.pipeline.server_calls import without_abandoned, without_others
 from clew.pipeline.step import Facts

@@ -17,7 +17,7 @@ from clew.backends.names import Family
 from clew.backends.row import Backend
 from clew.model.facts import ModelFacts
 from clew.model.http import Timeouts
-from clew.model.target import Foreign
+from clew.model.origin import Foreign
 from clew.pipeline.attempts import RetryPolicy as Retry
 from clew.pipeline.step import CacheRules, Display, Options
 from clew.store.kinds import URL_PATTERN, URLS, USUAL_URL

@@ -19,8 +19,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from clew.model.json import JsonObject
-from clew.model.loose_json import object_of, text_of
+from clew.model.json import JsonObject, object_of, text_of
 from clew.thinking.keys import is_reminder
 
 ULTRATHINK = 31_999

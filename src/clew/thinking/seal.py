@@ -16,7 +16,7 @@ For `redacted_thinking` the seal sits in `data`, and the text is "".
 
 The secret behind the seals is a ring of keys, one of which mints. A key is named by a hash of itself, so that machines which
 share a secret share its name without agreeing on one. A ring comes from an environment variable (`read_secret_text`) or from
-a file (`read_secret_file`, `secret_file_of`), which `clew.settings.secret` reads and writes.
+a file (`read_secret_file`, `secret_file_of`), which `clew.settings.own_keys` reads and writes.
 """
 
 from __future__ import annotations

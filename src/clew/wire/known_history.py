@@ -22,8 +22,7 @@ import msgspec
 
 from clew.errors import ClewError
 from clew.model.past import Retold, retold
-from clew.model.request import Body, RequestMessage, Source
-from clew.model.wanted import ALWAYS, Wanted
+from clew.model.request import ALWAYS, Body, RequestMessage, Source, Wanted
 from clew.wire.arrays import Array, opening_of
 from clew.wire.large_bodies import MAX_MESSAGES, check_values, read_message
 from clew.wire.requests import MAX_BYTES, array_of, read_array

@@ -19,8 +19,8 @@ from msgspec import UNSET, Raw, UnsetType
 
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import Block
-from clew.model.long_strings import decode_string
 from clew.model.request import Body, Content, RequestMessage, blocks_of
+from clew.model.texts import decode_string
 
 MAX_MESSAGES: Final = 100_000
 """The vendor's own limit for entries in `messages`."""

@@ -15,8 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import Block, Made
-from clew.model.request import Body, Content, Edited, Request, RequestMessage, Source
-from clew.model.wanted import ALWAYS, Wanted
+from clew.model.request import ALWAYS, Body, Content, Edited, Request, RequestMessage, Source, Wanted
 from clew.wire.arrays import Array, Item, find_array, last_elements, recompose
 from clew.wire.cuts import cuts
 from clew.wire.large_bodies import MAX_MESSAGES, InvalidMessage, check_count, read_large_body

@@ -27,8 +27,8 @@ from clew.model.events import (
 )
 from clew.model.failure import Failure
 from clew.model.lifecycle import LENIENT, STRICT, Lifecycle, Table
+from clew.model.request import ALWAYS
 from clew.model.unfold import events_of
-from clew.model.wanted import ALWAYS
 from clew.wire.requests import parse
 from tests.counts import examples
 from tests.dialects.contract import ALL, options_for

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from clew.dialects.failures.reading import failure_in, failure_of
 from clew.model.facts.failures import meanings
 from clew.model.failure import Failure
+from clew.model.http import NO_WAIT, Wait
 from clew.model.json import JsonObject
-from clew.model.wait import NO_WAIT, Wait
 from tests.build import Json
 from tests.counts import examples
 

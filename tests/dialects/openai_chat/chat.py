@@ -8,12 +8,11 @@ from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions
 from clew.dialects.openai_chat.streams import ChatStreamReader
 from clew.dialects.shape import AnswerContext
 from clew.model.assemble import assemble
+from clew.model.blocks import payload_of
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, StreamFailed
 from clew.model.failure import Failure
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue, objects_of
 from clew.model.lifecycle import STRICT, Lifecycle
-from clew.model.loose_json import objects_of
-from clew.model.payload import payload_of
 
 ASKED = AnswerContext(model="claude-x", message_id="msg_1", input_tokens=7)
 DONE = b"data: [DONE]\n\n"

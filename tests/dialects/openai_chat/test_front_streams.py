@@ -16,9 +16,9 @@ from clew.dialects.shape import AnswerContext
 from clew.errors import StreamIllegal
 from clew.model.events import BlockStart, Event, MessageDelta, MessageStart, MessageStop, Ping, StreamFailed
 from clew.model.failure import Failure
+from clew.model.http import Wait
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
-from clew.model.wait import Wait
 from tests.counts import examples
 from tests.dialects.openai_chat.accumulate import ApiError, chunks_of, joined, newest
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from clew.model.blocks import payload_of, signature_of
 from clew.model.json import JsonObject
-from clew.model.payload import payload_of, signature_of
 
 
 @pytest.mark.parametrize("payload", [{}, {"field": "reasoning"}, {"reasoning_details": [{"data": "é", "index": 0}]}])

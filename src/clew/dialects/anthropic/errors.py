@@ -18,7 +18,7 @@ from clew.dialects.headers import response_headers
 from clew.dialects.shape import BackendHeaders, BackendRefusal
 from clew.model.facts.failures import usual_status
 from clew.model.failure import Failure
-from clew.model.wait import NO_WAIT
+from clew.model.http import NO_WAIT
 
 _WAITING: Final = frozenset({429, 503, 529})
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from clew.dialects.anthropic.options import AnthropicOptions
 from clew.dialects.shape import ClientHeaders, WrittenRequest
-from clew.model.request import Request
-from clew.model.wanted import Wanted
+from clew.model.request import Request, Wanted
 from clew.wire.requests import encode, parse
 
 

@@ -31,9 +31,8 @@ from clew.model.events import (
     altered,
 )
 from clew.model.failure import ERROR_TYPES
-from clew.model.json import JsonObject
+from clew.model.json import JsonObject, read_object
 from clew.model.lifecycle import LENIENT, Lifecycle
-from clew.model.loose_json import read_object
 from clew.wire.events import decode_event, encode_event
 from clew.wire.sse import SseEvent, SseReader
 

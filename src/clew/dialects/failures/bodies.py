@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from clew.model.json import JsonObject, JsonValue, whole_text
-from clew.model.loose_json import count_of, object_of, objects_of, read_value, text_of
+from clew.model.json import JsonObject, JsonValue, count_of, object_of, objects_of, read_value, text_of, whole_text
 
 MOST = 4000
 """Characters of a message; clients print it."""

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable
 
 from clew.model.facts.failures import numbers
-from clew.model.json import JsonObject
-from clew.model.loose_json import count_of
+from clew.model.json import JsonObject, count_of
 
 SPARE = 1000
 """Tokens that Claude Code leaves unused when it asks again with a smaller `max_tokens`."""

@@ -15,9 +15,8 @@ from clew.dialects.failures.overflow import over_the_cap, too_long
 from clew.dialects.failures.waits import wait_of
 from clew.model.facts.failures import Reason, meaning_of, usual_status
 from clew.model.failure import Failure, error_type_of
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import count_of, object_of, objects_of, text_of
-from clew.model.wait import NO_WAIT
+from clew.model.http import NO_WAIT
+from clew.model.json import JsonObject, JsonValue, count_of, object_of, objects_of, text_of
 
 FAILED: Final = {
     "error": 502,

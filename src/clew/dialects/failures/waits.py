@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from clew.dialects.failures.bodies import error_of, message_of, vendors_error
 from clew.model.facts.failures import Path, waits
+from clew.model.http import Wait
 from clew.model.json import JsonObject, JsonValue
-from clew.model.wait import Wait
 from clew.wire.waits import duration_of, moment_of, wait_in
 
 

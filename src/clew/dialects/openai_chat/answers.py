@@ -13,11 +13,10 @@ from clew.dialects.openai_chat.stream_chunks import chunk_of
 from clew.dialects.openai_chat.stream_decoder import AnswerDecoder
 from clew.dialects.shape import AnswerContext, Operation
 from clew.model.assemble import Assembler
-from clew.model.broken_calls import broken_calls
+from clew.model.change import broken_calls
 from clew.model.events import StreamFailed
 from clew.model.failure import Failure
-from clew.model.json import JsonObject, JsonValue, encoded
-from clew.model.loose_json import object_of, objects_of, read_object, text_of
+from clew.model.json import JsonObject, JsonValue, encoded, object_of, objects_of, read_object, text_of
 
 
 def read_answer(

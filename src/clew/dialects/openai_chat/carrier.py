@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import objects_of, text_of
+from clew.model.json import JsonObject, JsonValue, objects_of, text_of
 
 _FORMAT: Final = "anthropic-claude-v1"
 """The name under which clients that sort entries by format know text with a signature."""

@@ -18,8 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from clew.dialects.openai_chat.stream_chunks import Chunk, ChunkChoice
-from clew.model.json import JsonObject
-from clew.model.loose_json import count_of, object_of, text_of
+from clew.model.json import JsonObject, count_of, object_of, text_of
 
 _STRONG: Final = {
     "length": "max_tokens",

@@ -14,7 +14,7 @@ from msgspec import Struct
 from clew.dialects.shape import BackendFacts
 from clew.model.facts.chat_backends import Level
 from clew.model.json import JsonObject
-from clew.model.target import Missing
+from clew.model.origin import Missing
 
 Apart: TypeAlias = Literal["tool user", "tool system", "user user", "assistant assistant"]
 """Two roles, the second behind the first."""

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.model.json import JsonObject, JsonValue, whole_value
-from clew.model.loose_json import object_of, objects_of, text_of
-from clew.model.payload import signature_of
+from clew.model.blocks import signature_of
+from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of, whole_value
 
 TEXT_MEMBERS: Final = {"reasoning.text": "text", "reasoning.summary": "summary", "thinking": "thinking"}
 """The member of an entry that grows, by the entry's type. Other types are whole."""

@@ -27,8 +27,7 @@ from clew.dialects.openai_chat.request_fields import (
 from clew.dialects.shape import ClientHeaders
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.change import Change
-from clew.model.request import Request
-from clew.model.wanted import ALWAYS, Wanted
+from clew.model.request import ALWAYS, Request, Wanted
 from clew.wire.requests import MAX_BYTES, parse
 from clew.wire.strict_json import decode_json
 

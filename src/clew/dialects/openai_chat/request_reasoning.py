@@ -18,10 +18,8 @@ from msgspec import Struct, structs
 from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.dialects.openai_chat.payloads import join_entry
 from clew.dialects.openai_chat.request_fields import RawObject, RequestChanges
-from clew.model.blocks import THINKING_TYPES
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import objects_of
-from clew.model.payload import payload_of
+from clew.model.blocks import THINKING_TYPES, payload_of
+from clew.model.json import JsonObject, JsonValue, objects_of
 
 NO_FIELD = "this backend takes no reasoning back"
 NO_TEXT = "this backend takes only its own reasoning back, and this is none of its own"

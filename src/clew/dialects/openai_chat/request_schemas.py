@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from clew.dialects.openai_chat.request_schema_rewrites import REWRITES, merge_parts, resolve_reference, without
 from clew.model.facts.chat_backends import Validator
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import object_of, objects_of
+from clew.model.json import JsonObject, JsonValue, object_of, objects_of
 
 _MAPS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")

@@ -35,8 +35,7 @@ from clew.dialects.openai_chat.request_fields import (
 from clew.dialects.openai_chat.request_schemas import FittedSchema, fit_schema
 from clew.errors import RequestInvalid, Unrepresentable
 from clew.model.facts.chat_backends import validator
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import object_of
+from clew.model.json import JsonObject, JsonValue, object_of
 
 NOT_LOADED = "a deferred tool that nothing has loaded yet"
 NO_STRICT = "this backend does not check tool inputs strictly"

@@ -18,10 +18,10 @@ from clew.dialects.openai_chat.payloads import GrowingPayload
 from clew.dialects.openai_chat.stream_calls import PartialCall, PartialCalls, ToolIds
 from clew.dialects.openai_chat.stream_tags import PieceKind, TagPiece
 from clew.dialects.openai_chat.stream_thoughts import Mirrors
+from clew.model.blocks import signature_of
 from clew.model.bounds import check_blocks
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, written
 from clew.model.json import JsonObject, whole_text
-from clew.model.payload import signature_of
 
 BlockKind: TypeAlias = Literal["", "text", "thinking", "tool_use"]
 

@@ -15,8 +15,7 @@ from typing import Final
 import msgspec
 
 from clew.model.bounds import check_blocks
-from clew.model.json import JsonObject, JsonValue, whole_text, whole_value
-from clew.model.loose_json import object_of, text_of
+from clew.model.json import JsonObject, JsonValue, object_of, text_of, whole_text, whole_value
 from clew.model.texts import LongText
 
 _UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")

@@ -18,8 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.dialects.failures.bodies import error_in
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import object_of, objects_of, read_object, read_value, text_of
+from clew.model.json import JsonObject, JsonValue, object_of, objects_of, read_object, read_value, text_of
 
 _S = TypeVar("_S", bound=Struct)
 

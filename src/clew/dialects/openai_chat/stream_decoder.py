@@ -34,8 +34,7 @@ from clew.dialects.openai_chat.stream_thoughts import (
 from clew.dialects.shape import AnswerContext
 from clew.model.events import Event, MessageDelta, MessageStart, MessageStop, Ping, written
 from clew.model.failure import Failure
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import object_of, objects_of, text_of
+from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of
 
 _PING: Final = written(Ping())
 _MESSAGE_STOP: Final = written(MessageStop())

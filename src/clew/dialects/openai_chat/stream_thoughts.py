@@ -18,8 +18,7 @@ from msgspec import Struct
 
 from clew.dialects.openai_chat.payloads import TEXT_MEMBERS
 from clew.dialects.openai_chat.stream_chunks import ChunkDelta
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import object_of, objects_of, text_of
+from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of
 from clew.model.texts import LongText
 
 FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_text", "thinking")

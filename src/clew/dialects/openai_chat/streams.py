@@ -37,9 +37,8 @@ from clew.model.events import (
     StreamFailed,
 )
 from clew.model.failure import Failure, error_type_of
-from clew.model.json import JsonObject, JsonValue, encoded
+from clew.model.json import JsonObject, JsonValue, encoded, object_of, text_of
 from clew.model.lifecycle import STRICT, Lifecycle
-from clew.model.loose_json import object_of, text_of
 from clew.model.texts import LongText
 from clew.wire.sse import OTHER, Frames, SseLimits, read_fields
 

@@ -52,10 +52,14 @@ class Numbers(Struct, frozen=True):
     cap: tuple[re.Pattern[str], ...]
 
 
-class _Refused(Struct, frozen=True, forbid_unknown_fields=True):
+class _Refused(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     over: frozenset[int]
     inside: frozenset[int]
     words: tuple[str, ...]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return _any_of(self.words)
 
 
 class WaitPaths(Struct, frozen=True):
@@ -76,15 +80,16 @@ def meaning_of(status: int, codes: frozenset[str], message: str) -> Meaning | No
     return next((each for each in meanings() if each.fits(status, codes, message)), None)
 
 
+@cache
 def usual_status(status: int) -> int:
     """The status that Anthropic would have used."""
-    return _statuses().get(status, status)
+    return convert(read_table(_FAILURES)["status"], dict[str, int]).get(str(status), status)
 
 
 def is_refusal(status: int, words: str) -> bool:
     """Whether a request was refused for what is in it: by this status, or by what its words repeat."""
     known = _refused()
-    return status in known.over or (status in known.inside and _of_refusal().search(words) is not None)
+    return status in known.over or (status in known.inside and known.pattern.search(words) is not None)
 
 
 @cache
@@ -102,17 +107,6 @@ def waits() -> WaitPaths:
 @cache
 def _refused() -> _Refused:
     return convert(read_table(_FAILURES)["refused"], _Refused)
-
-
-@cache
-def _of_refusal() -> re.Pattern[str]:
-    return _any_of(_refused().words)
-
-
-@cache
-def _statuses() -> Mapping[int, int]:
-    given = convert(read_table(_FAILURES)["status"], dict[str, int])
-    return {int(status): usual for status, usual in given.items()}
 
 
 def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:

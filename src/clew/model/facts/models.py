@@ -95,7 +95,7 @@ def resolve(rows: Table, base: Mapping[str, ModelFacts], *, file: str) -> dict[s
     """`base` with these rows put on: a row changes the one of its name, or adds one. Raises SettingsInvalid."""
     merging = _Merging(rows, base, file)
     merged = {**base, **{name: merging.settled(name) for name in rows}}
-    return {name: _with_readers(facts, merged, file) for name, facts in merged.items()}
+    return {name: structs.replace(facts, reads=_readable(facts, merged, file)) for name, facts in merged.items()}
 
 
 class _Merging:
@@ -146,7 +146,7 @@ def _taken_over(facts: ModelFacts) -> dict[str, object]:
     return {key: value for key, value in structs.asdict(facts).items() if key not in _OWN}
 
 
-def _with_readers(facts: ModelFacts, rows: Mapping[str, ModelFacts], file: str) -> ModelFacts:
+def _readable(facts: ModelFacts, rows: Mapping[str, ModelFacts], file: str) -> frozenset[str]:
     """`reads` as model ids: a line is all its models, `line<=model` those released no later than that one."""
     named: set[str] = set()
     for entry in facts.reads:
@@ -160,7 +160,7 @@ def _with_readers(facts: ModelFacts, rows: Mapping[str, ModelFacts], file: str) 
             raise SettingsInvalid(f"{file}: {key}: no model or line {entry!r}", file=file, key=key)
         limit = rows[newest].released if newest else max(row.released for row in found)
         named |= {row.id for row in found if row.released <= limit}
-    return structs.replace(facts, reads=frozenset(named - {facts.id}))
+    return frozenset(named - {facts.id})
 
 
 _LONGEST: Final = 256

@@ -5,6 +5,8 @@ breaks, so that two readers of these tables name the same one.
 
 The constants at the end are the vendor's dated names that code refers to: betas, and context edits. A new version gets a new
 name, and then this is the one place to change. A test checks that each is in the tables.
+
+By what a client's request for a title is known stands in `title_requests.toml`.
 """
 
 from __future__ import annotations
@@ -156,3 +158,21 @@ MCP_WITHOUT_TOOLSETS_BETA: Final = "mcp-client-2025-04-04"
 CLEAR_THINKING: Final = "clear_thinking_20251015"
 CLEAR_TOOL_USES: Final = "clear_tool_uses_20250919"
 COMPACT: Final = "compact_20260112"
+
+
+_FILE: Final = "title_requests.toml"
+
+
+class TitleRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One client's way to ask for a title."""
+
+    agent: str
+    fields: frozenset[str] = frozenset()
+    begins: str = ""
+    source: str
+    date: str
+
+
+@cache
+def title_requests() -> tuple[TitleRequest, ...]:
+    return tuple(to_row(TitleRequest, row, file=_FILE, key=key) for key, row in read_table(_FILE).items())

@@ -16,10 +16,9 @@ from msgspec import Struct
 from clew.dialects.shape import JoinedDeltas, Passthrough
 from clew.errors import StreamIllegal
 from clew.model.assemble import Assembler
-from clew.model.broken_calls import BrokenCall, broken_calls
+from clew.model.change import BrokenCall, broken_calls
 from clew.model.events import BlockDelta, Event, MessageStart, Ping, Unknown
-from clew.model.json import JsonObject
-from clew.model.loose_json import objects_of, text_of
+from clew.model.json import JsonObject, objects_of, text_of
 
 StreamPart: TypeAlias = bytes | Event
 """Of a stream: a run of deltas as it came, or one other event."""

@@ -16,8 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.model.blocks import THINKING_TYPES, Block, made
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import text_of
+from clew.model.json import JsonObject, JsonValue, text_of
 from clew.model.origin import Origin
 from clew.thinking.keys import block_key
 from clew.thinking.seal import Seal, Sealer, needs_reference

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, altered
-from clew.model.json import JsonObject, whole_text
-from clew.model.loose_json import text_of
+from clew.model.json import JsonObject, text_of, whole_text
 from clew.model.texts import LongText
 from clew.pipeline.stream.client_view import ClientView
 

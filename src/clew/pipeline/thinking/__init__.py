@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clew.model.change import Change
-from clew.model.origin import Origin
+from clew.model.origin import Origin, Target
 from clew.model.recording import Recording, Strand
 from clew.model.request import Request, blocks_of
-from clew.model.target import Target
 from clew.pipeline.step import Facts, Step
 from clew.pipeline.thinking.as_recorded import as_recorded, changes_that_stay
 from clew.pipeline.thinking.binding import for_binding, is_whole, last_answer, strays_in

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 from clew.model.blocks import Block, Made, is_thinking, made, string_of
 from clew.model.change import Change
+from clew.model.origin import Target
 from clew.model.recording import Recording
 from clew.model.request import Request, blocks_of, with_content
-from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.outcomes import STEP, open_seal
 from clew.thinking.keys import key_of, proof_of, text_hash

@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 
 from clew.model.blocks import THINKING_TYPES, Block
 from clew.model.facts.models import canonical_model, reads
+from clew.model.origin import Target
 from clew.model.past import Fold, folded
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request, RequestMessage, blocks_of
-from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.outcomes import AnswerOutcome, all_thinking, without_refused_blocks
 from clew.thinking.history import align

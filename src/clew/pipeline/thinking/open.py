@@ -20,9 +20,9 @@ from msgspec import UNSET
 from clew.model.blocks import Block, Made, is_thinking, made, string_of
 from clew.model.change import Change
 from clew.model.json import JsonObject
+from clew.model.origin import Target
 from clew.model.recording import Recording
 from clew.model.request import Request
-from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.lighter import as_for_the_last
 from clew.pipeline.thinking.other_dialect import in_anthropic_words

@@ -7,11 +7,10 @@ with something which only its maker can read: without that its text proves nothi
 
 from __future__ import annotations
 
-from clew.model.blocks import Block, made, string_of
+from clew.model.blocks import Block, made, payload_of, string_of
 from clew.model.change import Change
 from clew.model.json import JsonObject
-from clew.model.payload import payload_of
-from clew.model.target import Target
+from clew.model.origin import Target
 from clew.pipeline.thinking.outcomes import STEP, AnswerOutcome
 from clew.thinking.history import AnswerPiece
 from clew.thinking.keys import proof_of

@@ -9,10 +9,9 @@ from msgspec import Struct
 from clew.errors import SealInvalid
 from clew.model.blocks import Block, Made, filler, is_thinking, made, string_of, text_block
 from clew.model.change import Change
-from clew.model.origin import Origin
+from clew.model.origin import Origin, Target
 from clew.model.recording import Recording
 from clew.model.request import Request, blocks_of, with_blocks
-from clew.model.target import Target
 from clew.pipeline.step import Facts
 from clew.thinking.history import AnswerPiece, align, holds_all
 from clew.thinking.keys import block_key, key_of, proof_of

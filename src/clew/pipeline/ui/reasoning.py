@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from clew.model.blocks import FILLER
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import object_of
+from clew.model.json import JsonObject, JsonValue, object_of
 from clew.pipeline.ui.parts import is_call, is_reasoning, is_thinking_part, parts_of, role_of, with_parts
 from clew.thinking.seal import is_seal
 

@@ -19,8 +19,7 @@ from itertools import chain
 
 from clew.model.facts import Grade, ModelFacts, Phase, Rule, default_stances, rules
 from clew.model.facts.models import profile_for
-from clew.model.json import JsonObject
-from clew.model.loose_json import object_of, text_of
+from clew.model.json import JsonObject, object_of, text_of
 from clew.thinking.compliance import content, layout, parameters, tools
 from clew.thinking.compliance.arrival import MOST_BYTES, Headers, ParsedBody, parse, read_headers
 from clew.thinking.compliance.findings import RuleFinding, Violation, in_order

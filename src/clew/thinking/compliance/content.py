@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from clew.model.json import JsonObject
-from clew.model.loose_json import object_of, text_of
+from clew.model.json import JsonObject, object_of, text_of
 from clew.thinking.compliance.findings import Defect, at
 from clew.thinking.compliance.parameters import NEWER
 from clew.thinking.compliance.request_view import BlockView, MessageView, RequestView, RuleTable, list_in

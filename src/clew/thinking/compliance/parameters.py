@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from clew.model.facts.shapes import CLEAR_THINKING, INTERLEAVED_BETA, MCP_WITHOUT_TOOLSETS_BETA
-from clew.model.json import JsonValue
-from clew.model.loose_json import object_of, text_of
+from clew.model.json import JsonValue, object_of, text_of
 from clew.thinking.budgets import EFFORTS, is_above
 from clew.thinking.compliance.findings import Defect, at
 from clew.thinking.compliance.request_view import RequestView, RuleTable, list_in, number_in

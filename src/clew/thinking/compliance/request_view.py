@@ -16,8 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from clew.model.blocks import THINKING_TYPES
 from clew.model.facts import BlockFacts, ModelFacts, blocks
-from clew.model.json import JsonArray, JsonObject, JsonValue
-from clew.model.loose_json import object_of, text_of
+from clew.model.json import JsonArray, JsonObject, JsonValue, object_of, text_of
 from clew.thinking.compliance.findings import Defect, at
 
 ROLES = frozenset({"user", "assistant", "system"})

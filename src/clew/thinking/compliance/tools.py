@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import object_of, text_of
+from clew.model.json import JsonObject, JsonValue, object_of, text_of
 from clew.thinking.compliance.findings import Defect, at
 from clew.thinking.compliance.request_view import BlockView, RequestView, RuleTable, RunView
 

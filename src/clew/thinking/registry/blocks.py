@@ -17,8 +17,7 @@ from hashlib import blake2b
 from typing import TypeAlias
 
 from clew.model.blocks import FILLER
-from clew.model.json import JsonArray, JsonObject, JsonValue
-from clew.model.loose_json import text_of
+from clew.model.json import JsonArray, JsonObject, JsonValue, text_of
 from clew.thinking.keys import block_key
 
 WINDOW = 256

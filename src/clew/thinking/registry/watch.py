@@ -15,8 +15,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from clew.model.json import JsonObject, JsonValue
-from clew.model.loose_json import object_of, text_of
+from clew.model.json import JsonObject, JsonValue, object_of, text_of
 
 
 class Registered(Struct, frozen=True):

@@ -22,11 +22,9 @@ from clew.dialects.shape import (
 from clew.errors import RequestInvalid
 from clew.model.events import EVENTS, Event, MessageStop, StreamFailed, data_of, read_event
 from clew.model.failure import Failure
-from clew.model.json import JsonObject
+from clew.model.json import JsonObject, object_of, read_object
 from clew.model.lifecycle import STRICT, Lifecycle
-from clew.model.loose_json import object_of, read_object
-from clew.model.request import Request
-from clew.model.wanted import Wanted
+from clew.model.request import Request, Wanted
 from clew.wire.requests import encode, parse
 
 __all__ = ["DIALECT"]
