@@ -14,8 +14,7 @@ import apsw
 import pytest
 
 from clew.errors import RecordCorrupt, StoreError
-from clew.store.sqlite.connection import connect
-from clew.store.sqlite.database import store_error
+from clew.store.sqlite.database import connect, store_error
 from clew.store.sqlite.store import SqliteStore
 from clew.store.sqlite.writer import WriterLimits
 from tests.manifest import proves

@@ -11,7 +11,7 @@ import pytest
 
 from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
 from clew.store.reports import Statistics, StoreFault
-from clew.store.sqlite.connection import APPLICATION
+from clew.store.sqlite.database import APPLICATION
 from clew.store.sqlite.migrations import MIGRATIONS
 from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Passage

@@ -21,8 +21,7 @@ from clew.settings.home import USABLE_HOME, Home, check_owner, home_of
 from clew.settings.load import Loaded, load
 from clew.settings.processes import config_in_use
 from clew.store import Store
-from clew.store.kinds import BODIES, USUAL_URL, location_of
-from clew.store.location import StoreLocation
+from clew.store.kinds import BODIES, USUAL_URL, StoreLocation, location_of
 from clew.store.values import Thread
 
 

@@ -28,7 +28,7 @@ from clew.store.kinds import USUAL_URL, is_url, location_of
 from clew.store.text import thinking_counts
 
 if TYPE_CHECKING:
-    from clew.store.location import StoreLocation
+    from clew.store.kinds import StoreLocation
 
 
 _USUAL_BACKEND: Final = "claude"

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from clew.store.housekeeping import run_housekeeping, tidy
-    from clew.store.kinds import location_of, open_store
-    from clew.store.location import StoreLocation
+    from clew.store.kinds import StoreLocation, location_of, open_store
     from clew.store.protocols import Store
 
 __all__ = ["Store", "StoreLocation", "location_of", "open_store", "run_housekeeping", "tidy"]
 
 _MODULES: Final = {
     "Store": "protocols",
-    "StoreLocation": "location",
+    "StoreLocation": "kinds",
     "location_of": "kinds",
     "open_store": "kinds",
     "run_housekeeping": "housekeeping",

@@ -1,23 +1,26 @@
-"""The kinds of store, and the one place that knows them: `[store] url` in, a store out.
+"""Stores before they are opened: the kinds of store, where one is, and what can be said of it from outside.
 
-A URL names its kind up to the first colon; behind it is what that kind calls an address. `off` is no store. A kind is a
-module with the value `KIND`. It is imported when a store of it is asked for, so that a quick command does not load the code
-that writes. To add a kind is one folder and one line in `KINDS`; the contract suite (`tests/store/contract`) then runs over
-it too.
+A URL (`[store] url`) names its kind up to the first colon; behind it is what that kind calls an address. `off` is no store.
+A kind is a module with the value `KIND`. It is imported when a store of it is asked for, so that a quick command does not
+load the code that writes. To add a kind is one folder and one line in `KINDS`; the contract suite (`tests/store/contract`)
+then runs over it too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Literal, Protocol, Self
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
-    from clew.store.location import StoreKind, StoreLocation
+    from clew.model.turn import Exchange
     from clew.store.protocols import Store
-
+    from clew.store.reports import ClockDoubt
 
 KINDS: Final[Mapping[str, str]] = {"sqlite": "clew.store.sqlite"}
 """Each kind's name, and the module that has its `KIND`."""
@@ -29,6 +32,95 @@ BODIES: Final = 50
 
 URLS: Final = "sqlite, sqlite:PATH or off"
 URL_PATTERN: Final = rf"^({'|'.join(f'{name}|{name}:.+' for name in KINDS)}|{OFF})$"
+
+
+class StoreFinding(Struct, frozen=True):
+    """The result of one check. `repair` says what to do where it is not ok, and `says` does not."""
+
+    state: Literal["ok", "warning", "broken"]
+    says: str
+    repair: str = ""
+
+
+class QuickLook(Protocol):
+    """A read-only view of a store for a command that must be over in a moment. A context manager."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the store has the present schema. Other stores are not read: opening one properly migrates it."""
+        ...
+
+    def last(self, principal: str, session: str) -> Exchange | None:
+        """The last exchange of the main thread with this session."""
+        ...
+
+    def pin_of(self, principal: str, thread: str) -> str: ...
+    def settings(self, scope: str = "") -> Mapping[str, str]: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+
+
+class StoreLocation(Protocol):
+    """Where one store is, or will be."""
+
+    def describe(self) -> str:
+        """In the store's own words, for people: its file, or its address without a password."""
+        ...
+
+    def exists(self) -> bool:
+        """Whether there is anything. Raises OSError where this user may not look."""
+        ...
+
+    def is_readable(self) -> bool:
+        """Whether there is a store that could be read."""
+        ...
+
+    def files(self) -> tuple[Path, ...]:
+        """The files on this machine that hold its text, there or not: only their owner may read them."""
+        ...
+
+    def open(self, *, content: bool, bodies: int | None) -> Store:
+        """Make it, or bring it to the present schema. Raises StoreError where that fails."""
+        ...
+
+    def quick_look(self) -> QuickLook:
+        """Raises StoreError where it cannot be read."""
+        ...
+
+    def examine(self, now: float) -> Iterator[StoreFinding]:
+        """Whether it has a schema that this clew knows, is sound, and is consistent."""
+        ...
+
+    def has_answers(self) -> bool:
+        """Whether anything was ever recorded in it. True also where it cannot be read."""
+        ...
+
+    def clock_doubt(self, now: float) -> ClockDoubt | None:
+        """Why the clock may be wrong, by the times that the store has seen. Raises StoreError."""
+        ...
+
+    def last_exchanges(self, principals: Iterable[str], limit: int) -> list[Exchange]:
+        """The last exchanges of each of these principals; none from a store of another schema. Raises StoreError."""
+        ...
+
+
+class StoreKind(Protocol):
+    """A kind of store."""
+
+    @property
+    def program(self) -> str:
+        """What must be right about the database program, in one sentence, as `clew doctor` lists it."""
+        ...
+
+    def examine_program(self) -> Iterator[StoreFinding]:
+        """Whether the database program can be used."""
+        ...
+
+    def locate(self, address: str, root: Path) -> StoreLocation:
+        """The place that an address means; "" is the usual one below `root`."""
+        ...
 
 
 def is_url(url: str) -> bool:

@@ -89,15 +89,14 @@ def format_size(count: int) -> str:
 
 def texts_asked(asked: Iterable[bytes]) -> tuple[str, ...]:
     """What a person said in these messages of a client, without reminders and tool results."""
-    messages = [msgspec.json.decode(raw, type=JsonObject) for raw in asked]
-    return question_content(_content(message) for message in messages if message.get("role") == "user").texts
-
-
-def _content(message: JsonObject) -> tuple[Block, ...] | str | None:
-    content = message.get("content")
-    if isinstance(content, list):
-        return tuple(made(msgspec.json.encode(block)) for block in content if isinstance(block, dict))
-    return content if isinstance(content, str) else None
+    contents: list[tuple[Block, ...] | str | None] = []
+    for message in (msgspec.json.decode(raw, type=JsonObject) for raw in asked):
+        content = message.get("content") if message.get("role") == "user" else None
+        if isinstance(content, list):
+            contents.append(tuple(made(msgspec.json.encode(block)) for block in content if isinstance(block, dict)))
+        elif isinstance(content, str):
+            contents.append(content)
+    return question_content(contents).texts
 
 
 def _thinking(exchange: Exchange) -> Iterator[str]:

@@ -12,8 +12,7 @@ from clew.errors import SettingsInvalid
 from clew.settings.home import Home, home_of
 from clew.settings.load import Loaded, load
 from clew.settings.processes import config_in_use
-from clew.store.kinds import USUAL_URL, location_of
-from clew.store.location import StoreLocation
+from clew.store.kinds import USUAL_URL, StoreLocation, location_of
 
 State: TypeAlias = Literal["ok", "warning", "broken"]
 

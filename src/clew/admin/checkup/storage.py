@@ -12,8 +12,7 @@ from typing import Final
 from clew.admin.checkup.findings import Check, CheckFinding, Circumstances, broken, fine, warning
 from clew.errors import SettingsInvalid
 from clew.settings.own_keys import KEY_VARIABLE, SECRET_VARIABLE, named_keys
-from clew.store.kinds import KINDS, kind_named
-from clew.store.location import StoreFinding
+from clew.store.kinds import KINDS, StoreFinding, kind_named
 
 SHORT_KEY: Final = 16
 FULL: Final = 8 << 20

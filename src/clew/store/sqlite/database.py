@@ -1,20 +1,35 @@
-"""SQLite at the border: the exact types of its connections and rows, and its exceptions turned into StoreErrors.
+"""SQLite at the border: types of its connections and rows, its exceptions as StoreErrors, and connections to the file.
 
-apsw names its values by a type of Python 3.12, which a checker for 3.11 does not know: every call on its `Connection` would
-be half unknown. The protocols here have the exact types of what the store uses.
+apsw names its values by a type of Python 3.12, which a checker for 3.11 does not know: the protocols here have the exact
+types of what the store uses.
+
+The file holds people's words, so it is 0600 in a directory that only its owner can write to (made 0700); SQLite gives its
+`-wal` and `-shm` files the same mode. A file that others can read is refused and not repaired: it may have been read
+already.
+
+WAL lets readers and one writer of any number of processes work at once. `synchronous=FULL` makes a commit survive a power
+cut. `secure_delete` overwrites what is deleted, because deleting a thread must delete it. Checkpoints are made by the writer
+after its commits are acknowledged, never inside one. A SQLite before 3.51.3 can damage such a file when one connection makes
+a checkpoint while another writes, so it is refused (apsw brings a newer one, unless it was built with another).
+
+The number of migrations done is the file's `user_version`; `application_id` says that it is a store of clew at all. All
+missing migrations run in one transaction, so a crash leaves the old schema or the new one.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
+import stat
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import apsw
 import msgspec
 
-from clew.errors import RecordCorrupt, StoreError
+from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
 
 Value: TypeAlias = str | int | float | bytes | None
 Row: TypeAlias = tuple[Value, ...]
@@ -124,3 +139,124 @@ def raising_store_errors(path: Path) -> Generator[None]:
         yield
     except (apsw.Error, OSError, *UNREADABLE) as error:
         raise store_error(error, path) from error
+
+
+BUSY: Final = 5.0
+"""Seconds to wait for another process's transaction. Transactions take a millisecond; this is for a machine that is
+stuck."""
+OLDEST_SQLITE: Final = (3, 51, 3)
+APPLICATION: Final = 0x636C6577
+"""`clew`, in the header of the file: so that another program's database is not taken for a store."""
+
+_JOURNAL_LIMIT: Final = 16 << 20
+_CACHE_KILOBYTES: Final = 512
+"""For each connection. A turn touches eighteen pages; SQLite's own 2,000 make no commit cheaper, and stay once filled."""
+
+
+def prepare_file(path: Path) -> None:
+    """Make directory and file if they are not there, private from the first moment; refuse those that are not private."""
+    linked = apsw.sqlite_lib_version()
+    if tuple(int(part) for part in linked.split(".")) < OLDEST_SQLITE:
+        raise StoreError(
+            f"{path} is not opened with SQLite {linked}, which can damage it (fixed in 3.51.3): "
+            "install apsw from its wheel, which brings a newer one",
+            file=str(path),
+        )
+    with raising_store_errors(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        if not path.is_file():
+            raise StoreError(
+                f"{path} is a directory or a device, not a file: move it away, or name another file in `[store] url`",
+                file=str(path),
+            )
+        _check_mode(path, stat.S_IRWXG | stat.S_IRWXO, "600")
+        _check_mode(path.parent, stat.S_IWGRP | stat.S_IWOTH, "700")
+
+
+def _check_mode(path: Path, forbidden: int, better: str) -> None:
+    mode = path.stat().st_mode
+    if mode & forbidden:
+        raise StoreError(
+            f"{path} can be used by others (mode {stat.S_IMODE(mode):04o}), and what it holds is private: "
+            f"run `chmod {better} {path}`",
+            file=str(path),
+        )
+
+
+@contextmanager
+def locked(path: Path) -> Generator[None]:
+    """Only one process at a time sets up a file: the switch to WAL does not wait for its turn by itself."""
+    with raising_store_errors(path):
+        descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def connect(path: Path, *, read_only: bool = False, busy: float = BUSY, vfs: str | None = None) -> Database:
+    """A connection with everything set. `vfs` is a layer under SQLite with which tests make disks fail."""
+    flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE
+    connection = cast(Database, apsw.Connection(str(path), flags=flags, vfs=vfs))
+    connection.set_busy_timeout(int(busy * 1000))
+    connection.pragma("cache_size", -_CACHE_KILOBYTES)
+    if not read_only:
+        if connection.pragma("page_count") == 0:
+            connection.pragma("auto_vacuum", 2)  # incremental: retention gives free pages back in small steps
+        connection.pragma("journal_mode", "wal")
+        connection.pragma("synchronous", 2)
+        connection.pragma("secure_delete", 1)
+        connection.pragma("temp_store", 2)  # in memory: no file besides these ever holds a word
+        connection.pragma("journal_size_limit", _JOURNAL_LIMIT)
+    return connection
+
+
+@contextmanager
+def immediate(connection: Database) -> Generator[None]:
+    """A transaction that has the write lock from its start, so that no other writer can come between."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # some failures have rolled back by themselves
+            connection.execute("ROLLBACK")
+        raise
+
+
+def migrate(connection: Database, path: Path, migrations: Sequence[Callable[[Database], None]]) -> None:
+    """Bring a file to the present schema. Raises SchemaTooNew, and RecordCorrupt for a database that is not clew's."""
+    newest = len(migrations)
+    if _version(connection, path, newest) == newest:
+        return
+    with immediate(connection):
+        for step in migrations[_version(connection, path, newest) :]:  # asked again: another process may have been first
+            step(connection)
+        connection.pragma("application_id", APPLICATION)
+        connection.pragma("user_version", newest)
+
+
+def _version(connection: Database, path: Path, newest: int) -> int:
+    version, owner = connection.pragma("user_version"), connection.pragma("application_id")
+    assert isinstance(version, int)
+    if owner != APPLICATION and (owner or version or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").get):
+        raise RecordCorrupt(
+            f"{path} is another program's database, not a store of clew: name another file, or move it away",
+            file=str(path),
+        )
+    if version > newest:
+        raise SchemaTooNew(
+            f"{path} has schema {version}, written by a newer clew; this one knows up to {newest}: "
+            "update clew, or name another file",
+            file=str(path),
+        )
+    return version
+
+
+def log_bytes(path: Path) -> int:
+    """The size of the log: what is committed, and not yet in the file itself."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.stat().st_size if log.exists() else 0

@@ -134,15 +134,11 @@ def days(connection: Database, principal: str, since: float) -> Days:
     for day, backend, model, calls, input, output, read, written, estimated in usage:
         used = TokenUsage(input=input, output=output, cache_read=read, cache_written=written, estimated=bool(estimated))
         spent.append(DayUsage(day=day, backend=backend, model=model, calls=calls, usage=used))
-    return Days(spent=tuple(spent), answers=_day_answers(times, thinking))
-
-
-def _day_answers(times: list[_TimeRow], thinking: list[_ThinkingRow]) -> tuple[DayAnswers, ...]:
     groups: defaultdict[tuple[str, str, str], list[_TimeRow]] = defaultdict(list)
     for row in times:
         groups[row[:3]].append(row)
     thoughts = {row[:3]: row[3] for row in thinking}
-    return tuple(
+    answers = [
         DayAnswers(
             day=day,
             backend=backend,
@@ -154,4 +150,5 @@ def _day_answers(times: list[_TimeRow], thinking: list[_ThinkingRow]) -> tuple[D
             seconds=tuple(sorted(row[5] for row in rows if row[3])),
         )
         for (day, backend, model), rows in sorted(groups.items())
-    )
+    ]
+    return Days(spent=tuple(spent), answers=tuple(answers))

@@ -18,8 +18,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from clew.store.sqlite.connection import locked
-from clew.store.sqlite.database import Database, raising_store_errors
+from clew.store.sqlite.database import Database, locked, raising_store_errors
 from clew.store.values import CallOwner, RunClaim
 
 _NAME = "calls-begun:"

@@ -111,18 +111,14 @@ class _LookupRun:
         for place in wanted.places:
             self._take(lambda place=place: finder.by_place(place))
         self._take_all(wanted.ids)
-        self._take_linked()
-        last = {each.id: each for each in exact}
-        return (*(each for each in self._found.values() if each.id not in last), *last.values())
-
-    def _take_linked(self) -> None:
-        """Take what these followed and came after, level by level, so that the nearest come first."""
         at, most = [*self._found.values()], len(self._found) + MOST_LINKED
-        for _ in range(self._wanted.links):
+        for _ in range(wanted.links):  # what these followed and came after, level by level: the nearest come first
             names = [name for each in at for name in (each.followed, each.strand.after) if name and name not in self._found]
             if not names or len(self._found) >= most:
                 break
             at = self._take_all(dict.fromkeys(names))
+        last = {each.id: each for each in exact}
+        return (*(each for each in self._found.values() if each.id not in last), *last.values())
 
     def _take_all(self, ids: Iterable[str]) -> list[Recording]:
         return [each for id in ids for each in self._take(lambda id=id: [self._finder.by_id(id)])]

@@ -18,8 +18,16 @@ import msgspec
 
 from clew.errors import StoreError
 from clew.model.turn import Exchange
-from clew.store.sqlite.connection import connect, prepare_file
-from clew.store.sqlite.database import UNREADABLE, Database, Row, Value, raising_store_errors, store_error
+from clew.store.sqlite.database import (
+    UNREADABLE,
+    Database,
+    Row,
+    Value,
+    connect,
+    prepare_file,
+    raising_store_errors,
+    store_error,
+)
 from clew.store.sqlite.exchanges import exchanges
 from clew.store.sqlite.leases import FileLeases
 from clew.store.sqlite.migrations import MIGRATIONS

@@ -73,22 +73,23 @@ SELECT max(at) FROM (
 def apply_retention(connection: Database, retention: Retention, now: float) -> int:
     """Delete some of what is too old, else of what is too much, else what these left behind. Returns how many records."""
     limit = -inf if retention.age is None else now - retention.age
-    count = delete_some(connection, lambda: _delete_old(connection, limit))
+
+    def delete_old() -> int:  # one record, by indexes that have the oldest first
+        count = _delete_unused(connection, limit) or _execute(connection, _OLD_BODIES, limit)
+        return count or _execute(connection, _COUNTS, limit)
+
+    count = delete_some(connection, delete_old)
     count = count or delete_some(connection, lambda: _delete_surplus(connection, retention.bytes))
-    count = count or _delete_left_behind(connection, limit)
+    if not count:  # what must be searched for takes long, so it is not in every transaction
+        connection.execute(_ORPHANED_CALLS)
+        count = delete_some(connection, lambda: _delete_unanswered(connection, limit))
+        count = count or _execute(connection, _STRANGERS, limit, TEXTLESS)
     if not count and retention.usage_age is not None:
         count = _execute(connection, _USAGE, now - retention.usage_age, TEXTLESS)
     prune_notes(connection, now)
     sweep(connection)
     _free_pages(connection)
     return count
-
-
-def _delete_old(connection: Database, limit: float) -> int:
-    """Delete one record that is too old, by indexes that have the oldest first."""
-    return (
-        _delete_unused(connection, limit) or _execute(connection, _OLD_BODIES, limit) or _execute(connection, _COUNTS, limit)
-    )
 
 
 def _delete_surplus(connection: Database, limit: int | None) -> int:
@@ -102,13 +103,6 @@ def _delete_surplus(connection: Database, limit: int | None) -> int:
         or _delete_unanswered(connection, inf)
         or _execute(connection, _COUNTS, inf)
     )
-
-
-def _delete_left_behind(connection: Database, limit: float) -> int:
-    """Delete what must be searched for. That takes long, so it is done last and not in every transaction."""
-    connection.execute(_ORPHANED_CALLS)
-    unanswered = delete_some(connection, lambda: _delete_unanswered(connection, limit))
-    return unanswered or _execute(connection, _STRANGERS, limit, TEXTLESS)
 
 
 def _delete_unused(connection: Database, limit: float) -> int:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -184,25 +184,22 @@ def sweep(connection: Database) -> int:
     )
     connection.execute("DELETE FROM swept")
     flush(connection)
-    pages = connection.execute(_PAGES).fetchall()
-    return sum(_rename_page(connection, segment, name) for segment, name in pages if _begins_one(name, deleted))
+    renamed = 0
+    for segment, name in connection.execute(_PAGES).fetchall():
+        assert isinstance(name, bytes)
+        at = bisect_left(deleted, name[1:])  # a name begins with the number of the index that it belongs to
+        if at < len(deleted) and deleted[at].startswith(name[1:]):
+            renamed += _rename_page(connection, segment, name)
+    return renamed
 
 
-def _begins_one(name: Value, words: Sequence[bytes]) -> bool:
-    """Whether one of these sorted words begins so. (A name begins with the number of the index that it belongs to.)"""
-    assert isinstance(name, bytes)
-    at = bisect_left(words, name[1:])
-    return at < len(words) and words[at].startswith(name[1:])
-
-
-def _rename_page(connection: Database, segment: Value, name: Value) -> bool:
+def _rename_page(connection: Database, segment: Value, name: bytes) -> bool:
     """Whether the page needed another name.
 
     That may be anything above the last word of the page before and up to the page's own first word. The next word that is
     still there is: no word of the page comes before it. If it names another page already, or there is none, the page is
     empty, and needs no name.
     """
-    assert isinstance(name, bytes)
     following = connection.execute(_NEXT_TERM, (name[1:],)).get
     if isinstance(following, bytes) and following.startswith(name[1:]):
         return False

@@ -30,13 +30,21 @@ from clew.store.reports import (
 from clew.store.sqlite import deletions, exchanges, leases, search, threads, writes
 from clew.store.sqlite.batches import run_in_steps
 from clew.store.sqlite.bodies import BodyWriter, read_bodies
-from clew.store.sqlite.connection import BUSY, connect, locked, log_bytes, migrate, prepare_file
-from clew.store.sqlite.database import Database, raising_store_errors
+from clew.store.sqlite.database import (
+    BUSY,
+    Database,
+    connect,
+    locked,
+    log_bytes,
+    migrate,
+    prepare_file,
+    raising_store_errors,
+)
+from clew.store.sqlite.examine import verify
 from clew.store.sqlite.lookups import Lookups
 from clew.store.sqlite.migrations import MIGRATIONS
 from clew.store.sqlite.readers import ChangeWatch, Readers, as_seen
 from clew.store.sqlite.retention import apply_retention, check_clock
-from clew.store.sqlite.verify import verify
 from clew.store.sqlite.writer import Writer, WriterLimits
 from clew.store.values import Branch, CallOwner, Hit, Lookup, LookupResult, Passage, RunClaim, Thread
 

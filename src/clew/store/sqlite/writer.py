@@ -28,8 +28,7 @@ import apsw
 from clew.errors import StoreError
 from clew.store.reports import Health
 from clew.store.sqlite.batches import DELAY, DelayedQueue
-from clew.store.sqlite.connection import BUSY
-from clew.store.sqlite.database import UNREADABLE, Database, store_error
+from clew.store.sqlite.database import BUSY, UNREADABLE, Database, store_error
 
 T = TypeVar("T")
 
