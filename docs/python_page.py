@@ -12,10 +12,10 @@ import msgspec
 
 import clew
 from clew import errors
-from clew.chat.agent.context import TakenElsewhere
+from clew.chat.agent.run import TakenElsewhere
 from clew.chat.answer import AsyncAnswer
 from clew.chat.blocking import Answer
-from clew.chat.projected import Projected
+from clew.chat.request import Projected
 from clew.settings.schema import meanings_of
 
 _TABLE = Callable[[Sequence[str], Iterable[Sequence[str]]], str]

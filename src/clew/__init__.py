@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from clew.backends.translator import Translator
     from clew.chat.agent.agent import AsyncAgent
-    from clew.chat.agent.approval import Denied, Later
     from clew.chat.agent.blocking import Agent, Run
     from clew.chat.agent.events import (
         CallApproved,
@@ -29,16 +28,15 @@ if TYPE_CHECKING:
         ToolFinished,
         ToolStarted,
     )
-    from clew.chat.agent.limits import Limits
+    from clew.chat.agent.plan import Limits
     from clew.chat.agent.run import AsyncRun
-    from clew.chat.agent.tools import Tool, ToolFailed, tool
+    from clew.chat.agent.tools import Denied, Later, Tool, ToolFailed, tool
     from clew.chat.blocking import Conversation
-    from clew.chat.contents import document, image
     from clew.chat.conversation import AsyncConversation
-    from clew.chat.events import Compacted, Ended, TextDelta, ThinkingDelta
     from clew.chat.formatting import format_messages
-    from clew.chat.messages import Message, ToolCall, extract_thinking_blocks, format_response
-    from clew.chat.metrics import log_thinking_metrics, thinking_report
+    from clew.chat.messages import Message, ToolCall, document, format_response, image
+    from clew.chat.metrics import extract_thinking_blocks, log_thinking_metrics, thinking_report
+    from clew.chat.service import Compacted, Ended, TextDelta, ThinkingDelta
     from clew.chat.turns import Turn
     from clew.chat.ui.parts import ui_headers
     from clew.chat.ui.requests import UiAsked, ui_asked
@@ -132,15 +130,15 @@ _HOMES = {
     "CallSuspended": "clew.chat.agent.events",
     "Change": "clew.model.change",
     "ClewError": "clew.errors",
-    "Compacted": "clew.chat.events",
+    "Compacted": "clew.chat.service",
     "Conversation": "clew.chat.blocking",
-    "Denied": "clew.chat.agent.approval",
-    "Ended": "clew.chat.events",
+    "Denied": "clew.chat.agent.tools",
+    "Ended": "clew.chat.service",
     "Facts": "clew.pipeline.step",
     "FromAgent": "clew.chat.agent.events",
-    "Later": "clew.chat.agent.approval",
+    "Later": "clew.chat.agent.tools",
     "LimitReached": "clew.chat.agent.events",
-    "Limits": "clew.chat.agent.limits",
+    "Limits": "clew.chat.agent.plan",
     "Message": "clew.chat.messages",
     "Options": "clew.pipeline.step",
     "Origin": "clew.model.origin",
@@ -156,8 +154,8 @@ _HOMES = {
     "StepRetried": "clew.chat.agent.events",
     "StepStarted": "clew.chat.agent.events",
     "Target": "clew.model.origin",
-    "TextDelta": "clew.chat.events",
-    "ThinkingDelta": "clew.chat.events",
+    "TextDelta": "clew.chat.service",
+    "ThinkingDelta": "clew.chat.service",
     "ThinkingRegistry": "clew.thinking.registry",
     "Tool": "clew.chat.agent.tools",
     "ToolCall": "clew.chat.messages",
@@ -169,11 +167,11 @@ _HOMES = {
     "UiAsked": "clew.chat.ui.requests",
     "Violation": "clew.thinking.compliance",
     "check": "clew.thinking.compliance",
-    "document": "clew.chat.contents",
-    "extract_thinking_blocks": "clew.chat.messages",
+    "document": "clew.chat.messages",
+    "extract_thinking_blocks": "clew.chat.metrics",
     "format_messages": "clew.chat.formatting",
     "format_response": "clew.chat.messages",
-    "image": "clew.chat.contents",
+    "image": "clew.chat.messages",
     "log_thinking_metrics": "clew.chat.metrics",
     "profile_for": "clew.model.facts.models",
     "project": "clew.pipeline.project",

@@ -6,7 +6,7 @@ import pytest
 
 from clew import extract_thinking_blocks, format_response, log_thinking_metrics, thinking_report
 from clew.chat import Estimate, thinking_tokens
-from clew.chat.terminal import harmless
+from clew.chat.metrics import harmless
 from tests.build import thinking
 from tests.chat.said import HIDDEN_BY_VENDOR, R, T, X, answer, thought
 from tests.manifest import proves

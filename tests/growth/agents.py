@@ -10,9 +10,8 @@ from msgspec import structs
 from clew import AsyncAgent, tool
 from clew.chat.agent.run import AsyncRun
 from clew.chat.conversation import AsyncConversation
-from clew.chat.events import AnswerEvent
 from clew.chat.request import Wishes
-from clew.chat.service import AnswerLock, BegunCalls, Claim, OnTurn, Question
+from clew.chat.service import AnswerEvent, AnswerLock, BegunCalls, Claim, OnTurn, Question
 from clew.chat.turns import StoredTurn, Tree
 from clew.store.values import Passage, Thread
 from tests.build import text

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from clew.chat.formats.anthropic import document_reader
 from clew.chat.formats.claude_code import read_transcript
+from clew.chat.formats.documents import document_reader
 from clew.chat.formats.format import ImportContext, NumberedLine
 from clew.chat.markdown import render_finished, render_markdown
 from clew.cli.transcripts import excerpts

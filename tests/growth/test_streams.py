@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from clew.chat.ui.steps import MessageFold, StepParts
+from clew.chat.ui.messages import StepParts
+from clew.chat.ui.parts import MessageFold
 from clew.dialects import DIALECTS
 from clew.dialects.openai_chat import ChatOptions
 from clew.dialects.openai_chat.options import ChatAnswerOptions

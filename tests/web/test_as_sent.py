@@ -4,7 +4,7 @@ import json
 
 from msgspec import Raw, structs
 
-from clew.chat.projected import Projected
+from clew.chat.request import Projected
 from clew.model.change import Change
 from clew.store.values import Passage
 from clew.web.blocks import ShownBlock

@@ -14,13 +14,12 @@ from typing import Final
 import msgspec
 
 from clew.chat.answer import AsyncAnswer
-from clew.chat.events import AnswerEvent, TextDelta, ThinkingDelta
 from clew.chat.hearing import LocalAnswerReader
 from clew.chat.local import LocalThreadService
 from clew.chat.messages import ToolCall
 from clew.chat.remote import protocol
 from clew.chat.remote.protocol import RemoteTurn, remote_error_of, remote_turn_of
-from clew.chat.service import Question
+from clew.chat.service import AnswerEvent, Question, TextDelta, ThinkingDelta
 from clew.engine.failures import DRAINING
 from clew.errors import BackendOverloaded, StoreError
 

@@ -16,9 +16,8 @@ from clew.admin.parameters import AdminProblem, count, number, principal, read_b
 from clew.admin.routing import as_json
 from clew.admin.services import AdminServices
 from clew.chat.formats import FORMATS, turns_of
-from clew.chat.projected import Projected, projection_of
-from clew.chat.request import history_of, line_of, messages_of
-from clew.chat.turns import StoredTurn
+from clew.chat.request import Projected, history_of, messages_of, projection_of
+from clew.chat.turns import StoredTurn, line_of
 from clew.engine.snapshot import Snapshot
 from clew.engine.told_tries import with_told_tries
 from clew.model.json import JsonObject

@@ -4,10 +4,26 @@ A model's answer is kept as the model made it (`Message.raw_content`). What is s
 time (`format_messages`), and so is what a person reads (`thinking_report`). None of the three is made from another's output.
 """
 
-from clew.chat.formatting import Formatted, format_messages, format_system, formatted, recovered, without_calls
-from clew.chat.messages import Message, ThinkingBlock, ToolCall, extract_thinking_blocks, format_response
-from clew.chat.metrics import Estimate, cache_efficiency, log_thinking_metrics, thinking_report, thinking_tokens
-from clew.chat.request import ThinkingParameters, asking_for
+from clew.chat.formatting import (
+    Formatted,
+    ThinkingParameters,
+    asking_for,
+    format_messages,
+    format_system,
+    formatted,
+    recovered,
+    without_calls,
+)
+from clew.chat.messages import Message, ToolCall, format_response
+from clew.chat.metrics import (
+    Estimate,
+    ThinkingBlock,
+    cache_efficiency,
+    extract_thinking_blocks,
+    log_thinking_metrics,
+    thinking_report,
+    thinking_tokens,
+)
 
 __all__ = [
     "Estimate",

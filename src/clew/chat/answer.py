@@ -11,16 +11,46 @@ stored, and the turn is marked as cut.
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator
+from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from clew.chat.events import AnswerEvent, Ended
-from clew.chat.lifetimes import Stoppable
 from clew.chat.messages import Message
-from clew.chat.service import AnswerReader, ThreadService
+from clew.chat.service import AnswerEvent, AnswerReader, Ended, ThreadService
 from clew.chat.turns import StoredTurn, Turn, message_of, turn_of
 from clew.errors import BackendBroken
+
+
+class Stoppable(ABC):
+    """Something that runs until it is stopped: leaving the `async with` stops it.
+
+    >>> import asyncio
+    >>> class Clock(Stoppable):
+    ...     runs = True
+    ...     async def stop(self):
+    ...         self.runs = False
+    >>> async def left():
+    ...     async with Clock() as clock:
+    ...         pass
+    ...     return clock.runs
+    >>> asyncio.run(left())
+    False
+    """
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """Stop. Everything that was finished is stored when this returns."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
 
 Begin: TypeAlias = Callable[[], Awaitable[AnswerReader]]
 """Stores the question, then asks."""

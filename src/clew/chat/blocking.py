@@ -2,21 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
 from clew.chat.answer import AsyncAnswer
-from clew.chat.contents import Content, Output
 from clew.chat.conversation import AsyncConversation
-from clew.chat.events import AnswerEvent
-from clew.chat.lifetimes import Loop
-from clew.chat.messages import Message, ToolCall
-from clew.chat.opening import OnOverflow, OpenOptions
-from clew.chat.projected import Projected
-from clew.chat.signatures import signed_like
+from clew.chat.messages import Content, Message, Output, ToolCall
+from clew.chat.opening import OnOverflow, OpenOptions, signed_like
+from clew.chat.request import Projected
+from clew.chat.service import AnswerEvent
 from clew.chat.turns import Turn
+from clew.errors import RequestInvalid
+from clew.http.loops import LoopThread
 from clew.model.json import JsonObject
+
+T = TypeVar("T")
+
+
+class Loop(LoopThread):
+    """`with Loop() as loop: loop.call(coroutine())`. Leaving it cancels everything that still runs there.
+
+    >>> async def answer() -> int:
+    ...     return 42
+    >>> with Loop() as loop:
+    ...     loop.call(answer())
+    42
+    """
+
+    def __init__(self) -> None:
+        super().__init__("clew-conversation")
+
+    @property
+    def is_current(self) -> bool:
+        """Does the caller run on this loop?"""
+        return threading.current_thread() is self._thread
+
+    def next(self, iterator: AsyncIterator[T]) -> T | None:
+        """The next value of an iterator on the loop; None at its end."""
+
+        async def advance() -> T | None:
+            return await anext(iterator, None)
+
+        return self.call(advance())
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the loop, and wait for it. An interrupt while waiting cancels the coroutine.
+
+        Raises RequestInvalid if the wait would never end, or the loop is closed.
+        """
+        why = ""
+        if self._loop.is_closed():
+            why = "this was closed: open it again"
+        elif self.is_current:
+            why = "a coroutine cannot wait for the loop that it runs on: take a plain function"
+        if why:
+            work.close()
+            raise RequestInvalid(why)
+        done = self._begun(work)
+        try:
+            return done.result()
+        except BaseException:
+            done.cancel()  # has no effect if the coroutine itself failed
+            raise
 
 
 class Answer:
@@ -69,10 +118,6 @@ class ConversationKeywords(OpenOptions, total=False):
     on_overflow: OnOverflow
 
 
-async def _open(thread: str, options: ConversationKeywords) -> AsyncConversation:
-    return await AsyncConversation.open(thread, **options)
-
-
 class Conversation:
     """A conversation that is stored and shown as it was said, and sent as each backend needs it.
 
@@ -102,9 +147,13 @@ class Conversation:
 
         In a `with` it is closed at the end of the block; without one, by `close`.
         """
+
+        async def opened() -> AsyncConversation:
+            return await AsyncConversation.open(thread, **options)
+
         loop = Loop().__enter__()
         try:
-            return cls(loop.call(_open(thread, options)), loop, is_opener=True)
+            return cls(loop.call(opened()), loop, is_opener=True)
         except BaseException:
             loop.__exit__(None, None, None)
             raise

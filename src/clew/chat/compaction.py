@@ -14,10 +14,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct, structs
 
-from clew.chat.contents import marked_request, marked_summary, result_block
-from clew.chat.events import AnswerEvent, Compacted
-from clew.chat.messages import ToolCall
-from clew.chat.service import AnswerReader, OnTurn, Question, ThreadService
+from clew.chat.messages import ToolCall, blocks_in, marked_request, marked_summary, result_block
+from clew.chat.service import AnswerEvent, AnswerReader, Compacted, OnTurn, Question, ThreadService
 from clew.chat.turns import StoredTurn, message_of, turn_of
 from clew.errors import BackendRejected, ClewError
 from clew.model.facts import rules
@@ -143,7 +141,7 @@ class CompactingReader:
 
 def is_overflow(error: BaseException | None) -> bool:
     """Was the question refused because it does not fit the model's window? Other vendors' errors have the same words."""
-    if not isinstance(error, BackendRejected) or error.status not in (400, 413):
+    if not isinstance(error, BackendRejected) or error.status not in _STATUSES:
         return False
     beginnings = (rule.text.partition("{")[0].rstrip(": ") for rule in rules().values() if rule.phase == "length")
     return any(each in str(error) for each in beginnings)
@@ -161,7 +159,7 @@ def first_message(summary: str, of: StoredTurn, since: Iterable[StoredTurn], ask
     content: list[JsonValue] = [{"type": "text", "text": marked_summary(text, of.id)}]
     calls = {call.id: call for call in _calls(of)}
     for raw in asked:
-        for block in _blocks(raw):
+        for block in blocks_in(msgspec.json.decode(raw, type=JsonObject)):
             content += _result_as_text(block, calls) if block.get("type") == "tool_result" else [block]
     return _message(content)
 
@@ -169,7 +167,8 @@ def first_message(summary: str, of: StoredTurn, since: Iterable[StoredTurn], ask
 def transcript(stored_turns: Iterable[StoredTurn]) -> Iterator[str]:
     """Turns as plain text: those that the summary does not cover."""
     for stored in stored_turns:
-        texts = [text for raw in stored.passage.asked for block in _blocks(raw) for text in _texts(block)]
+        asked = (msgspec.json.decode(raw, type=JsonObject) for raw in stored.passage.asked)
+        texts = [text for message in asked for block in blocks_in(message) for text in _texts(block)]
         message = message_of(stored)
         yield f"The user: {' '.join(texts)}"
         if message is not None:
@@ -201,13 +200,6 @@ def _texts(block: JsonObject) -> Iterator[str]:
     for part in content if isinstance(content, list) else ():
         if isinstance(part, dict) and isinstance(text := part.get("text"), str):
             yield text
-
-
-def _blocks(raw: bytes) -> list[JsonObject]:
-    content = msgspec.json.decode(raw, type=JsonObject).get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def _message(content: Sequence[JsonValue]) -> bytes:

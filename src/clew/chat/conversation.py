@@ -18,14 +18,11 @@ from msgspec import structs
 
 from clew.chat.answer import AsyncAnswer
 from clew.chat.compaction import CompactingReader
-from clew.chat.contents import Content, Output, result_block, user_message
-from clew.chat.lifetimes import Opening
-from clew.chat.messages import ToolCall
-from clew.chat.opening import OnOverflow, Where, check_overflow, check_tools, open_service
-from clew.chat.projected import Projected
-from clew.chat.request import Wishes
+from clew.chat.messages import Content, Output, ToolCall, result_block, user_message
+from clew.chat.opening import OnOverflow, Opening, Where, check_overflow, check_tools, open_service
+from clew.chat.request import Projected, Wishes
 from clew.chat.service import AnswerReader, Question, ThreadService
-from clew.chat.turns import StoredTurn, Turn, message_of, turn_of
+from clew.chat.turns import StoredTurn, Turn, message_of, turn_of, waiting_calls
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 
@@ -131,7 +128,7 @@ class AsyncConversation:
 
         A failed question stays as it is, and this one follows the last answer.
         """
-        return self._ask((user_message(content),), self._last_answered())
+        return self._ask((user_message(content),), self._service.tree.last_answered(self._tip))
 
     def results(self, outputs: Mapping[str, Output]) -> AsyncAnswer:
         """Give the tools' results, by the ids of the calls. Raises RequestInvalid unless there is one for each call."""
@@ -218,7 +215,13 @@ class AsyncConversation:
     def model(self) -> str:
         """The model that is asked for next. Raises SettingsInvalid if none is known."""
         backend = self.backend
-        model = self._models.get(backend) or self._wishes.model or self._last_model(backend)
+        if named := self._models.get(backend) or self._wishes.model:
+            return named
+        # The model that this backend was asked for last, else any backend, else the backend's own default.
+        exchanges = [stored.exchange for stored in reversed(self._service.tree.line(self._tip)) if stored.exchange]
+        own = [exchange.asked_model for exchange in exchanges if exchange.backend == backend]
+        others = [exchange.asked_model for exchange in exchanges]
+        model = next(filter(None, (*own[:1], *others[:1], self._service.backends.get(backend, ""))), "")
         if not model:
             raise SettingsInvalid("which model? Say it when you open the conversation: model=…", key="model")
         return model
@@ -246,9 +249,7 @@ class AsyncConversation:
     @property
     def calls(self) -> Sequence[ToolCall]:
         """The calls that wait for results. An answer that was cut has none."""
-        line = self._service.tree.line(self._tip)
-        message = message_of(line[-1]) if line and line[-1].outcome == "whole" else None
-        return message.tool_calls if message else ()
+        return waiting_calls(self._service.tree.get(self._tip))
 
     async def as_sent(self, backend: str = "", *, model: str = "") -> Projected:
         """This line as a backend would get it, in its own dialect, with every Change. Nothing is sent."""
@@ -260,22 +261,11 @@ class AsyncConversation:
 
     # Questions.
 
-    def _last_model(self, backend: str) -> str:
-        """The model that this backend was asked for last, else any backend, else the backend's own default."""
-        exchanges = [stored.exchange for stored in reversed(self._service.tree.line(self._tip)) if stored.exchange]
-        own = (exchange.asked_model for exchange in exchanges if exchange.backend == backend)
-        others = (exchange.asked_model for exchange in exchanges)
-        return next(own, "") or next(others, "") or self._service.backends.get(backend, "")
-
     def _find(self, turn: str | Turn) -> StoredTurn:
         id = turn if isinstance(turn, str) else turn.id
         if id not in self._service.tree:
             raise RequestInvalid(f"there is no turn {id!r} in this conversation" if id else "nothing was said yet")
         return self._service.tree[id]
-
-    def _last_answered(self) -> str:
-        line = self._service.tree.line(self._tip)
-        return next((stored.id for stored in reversed(line) if stored.answer is not None), "")
 
     def _ask(self, asked: tuple[bytes, ...], follows: str) -> AsyncAnswer:
         return AsyncAnswer(self._service, lambda: self._begin(asked, follows))

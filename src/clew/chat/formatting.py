@@ -1,4 +1,4 @@
-"""Kept messages as they are sent to a model, and the repair of a conversation that broke off.
+"""Requests of apps that send them themselves: kept messages as they are sent to a model, and parameters for thinking.
 
 The maker's own blocks are sent as they came; a message without them is rebuilt from text and calls. With a target, the
 messages are projected for it: thinking goes only to models that can read it, and calls and results are made to fit. Cache
@@ -7,6 +7,10 @@ marks are added last. Everything is done on copies: the kept messages never chan
 `recovered` repairs a conversation that broke off between a call and its result. The API refuses a call without a result and
 a result without a call, so both are removed, from `tool_calls` and from the maker's own blocks alike. Thinking that led only
 to such calls is removed too, since an answer may not end with it, and so is a message that then is empty.
+
+`asking_for` gives the parameters with which a model takes a request for thinking. Models differ in the form of that request
+(`clew.pipeline.thinking_modes`), in the header for thinking between tool calls, and in the sampling parameters that they
+take beside it. All of that is in their profiles.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import json
 from collections.abc import Collection, Sequence
 from itertools import islice, takewhile
 from logging import getLogger
+from typing import Final
 
 from msgspec import Struct, structs
 
@@ -22,6 +27,9 @@ from clew.chat.messages import Message, ToolCall
 from clew.errors import RequestInvalid
 from clew.model.blocks import FILLER
 from clew.model.change import Change
+from clew.model.facts import ModelFacts
+from clew.model.facts.models import profile_for
+from clew.model.facts.shapes import INTERLEAVED_BETA
 from clew.model.json import JsonArray, JsonObject, JsonValue
 from clew.model.origin import Origin, Target
 from clew.pipeline.builder import copied, is_thinking_block
@@ -31,6 +39,7 @@ from clew.pipeline.project import project
 from clew.pipeline.step import CacheRules, Facts
 from clew.pipeline.system import system_messages
 from clew.pipeline.thinking import keep_known
+from clew.pipeline.thinking_modes import ThinkingSetting, fit_to_model, is_on, mode_of
 from clew.pipeline.tool_structure import tool_structure
 
 _STEP = "arguments"
@@ -210,20 +219,76 @@ def without_calls(message: Message, ids: Collection[str]) -> Message:
     []
     """
     calls = tuple(call for call in message.tool_calls if call.id not in ids)
-    raw = _blocks_without(message.raw_content, ids)
-    if len(calls) == len(message.tool_calls) and raw is message.raw_content:
-        return message
-    return structs.replace(message, tool_calls=calls, raw_content=raw)
-
-
-def _blocks_without(raw: JsonValue, ids: Collection[str]) -> JsonValue:
-    def is_call(block: JsonValue) -> bool:
-        return isinstance(block, dict) and block.get("type") == "tool_use" and block.get("id") in ids
-
+    raw = message.raw_content
     blocks = raw if isinstance(raw, list) else []
-    left = [block for block in blocks if not is_call(block)]
-    if len(left) == len(blocks):
-        return raw
-    while left and is_thinking_block(left[-1]):
-        left.pop()
-    return left
+    left = [
+        block
+        for block in blocks
+        if not (isinstance(block, dict) and block.get("type") == "tool_use" and block.get("id") in ids)
+    ]
+    if len(left) < len(blocks):
+        while left and is_thinking_block(left[-1]):
+            left.pop()
+        return structs.replace(message, tool_calls=calls, raw_content=left)
+    return message if len(calls) == len(message.tool_calls) else structs.replace(message, tool_calls=calls)
+
+
+# Thinking parameters
+
+_WHILE_THINKING: Final = "a model that thinks samples in its own way (R13)"
+_DEPRECATED: Final = "deprecated for this model (R14)"
+_NOT_BOTH: Final = "this model takes temperature or top_p, not both (R14)"
+
+
+class ThinkingParameters(Struct, frozen=True):
+    """Fields for the body of a request, values for its `anthropic-beta` header, and the changes to what was asked."""
+
+    fields: JsonObject
+    betas: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+def asking_for(
+    model: str,
+    *,
+    max_tokens: int,
+    thinking: JsonObject | None = None,
+    effort: str | None = None,
+    temperature: float | None = None,
+    top_p: float | None = None,
+    profile: ModelFacts | None = None,
+) -> ThinkingParameters:
+    """The parameters with which this model takes a request for thinking of any form.
+
+    With thinking, `temperature` is 1 or absent, and `top_p` is absent.
+
+    >>> asking_for("claude-sonnet-4-5", max_tokens=9000, thinking={"type": "enabled", "budget_tokens": 4000}).betas
+    ('interleaved-thinking-2025-05-14',)
+    >>> asking_for("claude-opus-5-5", max_tokens=9000, thinking={"type": "enabled", "budget_tokens": 4000}).fields
+    {'max_tokens': 9000, 'thinking': {'type': 'adaptive'}, 'output_config': {'effort': 'low'}}
+    """
+    facts = profile or profile_for(model)
+    setting = fit_to_model(ThinkingSetting(thinking=thinking, effort=effort, max_tokens=max_tokens), facts)
+    sampling = {name: value for name, value in (("temperature", temperature), ("top_p", top_p)) if value is not None}
+    refused = _refused_sampling(sampling, setting, facts)
+    fields: JsonObject = {
+        "max_tokens": max_tokens,
+        "thinking": setting.thinking,
+        "output_config": {"effort": setting.effort} if setting.effort else None,
+        **{name: value for name, value in sampling.items() if name not in refused},
+    }
+    changes = tuple(Change("sampling", name, "removed", why) for name, why in refused.items())
+    present: JsonObject = {name: value for name, value in fields.items() if value is not None}
+    betas: tuple[str, ...] = ()
+    if mode_of(setting.thinking) == "enabled":  # adaptive thinking needs no header to go on between tool calls
+        beta = INTERLEAVED_BETA if facts.interleaved == "beta" else facts.thinking_beta
+        betas = (beta,) if beta else ()
+    return ThinkingParameters(present, betas, setting.changes + changes)
+
+
+def _refused_sampling(given: dict[str, float], setting: ThinkingSetting, profile: ModelFacts) -> dict[str, str]:
+    thinks = is_on(setting.thinking, profile)
+    if thinks or profile.sampling == "reject":
+        why = _WHILE_THINKING if thinks else _DEPRECATED
+        return {name: why for name, value in given.items() if name != "temperature" or value != 1}
+    return {"top_p": _NOT_BOTH} if len(given) > 1 and not profile.temperature_and_top_p else {}

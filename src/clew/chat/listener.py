@@ -1,23 +1,67 @@
-"""EngineListener: a client in this process. What would go over a wire waits here to be read.
+"""EngineListener: a client of the engine in this process. What would go over a wire waits here to be read.
 
 It does for the engine what a connection does: takes what is pushed, says when it is behind, runs what is handed over in a
 task, and tells the engine when nobody listens any more.
+
+`EventFront` is its dialect, without bytes: the engine writes canonical events, and the library reads the same values. The
+engine hands bytes to its client, so each event travels as its number, four bytes long. What the engine holds back, or never
+sends because the answer broke, is then just a number that does not arrive.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
+from typing import Final
 
-from clew.chat.event_front import NUMBER_BYTES
+from msgspec import structs
+
+from clew.dialects import anthropic
+from clew.dialects.shape import AnswerContext
 from clew.engine.call import Call
 from clew.engine.engine import Engine
 from clew.http.responder import HeaderList, Responder
+from clew.model.events import Event
 
-_MOST_WAITING = 4096 * NUMBER_BYTES
-"""Bytes that may wait to be read before the backend has to: so many events (`event_front`)."""
+NUMBER_BYTES: Final = 4
+_MOST_WAITING: Final = 4096 * NUMBER_BYTES
+"""Bytes that may wait to be read before the backend has to wait."""
+
+
+def _no_passthrough(options: object) -> None:
+    """Bytes never pass: there are none."""
+
+
+class EventFront:
+    """The front of one call. Its requests are those of the Messages API; its answers are events."""
+
+    def __init__(self) -> None:
+        self._events: dict[int, Event] = {}
+        self._written = 0
+        self.dialect = structs.replace(
+            anthropic.DIALECT,
+            name="events",
+            stream_writer=self._writer,
+            keep_alive=b"",
+            passthrough=_no_passthrough,
+        )
+
+    def _writer(self, context: AnswerContext) -> EventFront:
+        """All writers of a call share its numbers: a failure is written by one of its own."""
+        return self
+
+    def write(self, event: Event) -> bytes:
+        number = self._written
+        self._written += 1
+        self._events[number] = event
+        return number.to_bytes(NUMBER_BYTES, "big")
+
+    def read(self, data: bytes) -> Iterator[Event]:
+        """The events that these bytes stand for, each once."""
+        for at in range(0, len(data), NUMBER_BYTES):
+            yield self._events.pop(int.from_bytes(data[at : at + NUMBER_BYTES], "big"))
 
 
 class EngineListener(Responder):

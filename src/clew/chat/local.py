@@ -16,8 +16,7 @@ from msgspec import Struct, structs
 
 from clew.backends.row import Credential
 from clew.chat.hearing import LocalAnswerReader
-from clew.chat.projected import Projected, projection_of
-from clew.chat.request import history_of, request_of
+from clew.chat.request import Projected, history_of, projection_of, request_of
 from clew.chat.service import AnswerLock, BegunCalls, Claim, OnTurn, Question
 from clew.chat.turns import StoredTurn, Tree
 from clew.engine.call import Call, OwnTurn

@@ -6,20 +6,26 @@ thinking goes only to models that can read it.
 
 `format_response` makes a message of an answer of the Messages API. It keeps the blocks if text and calls could not be turned
 into the same answer again: always with thinking, and also with a server's tools, citations, or text after a call.
+
+`user_message` makes a message of what a user says: text, pictures, documents, results of tools. The marks of a compaction
+are in the text itself, so they are wherever the text is, in exports too.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import mimetypes
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias, TypedDict, cast, runtime_checkable
+from pathlib import Path
+from typing import Final, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import msgspec
 from msgspec import Struct
 
 from clew.errors import BackendBroken, RequestInvalid
-from clew.model.blocks import THINKING_TYPES
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue, whole_text
 from clew.model.origin import Origin, Target
 from clew.pipeline.builder import copied
 from clew.pipeline.stream.answer import AnswerSoFar
@@ -177,39 +183,117 @@ def _says_all(blocks: Sequence[JsonObject]) -> bool:
     return all(value in _AS_ABSENT for value in more)
 
 
-# Thinking
+# The content of a user's message
+
+Content: TypeAlias = str | Sequence[str | JsonObject]
+"""Text, or blocks of the Messages API; a text among blocks is a text block."""
+Output: TypeAlias = JsonValue | Exception
+"""The output of a tool: text, blocks, any other value (which becomes JSON), or the exception that it raised."""
+_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
-class ThinkingBlock(TypedDict, total=False):
-    """The part of a thinking block that can be shown. It has no signature, and is never sent."""
+def image(path: str | Path) -> JsonObject:
+    """A picture in a file as a block: PNG, JPEG, GIF or WebP. Raises RequestInvalid for another kind.
 
-    type: Literal["thinking", "redacted_thinking"]
-    content: str
-    hidden: bool
-    """The maker signed the block and does not show its text."""
-
-
-def extract_thinking_blocks(raw_content: object) -> list[ThinkingBlock]:
-    """The thinking blocks among these blocks, in order. What is no list of blocks has none.
-
-    Takes `Message.raw_content`, the content of an answer, or the SDK's blocks. Redacted thinking has nothing to read; a
-    block that its maker signed and left empty is `hidden`.
-
-    >>> extract_thinking_blocks([
-    ...     {"type": "thinking", "thinking": "Blue scatters most.", "signature": "c2ln"},
-    ...     {"type": "redacted_thinking", "data": "ZGF0YQ"},
-    ...     {"type": "text", "text": "Because of scattering."},
-    ... ])
-    [{'type': 'thinking', 'content': 'Blue scatters most.'}, {'type': 'redacted_thinking'}]
+    >>> image("chart.txt")
+    Traceback (most recent call last):
+    ...
+    clew.errors.RequestInvalid: chart.txt is no picture that models take: PNG, JPEG, GIF, WebP
     """
-    return [_thinking_block(block) for block in objects_from(raw_content) if block.get("type") in THINKING_TYPES]
+    kind = mimetypes.guess_type(str(path))[0]
+    if kind not in _IMAGES:
+        raise RequestInvalid(f"{path} is no picture that models take: PNG, JPEG, GIF, WebP")
+    return {"type": "image", "source": _source(path, kind)}
 
 
-def _thinking_block(block: JsonObject) -> ThinkingBlock:
-    if block["type"] == "redacted_thinking":
-        return {"type": "redacted_thinking"}
-    text = block.get("thinking")
-    if not isinstance(text, str):
-        return {"type": "thinking"}
-    visible: ThinkingBlock = {"type": "thinking", "content": text}
-    return {**visible, "hidden": True} if not text and block.get("signature") else visible
+def document(path: str | Path) -> JsonObject:
+    """A PDF in a file as a block. Raises RequestInvalid for another kind.
+
+    >>> document("notes.docx")
+    Traceback (most recent call last):
+    ...
+    clew.errors.RequestInvalid: notes.docx is no PDF
+    """
+    kind = mimetypes.guess_type(str(path))[0]
+    if kind != "application/pdf":
+        raise RequestInvalid(f"{path} is no PDF")
+    return {"type": "document", "source": _source(path, kind)}
+
+
+def _source(path: str | Path, kind: str) -> JsonObject:
+    data = base64.b64encode(Path(path).read_bytes()).decode("ascii")
+    return {"type": "base64", "media_type": kind, "data": data}
+
+
+def user_message(content: Content) -> bytes:
+    """The message that is stored and sent. Raises RequestInvalid if it is empty, or cannot be written as JSON."""
+    if not content:
+        raise RequestInvalid("there is nothing to say: the content is empty")
+    if isinstance(content, Mapping):  # its keys would be taken for texts
+        raise RequestInvalid("a block alone is no content: put it into a list")
+    blocks: list[object] = []
+    for part in () if isinstance(content, str) else cast("Sequence[object]", content):
+        if not isinstance(part, str | Mapping):
+            raise RequestInvalid(f"the content is words and blocks, and this is neither: {part!r}")
+        blocks.append({"type": "text", "text": part} if isinstance(part, str) else cast(JsonObject, part))
+    try:
+        return msgspec.json.encode({"role": "user", "content": blocks or content})
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RequestInvalid(f"the content cannot be written as JSON: {error}") from None
+
+
+def result_block(call: str, output: Output) -> JsonObject:
+    """The result of a call. Raises RequestInvalid for an output that cannot be written as JSON."""
+    result: JsonObject = {"type": "tool_result", "tool_use_id": call}
+    if isinstance(output, Exception):
+        words = whole_text(str(output)) or type(output).__name__  # file names can have bytes that are no text
+        return {**result, "content": words, "is_error": True}
+    has_blocks = isinstance(output, list) and all(isinstance(each, Mapping) and "type" in each for each in output)
+    if isinstance(output, str) or (output and has_blocks):
+        return {**result, "content": output}
+    try:
+        return {**result, "content": json.dumps(output, ensure_ascii=False, allow_nan=False)}
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RequestInvalid(f"a tool's result cannot be written as JSON: {error}") from None
+
+
+def blocks_in(message: JsonObject) -> list[JsonObject]:
+    """The blocks of a message; a content that is a string is one text."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+# The marks of a compaction
+
+_REQUEST_TAG: Final = "summary-request"
+_SUMMARY_TAG: Final = "conversation-summary"
+REQUEST: Final = _REQUEST_TAG.encode()
+"""Every message that asks for a summary has these bytes."""
+_SUMMARY_OF: Final = re.compile(rf'<{_SUMMARY_TAG} of="([^"]*)">')
+
+
+def marked_request(words: str) -> str:
+    """A question for a summary."""
+    return f"<{_REQUEST_TAG}>\n{words}\n</{_REQUEST_TAG}>"
+
+
+def marked_summary(words: str, turn: str) -> str:
+    """A summary of the conversation up to a turn."""
+    return f'<{_SUMMARY_TAG} of="{turn}">\n{words}\n</{_SUMMARY_TAG}>'
+
+
+def asks_for_summary(asked: Iterable[JsonObject]) -> bool:
+    return any(text.startswith(f"<{_REQUEST_TAG}>") for text in _texts_in(asked))
+
+
+def summarised_turn(asked: Iterable[JsonObject]) -> str:
+    """The last turn that a summary in these messages replaces; "" if there is no summary."""
+    return next((found[1] for text in _texts_in(asked) if (found := _SUMMARY_OF.match(text))), "")
+
+
+def _texts_in(asked: Iterable[JsonObject]) -> Iterable[str]:
+    contents = (message.get("content") for message in asked)
+    blocks = (block for content in contents if isinstance(content, list) for block in content if isinstance(block, dict))
+    return (text for block in blocks if isinstance(text := block.get("text"), str))

@@ -10,13 +10,13 @@ terminal, because screens and log files end up there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol, TypedDict
 
 from msgspec import Struct
 
-from clew.chat.messages import Message, ObjectLike, extract_thinking_blocks, object_from
-from clew.chat.terminal import harmless
+from clew.chat.messages import Message, ObjectLike, object_from, objects_from
 from clew.model.json import JsonObject, JsonValue
 from clew.model.turn import TokenUsage
 from clew.pipeline.tokens import tokens_of
@@ -109,6 +109,42 @@ def sum_of_usage(usages: Sequence[TokenUsage]) -> TokenUsage:
     )
 
 
+# Thinking
+
+
+class ThinkingBlock(TypedDict, total=False):
+    """The part of a thinking block that can be shown. It has no signature, and is never sent."""
+
+    type: Literal["thinking", "redacted_thinking"]
+    content: str
+    hidden: bool
+    """The maker signed the block and does not show its text."""
+
+
+def extract_thinking_blocks(raw_content: object) -> list[ThinkingBlock]:
+    """The thinking blocks among these blocks, in order. What is no list of blocks has none.
+
+    Takes `Message.raw_content`, the content of an answer, or the SDK's blocks. Redacted thinking has nothing to read; a
+    block that its maker signed and left empty is `hidden`.
+
+    >>> extract_thinking_blocks([
+    ...     {"type": "thinking", "thinking": "Blue scatters most.", "signature": "c2ln"},
+    ...     {"type": "redacted_thinking", "data": "ZGF0YQ"},
+    ...     {"type": "text", "text": "Because of scattering."},
+    ... ])
+    [{'type': 'thinking', 'content': 'Blue scatters most.'}, {'type': 'redacted_thinking'}]
+    """
+    found: list[ThinkingBlock] = []
+    for block in objects_from(raw_content):
+        text = block.get("thinking")
+        if block.get("type") == "redacted_thinking":
+            found.append({"type": "redacted_thinking"})
+        elif block.get("type") == "thinking":
+            shown: ThinkingBlock = {"type": "thinking", "content": text} if isinstance(text, str) else {"type": "thinking"}
+            found.append({**shown, "hidden": True} if text == "" and block.get("signature") else shown)
+    return found
+
+
 # Reports
 
 
@@ -131,8 +167,22 @@ def thinking_report(tokens: int | Estimate | None, blocks: Sequence[Mapping[str,
     """
     if not blocks:
         return []
+    shown: list[tuple[str, str]] = []  # for each block its text, or a placeholder
+    for block in blocks:
+        content = block.get("content")
+        if block.get("type") == "redacted_thinking":
+            shown.append(("", _REDACTED))
+        elif isinstance(content, str) and (text := harmless(content.strip())):
+            shown.append((text, ""))
+        elif block.get("hidden"):
+            shown.append(("", _HIDDEN))
+    thoughts: list[str] = []
+    if any(text for text, _ in shown):
+        thoughts = ["🧠 Agent Thinking:\n" + "\n\n".join(text or f"🔒 {placeholder}" for text, placeholder in shown)]
+    elif shown:
+        thoughts = ["🔒 Hidden Reasoning:\n" + "\n\n".join(placeholder for _, placeholder in shown)]
     used = "token count not reported" if tokens is None else f"{tokens} tokens used for reasoning"
-    return [*_thoughts(blocks), f"📊 Thinking Metrics: {used}"]
+    return [*thoughts, f"📊 Thinking Metrics: {used}"]
 
 
 def log_thinking_metrics(
@@ -152,17 +202,26 @@ def log_thinking_metrics(
         logger.info(message)
 
 
-def _thoughts(blocks: Sequence[Mapping[str, object]]) -> list[str]:
-    """All thinking in one message, with blank lines between the blocks; nothing if there is nothing to show."""
-    shown: list[tuple[str, str]] = []  # for each block its text, or a placeholder
-    for block in blocks:
-        content = block.get("content")
-        if block.get("type") == "redacted_thinking":
-            shown.append(("", _REDACTED))
-        elif isinstance(content, str) and (text := harmless(content.strip())):
-            shown.append((text, ""))
-        elif block.get("hidden"):
-            shown.append(("", _HIDDEN))
-    if any(text for text, _ in shown):
-        return ["🧠 Agent Thinking:\n" + "\n\n".join(text or f"🔒 {placeholder}" for text, placeholder in shown)]
-    return ["🔒 Hidden Reasoning:\n" + "\n\n".join(placeholder for _, placeholder in shown)] if shown else []
+# Terminals
+
+_PICTURES = {
+    **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n"},
+    0x7F: "␡",
+    **dict.fromkeys(range(0x80, 0xA0), "�"),  # the same commands in one character
+    **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "�"),
+}
+_LINE_END = re.compile("\r+\n")
+
+
+def harmless(text: str) -> str:
+    """The same text without anything that a terminal would obey.
+
+    Control characters move the cursor, set the title, write the clipboard, and models repeat what they read. Each one but
+    tab and newline becomes its picture. So does what turns the order of characters around: it can show other words.
+
+    >>> harmless("plain \\x1b[31mred\\x07")
+    'plain ␛[31mred␇'
+    >>> harmless("safe\u202egnp.exe")
+    'safe�gnp.exe'
+    """
+    return _LINE_END.sub("\n", text).translate(_PICTURES)

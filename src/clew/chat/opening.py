@@ -1,16 +1,22 @@
-"""How a conversation is opened: on a running gateway, or on the settings and the store that the command line would use."""
+"""How a conversation is opened: on a running gateway, or on the settings and the store that the command line would use.
+
+Also here: the keywords that say where a conversation is, checks of them, and signatures that show them to editors and
+`inspect.signature`.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, TypedDict, cast, get_args
+from types import TracebackType
+from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypedDict, TypeVar, cast, get_args
 
-from msgspec import Struct
+from msgspec import NODEFAULT, Struct, structs
 
 from clew.backends.address import is_local
 from clew.backends.credential import Credential, credential_in
@@ -24,7 +30,6 @@ from clew.errors import BackendUnreachable, RequestInvalid, SettingsInvalid
 from clew.settings.document import BASE_URL
 from clew.settings.home import HOME_VARIABLE, home_of
 from clew.settings.load import Loaded, load, load_given
-from clew.store import Store
 from clew.store.values import Thread
 
 PRINCIPAL: Final = "local"
@@ -95,6 +100,40 @@ def check_tools(tools: Sequence[object]) -> None:
             raise SettingsInvalid(f"tools.{place}: a tool of a conversation is {wanted}", key="tools")
 
 
+# Opening
+
+
+class _Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+C = TypeVar("C", bound=_Closable)
+
+
+class Opening(AbstractAsyncContextManager[C], Generic[C]):
+    """Something that is opened when it is awaited. `async with` also closes it; after `await` the caller does.
+
+    `async with AsyncConversation.open() as conversation:`, or `conversation = await AsyncConversation.open()`.
+    """
+
+    def __init__(self, open: Callable[[], Awaitable[C]]) -> None:
+        self._open = open
+        self._opened: C | None = None
+
+    def __await__(self) -> Generator[Any, Any, C]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> C:
+        self._opened = await self
+        return self._opened
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+
 @asynccontextmanager
 async def open_service(thread: str, where: Where) -> AsyncGenerator[ThreadService]:
     """The service of one conversation; everything that was opened for it is closed at the end."""
@@ -159,7 +198,12 @@ def service_on(
     It reads the store, so call it in a thread. Raises RequestInvalid if there is no such thread.
     """
     if thread and runtime.store:
-        found = _find_thread(runtime.store, principal, thread)
+        threads = runtime.store.threads(principal, limit=2, starting=thread)
+        exact = [each for each in threads if each.id == thread] or threads
+        if len(exact) != 1:
+            many = "more than one thread begins" if exact else "there is no thread that begins"
+            raise RequestInvalid(f"{many} with {thread!r}")
+        found = exact[0]
     else:  # a thread is its own session: the same words in another thread are another conversation
         id, now = new_id(), time.time()
         found = Thread(id=id, principal=principal, session=id, agent="", title="", pin="", created=now, used=now, turns=0)
@@ -168,10 +212,46 @@ def service_on(
     return service
 
 
-def _find_thread(store: Store, principal: str, thread: str) -> Thread:
-    threads = store.threads(principal, limit=2, starting=thread)
-    exact = [each for each in threads if each.id == thread] or threads
-    if len(exact) != 1:
-        many = "more than one thread begins" if exact else "there is no thread that begins"
-        raise RequestInvalid(f"{many} with {thread!r}")
-    return exact[0]
+# Signatures
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def signed_like(method: Callable[..., Any]) -> Callable[[F], F]:
+    """Gives a class method the signature of another one, with its own return type."""
+
+    def signed(function: F) -> F:
+        given = inspect.signature(function).return_annotation
+        theirs = inspect.signature(getattr(method, "__func__", method))
+        return _shown(function, theirs.replace(return_annotation=given))
+
+    return signed
+
+
+def shows_keywords(keywords: type, defaults: type[Struct]) -> Callable[[F], F]:
+    """Gives a function with `**name: Unpack[keywords]` a signature with each keyword, and the default of the field of that
+    name in `defaults`."""
+
+    def shown(function: F) -> F:
+        own = inspect.signature(function)
+        known = {each.name: each for each in structs.fields(defaults)}
+        named: list[inspect.Parameter] = []
+        for name, kind in keywords.__annotations__.items():
+            annotation = getattr(kind, "__forward_arg__", str(kind))
+            default = _default(known[name])
+            named.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
+        rest = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        return _shown(function, own.replace(parameters=[*rest, *named]))
+
+    return shown
+
+
+def _shown(function: F, signature: inspect.Signature) -> F:
+    setattr(function, "__signature__", signature)  # noqa: B010  (of any function, which its type does not know)
+    return function
+
+
+def _default(field: structs.FieldInfo) -> object:
+    if field.default is not NODEFAULT:
+        return field.default
+    return field.default_factory() if field.default_factory is not NODEFAULT else inspect.Parameter.empty

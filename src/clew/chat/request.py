@@ -6,9 +6,7 @@ projection of these messages finds its recordings by their own keys, and its cha
 is added: after an answer that was cut, the next message says so, because the model must not take the fragment for its whole
 answer. The reminder is always in the same place, so that the messages of later requests begin with the same bytes.
 
-`asking_for` gives the parameters with which a model takes a request for thinking. Models differ in the form of that request
-(`clew.pipeline.thinking_modes`), in the header for thinking between tool calls, and in the sampling parameters that they
-take beside it. All of that is in their profiles.
+`projection_of` shows a history as one backend would get it next, with every Change.
 """
 
 from __future__ import annotations
@@ -19,26 +17,29 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
+from clew.backends.row import Backend, account_of, target_of
+from clew.chat.messages import blocks_in
 from clew.chat.turns import StoredTurn
+from clew.engine.backend_dialect import backend_dialect
+from clew.engine.gathering import shelf_for
+from clew.engine.snapshot import Snapshot
+from clew.errors import SettingsInvalid
 from clew.model.change import Change
-from clew.model.facts import ModelFacts
-from clew.model.facts.models import profile_for
-from clew.model.facts.shapes import INTERLEAVED_BETA
 from clew.model.json import JsonObject, JsonValue
-from clew.model.origin import ANTHROPIC
+from clew.model.origin import ANTHROPIC, Target
 from clew.model.recording import Recording
 from clew.pipeline.betas import needed_betas
+from clew.pipeline.project import project
+from clew.pipeline.step import Facts
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
-from clew.pipeline.thinking_modes import ThinkingSetting, fit_to_model, is_on, mode_of
+from clew.store import Store
 from clew.store.values import Passage
+from clew.thinking.recognise import Context
 from clew.thinking.seal import Sealer
+from clew.wire.requests import parse
 
 CUT: Final = "<system-reminder>The answer before this message was interrupted: it is not whole.</system-reminder>"
 """In the tag that recognition ignores, so that it does not count as the user's words."""
-
-_WHILE_THINKING: Final = "a model that thinks samples in its own way (R13)"
-_DEPRECATED: Final = "deprecated for this model (R14)"
-_NOT_BOTH: Final = "this model takes temperature or top_p, not both (R14)"
 
 
 class Wishes(Struct, frozen=True, kw_only=True):
@@ -95,29 +96,15 @@ def _question(asked: tuple[bytes, ...], before: StoredTurn | None) -> Iterator[R
     """The messages of a question; after an answer that was cut, with a reminder of that."""
     cut = before is not None and before.answer is not None and not before.answer.whole
     for index, raw in enumerate(asked):
-        yield Raw(_with_reminder(raw) if cut and index == 0 else raw)
-
-
-def _with_reminder(raw: bytes) -> bytes:
-    message = msgspec.json.decode(raw, type=JsonObject)
-    content = message.get("content")
-    blocks: list[JsonValue] = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
-    others = [block for block in blocks if block not in results]
-    return msgspec.json.encode({**message, "content": [*results, {"type": "text", "text": CUT}, *others]})
-
-
-def line_of(passages: Sequence[Passage]) -> list[Passage]:
-    """The newest answer and all answers that it followed, oldest first. A rewound thread has other branches too."""
-    by_id = {passage.recording.id: passage for passage in passages if passage.recording and passage.recording.blocks}
-    at = next((passage.recording for passage in reversed(passages) if passage.recording and passage.recording.blocks), None)
-    line: list[Passage] = []
-    while at is not None and at.id in by_id:
-        passage = by_id.pop(at.id)
-        line.append(passage)
-        before = by_id.get(at.followed or "")
-        at = before.recording if before else None
-    return line[::-1]
+        if not cut or index > 0:
+            yield Raw(raw)
+            continue
+        message = msgspec.json.decode(raw, type=JsonObject)
+        content = message.get("content")
+        blocks: list[JsonValue] = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+        others = [block for block in blocks if block not in results]
+        yield Raw(msgspec.json.encode({**message, "content": [*results, {"type": "text", "text": CUT}, *others]}))
 
 
 def messages_of(passage: Passage, sealer: Sealer) -> Iterator[JsonObject]:
@@ -147,58 +134,75 @@ def held_blocks_of(recording: Recording, sealer: Sealer) -> list[JsonObject]:
     return [view.show_block(index, block) for index, block in enumerate(blocks) if not view.is_hidden(block)]
 
 
-# Thinking parameters
+# What a backend would get
+
+MAX_TOKENS: Final = 32_000
+"""A request must have this field; it is not shown."""
 
 
-class ThinkingParameters(Struct, frozen=True):
-    """Fields for the body of a request, values for its `anthropic-beta` header, and the changes to what was asked."""
+class Projected(Struct, frozen=True, kw_only=True):
+    """A conversation's messages as one backend would get them."""
 
-    fields: JsonObject
-    betas: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
+    backend: str
+    model: str
+    asked: Sequence[JsonObject]
+    """The messages as the client has them; paths in the changes lead here."""
+    messages: tuple[Raw, ...]
+    """In the backend's own dialect."""
+    changes: tuple[Change, ...]
 
 
-def asking_for(
-    model: str,
-    *,
-    max_tokens: int,
-    thinking: JsonObject | None = None,
-    effort: str | None = None,
-    temperature: float | None = None,
-    top_p: float | None = None,
-    profile: ModelFacts | None = None,
-) -> ThinkingParameters:
-    """The parameters with which this model takes a request for thinking of any form.
+class _WrittenBody(Struct):
+    messages: list[Raw]
 
-    With thinking, `temperature` is 1 or absent, and `top_p` is absent.
 
-    >>> asking_for("claude-sonnet-4-5", max_tokens=9000, thinking={"type": "enabled", "budget_tokens": 4000}).betas
-    ('interleaved-thinking-2025-05-14',)
-    >>> asking_for("claude-opus-5-5", max_tokens=9000, thinking={"type": "enabled", "budget_tokens": 4000}).fields
-    {'max_tokens': 9000, 'thinking': {'type': 'adaptive'}, 'output_config': {'effort': 'low'}}
+class _Role(Struct):
+    role: str = ""
+
+
+def projection_of(
+    messages: Sequence[JsonObject], name: str, model: str, snapshot: Snapshot, store: Store, context: Context
+) -> Projected:
+    """The messages for the backend of this name, asked for this model. Raises SettingsInvalid if there is no such backend.
+
+    A history that ends with an answer is projected as if a question followed, so that the answer is part of the history.
     """
-    facts = profile or profile_for(model)
-    setting = fit_to_model(ThinkingSetting(thinking=thinking, effort=effort, max_tokens=max_tokens), facts)
-    given = {"temperature": temperature, "top_p": top_p}
-    refused = _refused_sampling({name: value for name, value in given.items() if value is not None}, setting, facts)
-    fields: JsonObject = {
-        "max_tokens": max_tokens,
-        "thinking": setting.thinking,
-        "output_config": {"effort": setting.effort} if setting.effort else None,
-        **{name: value for name, value in given.items() if name not in refused},
-    }
-    changes = tuple(Change("sampling", name, "removed", why) for name, why in refused.items())
-    present: JsonObject = {name: value for name, value in fields.items() if value is not None}
-    betas: tuple[str, ...] = ()
-    if mode_of(setting.thinking) == "enabled":  # adaptive thinking needs no header to go on between tool calls
-        beta = INTERLEAVED_BETA if facts.interleaved == "beta" else facts.thinking_beta
-        betas = (beta,) if beta else ()
-    return ThinkingParameters(present, betas, setting.changes + changes)
+    backend, target = _target(name, model, snapshot)
+    answered = bool(messages) and messages[-1].get("role") == "assistant"
+    extended: list[JsonValue] = [*messages, _next_question(messages[-1])] if answered else [*messages]
+    body: JsonObject = {"model": model, "max_tokens": MAX_TOKENS, "messages": extended}
+    request = parse(msgspec.json.encode(body))
+    shelf = shelf_for(store, request, context)
+    facts = Facts(options=snapshot.options, recordings=shelf, context=context, sealer=snapshot.sealer)
+    projection = project(request, target, facts)
+    written = backend_dialect(backend, target.model).write(projection.request)
+    written_messages = msgspec.json.decode(written.body, type=_WrittenBody).messages
+    if answered:  # without the added question: in some dialects each result of it is a message
+        roles = [msgspec.json.decode(message, type=_Role).role for message in written_messages]
+        while roles and roles.pop() != "assistant":
+            written_messages.pop()
+    return Projected(
+        backend=name,
+        model=target.model,
+        asked=messages,
+        messages=tuple(written_messages),
+        changes=tuple(change for change in (*projection.changes, *written.changes) if change.path.startswith("messages")),
+    )
 
 
-def _refused_sampling(given: dict[str, float], setting: ThinkingSetting, profile: ModelFacts) -> dict[str, str]:
-    thinks = is_on(setting.thinking, profile)
-    if thinks or profile.sampling == "reject":
-        why = _WHILE_THINKING if thinks else _DEPRECATED
-        return {name: why for name, value in given.items() if name != "temperature" or value != 1}
-    return {"top_p": _NOT_BOTH} if len(given) > 1 and not profile.temperature_and_top_p else {}
+def _target(name: str, model: str, snapshot: Snapshot) -> tuple[Backend, Target]:
+    settings = snapshot.settings
+    backend = settings.backends.get(name)
+    if backend is None:
+        known = ", ".join(sorted(settings.backends))
+        raise SettingsInvalid(f"there is no backend {name[:100]!r}; there are: {known}", key=name)
+    account = account_of(backend, backend.keys[0] if backend.keys else None)
+    foreign = settings.thinking.foreign
+    return backend, target_of(backend, model, overrides=settings.models, foreign=foreign, account=account)
+
+
+def _next_question(last: JsonObject) -> JsonObject:
+    """The next message of a client, which is not shown."""
+    calls = [block.get("id") for block in blocks_in(last) if block.get("type") == "tool_use"]
+    results: list[JsonValue] = [{"type": "tool_result", "tool_use_id": id, "content": "…"} for id in calls]
+    return {"role": "user", "content": results or "…"}

@@ -2,7 +2,8 @@
 
 There are two: one on the engine in this process (`clew.chat.local`), and one on a gateway that runs elsewhere
 (`clew.chat.remote`). A question is stored as an open turn before a backend is asked. So whatever happens afterwards, to the
-backend, the caller or the process, the question is in the store with its outcome.
+backend, the caller or the process, the question is in the store with its outcome. An answer comes as events: pieces of
+thinking and text, calls (each a `ToolCall`, when it is complete), and the end, when the turn is in the store.
 """
 
 from __future__ import annotations
@@ -12,12 +13,68 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from clew.chat.events import AnswerEvent
-from clew.chat.projected import Projected
-from clew.chat.request import Wishes
-from clew.chat.turns import Tree
+from clew.chat.messages import Message, ToolCall
+from clew.chat.request import Projected, Wishes
+from clew.chat.turns import Tree, Turn
 from clew.errors import RequestInvalid
 from clew.store.values import Thread
+
+# The events of an answer
+
+
+class TextDelta(Struct, frozen=True):
+    """A piece of the answer's text.
+
+    >>> TextDelta("Hello").text
+    'Hello'
+    """
+
+    text: str
+
+
+class ThinkingDelta(Struct, frozen=True):
+    """A piece of the model's thinking, if the model shows it.
+
+    >>> ThinkingDelta("Let me see.").text
+    'Let me see.'
+    """
+
+    text: str
+
+
+class Ended(Struct, frozen=True):
+    """The answer is whole and stored: the last event.
+
+    >>> from clew import Message
+    >>> Ended(Message(role="assistant", content="Hello"), None).message.content
+    'Hello'
+    """
+
+    message: Message
+    turn: Turn | None
+
+
+class Compacted(Struct, frozen=True):
+    """The conversation was too long, and continues from a summary: the following events belong to a new line.
+
+    `before` is the question that did not fit, `summary` the turn in which the model wrote it.
+
+    >>> from clew import Turn
+    >>> refused = Turn(id="1a", at=0.0, asked=(), answer=None, outcome="refused")
+    >>> written = Turn(id="1b", at=1.0, asked=(), answer=None, outcome="whole", is_summary=True)
+    >>> Compacted(refused, written).summary.is_summary
+    True
+    """
+
+    before: Turn
+    summary: Turn
+
+
+AnswerEvent: TypeAlias = TextDelta | ThinkingDelta | ToolCall | Compacted | Ended
+"""Every event of an answer."""
+
+
+# The service
 
 OnTurn: TypeAlias = Callable[[str], None]
 """Called with the id of the turn, as soon as there is one."""

@@ -7,13 +7,13 @@ and no turn is ever lost. A question that failed and was asked again is one turn
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct, structs
 
-from clew.chat.contents import REQUEST, asks_for_summary, summarised_turn
-from clew.chat.messages import Message, format_response
+from clew.chat.messages import REQUEST, Message, ToolCall, asks_for_summary, format_response, summarised_turn
 from clew.chat.metrics import anthropic_usage
 from clew.model.change import Change, arguments_in
 from clew.model.json import JsonObject
@@ -136,6 +136,34 @@ def message_of(stored: StoredTurn) -> Message | None:
     return structs.replace(read, tool_calls=calls, raw_content=[*blocks], origin=recording.origin, usage=usage)
 
 
+def waiting_calls(stored: StoredTurn | None) -> Sequence[ToolCall]:
+    """The calls of a turn's answer, which want results. An answer that was cut has none."""
+    message = message_of(stored) if stored is not None and stored.outcome == "whole" else None
+    return message.tool_calls if message else ()
+
+
+class HasRecording(Protocol):
+    """Something with an answer, if there is one: a `Passage`, a `TurnRecord`."""
+
+    @property
+    def recording(self) -> Recording | None: ...
+
+
+R = TypeVar("R", bound=HasRecording)
+
+
+def line_of(turns: Sequence[R]) -> list[R]:
+    """The newest answer and all answers that it followed, oldest first. A rewound thread has other branches too."""
+    by_id = {turn.recording.id: turn for turn in turns if turn.recording and turn.recording.blocks}
+    at = next((turn.recording for turn in reversed(turns) if turn.recording and turn.recording.blocks), None)
+    line: list[R] = []
+    while at is not None and (turn := by_id.pop(at.id, None)):
+        line.append(turn)
+        before = by_id.get(at.followed or "")
+        at = before.recording if before else None
+    return line[::-1]
+
+
 class Tree:
     """The stored turns of one thread by their ids, oldest first."""
 
@@ -184,6 +212,10 @@ class Tree:
             line.append(self._turns[tip])
             tip = line[-1].follows
         return line[::-1]
+
+    def last_answered(self, tip: str) -> str:
+        """The last turn up to this one that has an answer; "" if there is none."""
+        return next((stored.id for stored in reversed(self.line(tip)) if stored.answer is not None), "")
 
     def followers(self, id: str) -> int:
         """How many turns follow this one directly."""

@@ -23,8 +23,8 @@ from clew.model.change import tally
 if TYPE_CHECKING:
     from clew.chat.blocking import Answer
     from clew.chat.display import ToolState, View
-    from clew.chat.events import AnswerEvent
     from clew.chat.messages import ToolCall
+    from clew.chat.service import AnswerEvent
     from clew.chat.turns import Turn
 
 
@@ -112,7 +112,7 @@ def print_summary(opened: OpenConversation, turn: Turn | None, seconds: float | 
 
 
 def _hidden_note(turn: Turn) -> str:
-    from clew.chat.messages import extract_thinking_blocks
+    from clew.chat.metrics import extract_thinking_blocks
 
     thoughts = extract_thinking_blocks(turn.answer.raw_content) if turn.answer else []
     count = sum(not thought.get("content", "").strip() for thought in thoughts)

@@ -23,8 +23,7 @@ from clew.model.json import JsonObject
 
 if TYPE_CHECKING:
     from clew.chat.blocking import Answer
-    from clew.chat.contents import Content
-    from clew.chat.messages import ToolCall
+    from clew.chat.messages import Content, ToolCall
     from clew.chat.turns import Turn
 
 
@@ -129,7 +128,7 @@ def _question_text(question: Sequence[str]) -> str:
 
 def _content(words: str, files: Sequence[Path]) -> Content:
     """Files first: models read them before they read what is asked about them."""
-    from clew.chat.contents import document, image
+    from clew.chat.messages import document, image
 
     try:
         blocks = [document(file) if file.suffix.lower() == ".pdf" else image(file) for file in files]
@@ -178,7 +177,7 @@ def _print_result(
 
 
 def _answer_json(opened: OpenConversation, turn: Turn | None, error: str) -> AnswerJson:
-    from clew.chat.messages import extract_thinking_blocks
+    from clew.chat.metrics import extract_thinking_blocks
 
     answer = turn.answer if turn else None
     summary = opened.summary(turn) if turn else None
@@ -204,8 +203,8 @@ def _answer_json(opened: OpenConversation, turn: Turn | None, error: str) -> Ans
 
 def _usage_json(turn: Turn) -> JsonObject | None:
     """The usage under the names of Anthropic's API. The tokens of the thinking are as reported, else an estimate."""
-    from clew.chat.display.summary import anthropic_usage, thought_tokens
-    from clew.chat.metrics import Estimate
+    from clew.chat.display.summary import thought_tokens
+    from clew.chat.metrics import Estimate, anthropic_usage
 
     if turn.usage is None:
         return None

@@ -18,7 +18,7 @@ import click
 import msgspec
 from msgspec import Struct, structs
 
-from clew.chat.formats.anthropic import EXPORT
+from clew.chat.formats.documents import EXPORT
 from clew.cli.command import BadConfig, report_errors
 from clew.cli.examine import CheckReport, examine, examine_thread, targets_for
 from clew.cli.findings import findings_json, findings_page

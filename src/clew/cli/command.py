@@ -78,7 +78,7 @@ def failure_for(error: ClewError, hint: str = "", *, backend: str = "") -> Faile
 
 def error_text(error: ClewError, backend: str = "") -> str:
     """The error for a terminal. The text of a backend may be about anything ("model: nope"), so the backend is named."""
-    from clew.chat.terminal import harmless  # late: most commands end well
+    from clew.chat.metrics import harmless  # late: most commands end well
 
     quoted = isinstance(error, BackendRejected | BackendOverloaded) and backend not in str(error)  # "" is in all of them
     missing = isinstance(error, BackendRejected) and error.status == _NOT_FOUND

@@ -140,7 +140,7 @@ def visible_on_terminal(raw: bytes, *, is_json: bool = True) -> bytes:
         return raw
     if is_json:
         return visible_json(raw)
-    from clew.chat.terminal import harmless  # late: most commands need nothing else of the library
+    from clew.chat.metrics import harmless  # late: most commands need nothing else of the library
 
     return harmless(raw.decode()).encode()
 

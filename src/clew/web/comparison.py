@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct, structs
 
-from clew.chat.projected import Projected
+from clew.chat.request import Projected
 from clew.model.blocks import THINKING_TYPES
 from clew.model.change import Change, tally
 from clew.model.json import JsonObject

@@ -20,8 +20,7 @@ from clew.admin.parameters import AdminProblem, principal
 from clew.admin.services import AdminServices
 from clew.admin.threads import projected
 from clew.chat.formats import FORMATS
-from clew.chat.request import line_of
-from clew.chat.turns import StoredTurn
+from clew.chat.turns import StoredTurn, line_of
 from clew.settings.own_keys import LOCAL
 from clew.store import Store
 from clew.store.text import texts_asked

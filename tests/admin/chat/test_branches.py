@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from clew import AsyncConversation
-from clew.chat.ui.steps import message_of_parts
+from clew.chat.ui.parts import message_of_parts
 from clew.errors import BackendBroken
 from clew.testing import Simulator
 from tests.admin.booth import KEY, Booth

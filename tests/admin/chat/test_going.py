@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clew.chat.ui.steps import message_of_parts
+from clew.chat.ui.parts import message_of_parts
 from clew.testing import Simulator
 from tests.admin.booth import KEY
 from tests.admin.chat.served import MODEL, TOOLS, ChatServer, kinds, parts_of, read_until, user

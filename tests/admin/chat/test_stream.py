@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clew.chat.ui.steps import message_of_parts
+from clew.chat.ui.parts import message_of_parts
 from clew.testing import Simulator
 from tests.admin.chat.served import TOOLS, ChatServer, configured, kinds, user
 from tests.manifest import proves

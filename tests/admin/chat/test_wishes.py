@@ -11,7 +11,7 @@ import pytest
 
 from clew.admin.chat.endpoints import ChatBody
 from clew.chat.request import Wishes
-from clew.chat.ui.steps import message_of_parts
+from clew.chat.ui.parts import message_of_parts
 from clew.errors import RequestInvalid
 from clew.settings.values import ChatSettings
 from clew.testing import Simulator

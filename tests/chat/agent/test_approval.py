@@ -25,7 +25,7 @@ from clew import (
     ToolStarted,
     tool,
 )
-from clew.chat.agent.approval import decision_about
+from clew.chat.agent.tools import decision_about
 from tests.chat.agent.conftest import SetUp, Stage
 from tests.engine.talk import MODEL, refusals
 

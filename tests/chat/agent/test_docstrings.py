@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.chat.agent.docstrings import ParsedDocstring, parse_docstring
+from clew.chat.agent.schema import ParsedDocstring, parse_docstring
 
 GOOGLE = """Tells the weather.
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clew import Agent, AsyncAgent, LimitReached, Limits, RunEnded, ToolFailed
-from clew.chat.agent.limits import Limit, Reached, Spending
+from clew.chat.agent.plan import Limit, Reached, Spending
 from clew.chat.prices import Cost
 from clew.model.turn import TokenUsage
 from tests.chat.agent.conftest import SetUp

@@ -14,8 +14,8 @@ import pytest
 
 from clew import Agent, AsyncAgent, Limits, tool
 from clew.chat.agent.calls import INTERRUPTED
-from clew.chat.agent.context import TakenElsewhere
 from clew.chat.agent.events import Result, ToolStarted
+from clew.chat.agent.run import TakenElsewhere
 from clew.store.sqlite.store import SqliteStore
 from tests.chat.agent.conftest import SetUp, Stage
 from tests.chat.conversation.gateway import Gateway

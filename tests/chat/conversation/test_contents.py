@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from clew import document, image
-from clew.chat.contents import result_block, user_message
-from clew.chat.failures import broken_off, in_their_words
+from clew.chat.hearing import broken_off, in_their_words
+from clew.chat.messages import result_block, user_message
 from clew.errors import (
     BackendBroken,
     BackendOverloaded,

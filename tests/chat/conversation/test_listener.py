@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clew.chat.lifetimes import Loop
+from clew.chat.blocking import Loop
 from clew.chat.listener import EngineListener
 from tests.waiting import forever
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.chat.display.paragraphs import Paragraphs
+from clew.chat.display.drawing import Paragraphs
 
 
 def split(text: str, *cuts: int) -> list[str]:

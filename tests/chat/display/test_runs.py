@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from clew import Agent, Denied, ToolCall, tool
-from clew.chat.agent.approval import Later
 from clew.chat.agent.events import FromAgent, LimitReached, OutputRejected, StepRetried, ToolFinished, ToolStarted
-from clew.chat.agent.limits import Reached
-from clew.chat.display.live import LiveView
+from clew.chat.agent.plan import Reached
+from clew.chat.agent.tools import Later
 from clew.chat.display.runs import Approving, show
-from clew.chat.display.view import PlainView
+from clew.chat.display.view import LiveView, PlainView
 from clew.errors import BackendOverloaded
 from clew.testing import Simulator
 from tests.chat.display.test_views import Terminal

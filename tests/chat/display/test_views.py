@@ -9,10 +9,9 @@ from threading import Thread
 
 import pytest
 
-from clew.chat.display.live import LiveView
-from clew.chat.display.view import COMPACTED, PlainView, view_for
-from clew.chat.events import Compacted, TextDelta, ThinkingDelta
+from clew.chat.display.view import COMPACTED, LiveView, PlainView, view_for
 from clew.chat.messages import ToolCall
+from clew.chat.service import Compacted, TextDelta, ThinkingDelta
 from clew.chat.turns import Turn
 from tests.chat.display.screen import Screen
 from tests.manifest import proves

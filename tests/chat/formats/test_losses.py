@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from clew.chat.formats import FORMATS
-from clew.chat.formats.anthropic import BRANCHES, FOREIGN, MARKS, ORIGINS, UNKEPT
+from clew.chat.formats.documents import BRANCHES, FOREIGN, MARKS, ORIGINS, UNKEPT
 from clew.chat.formats.pages import FOR_PEOPLE
 from clew.model.change import Change
 from clew.model.origin import Origin

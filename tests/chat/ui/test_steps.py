@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.chat.ui.steps import StepParts, message_of_parts
+from clew.chat.ui.messages import StepParts
+from clew.chat.ui.parts import message_of_parts
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
 from tests.counts import examples

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from clew import Compacted, Ended, Message, TextDelta, ThinkingDelta, ToolCall, Turn
-from clew.chat.agent.approval import Denied
 from clew.chat.agent.events import (
     CallDenied,
     CallProposed,
@@ -21,7 +20,8 @@ from clew.chat.agent.events import (
     StepStarted,
     ToolFinished,
 )
-from clew.chat.agent.limits import Reached
+from clew.chat.agent.plan import Reached
+from clew.chat.agent.tools import Denied
 from clew.chat.ui.requests import ui_asked
 from clew.chat.ui.streams import ui_frames, ui_stream
 from clew.errors import BackendOverloaded, ClewError, RequestInvalid

@@ -5,7 +5,8 @@ from functools import partial
 
 import pytest
 
-from clew.chat.ui.steps import MessageFold, StepParts
+from clew.chat.ui.messages import StepParts
+from clew.chat.ui.parts import MessageFold
 from clew.model.assemble import Assembler
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.wire.events import decode_event

@@ -15,12 +15,11 @@ from msgspec import Struct
 
 from clew.admin.chat.runs import ChatRun
 from clew.chat.compaction import CompactingReader
-from clew.chat.events import Compacted
 from clew.chat.local import LocalThreadService
-from clew.chat.service import AnswerReader, Question
-from clew.chat.ui.messages import MetadataOf, groups_of, parts_of_group, result_parts
+from clew.chat.service import AnswerReader, Compacted, Question
+from clew.chat.ui.messages import MetadataOf, StepParts, parts_of_group, result_parts
 from clew.chat.ui.parts import Part, compacted_part, compaction_part, error_text, finish_reason
-from clew.chat.ui.steps import StepParts
+from clew.chat.ui.positions import groups_of
 from clew.errors import ClewError
 from clew.model.events import Event
 from clew.model.json import JsonObject

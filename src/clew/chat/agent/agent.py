@@ -17,20 +17,17 @@ from typing import Any, Generic, Protocol, Self, TypeAlias, TypedDict, TypeVar, 
 
 from msgspec import structs
 
-from clew.chat.agent.approval import Approval, Decision, Suspended
-from clew.chat.agent.context import CURRENT_CALL, AgentPlan, CallContext, Emit, RunContext, prepare
 from clew.chat.agent.events import AgentEvent, FromAgent, Result
-from clew.chat.agent.limits import Limits, Spending
 from clew.chat.agent.loop import AgentLoop, Start, ask_question, resume_last
-from clew.chat.agent.run import AsyncRun
+from clew.chat.agent.plan import AgentPlan, Limits, Spending, prepare
+from clew.chat.agent.run import CURRENT_CALL, AsyncRun, CallContext, Emit, RunContext
 from clew.chat.agent.schema import arguments_of
 from clew.chat.agent.structured import output_form_of
-from clew.chat.agent.tools import Tool, ToolFailed, checked_name, tool_of
-from clew.chat.contents import Content
+from clew.chat.agent.tools import Approval, Decision, Suspended, Tool, ToolFailed, checked_name, tool_of
 from clew.chat.conversation import AsyncConversation
-from clew.chat.opening import OnOverflow, OpenOptions, Where, check_overflow
+from clew.chat.messages import Content
+from clew.chat.opening import OnOverflow, OpenOptions, Where, check_overflow, shows_keywords
 from clew.chat.request import Wishes
-from clew.chat.signatures import shows_keywords
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 from clew.pipeline.ui.parts import derived_id
@@ -98,8 +95,20 @@ class AsyncAgent(Generic[T]):
     def __init__(self, *, output: type[T], **options: Unpack[AgentOptions]) -> None: ...
     @shows_keywords(AgentOptions, AgentPlan)
     def __init__(self, *, output: Any = None, **options: Unpack[AgentOptions]) -> None:
-        """Raises SettingsInvalid for tools that no model could call."""
-        self._plan = _plan_of(output, options)
+        """Raises SettingsInvalid for tools that no model could call, or that share a name, and for wrong values."""
+        limits: object = options.get("limits", Limits())
+        check_overflow(options.get("on_overflow", "error"))
+        if not isinstance(limits, Limits):
+            raise SettingsInvalid(f"limits are `Limits(steps=…)`, not a {type(limits).__name__}", key="limits")
+        tools: dict[str, Tool] = {}
+        for each in options.get("tools", ()):
+            tool = each if isinstance(each, Tool) else _agent_tool(each.plan) if isinstance(each, HasPlan) else tool_of(each)
+            if tool.name in tools:
+                raise SettingsInvalid(f"two tools are called {tool.name!r}; say `@tool(name=…)`", key=tool.name)
+            tools[tool.name] = tool
+        rest: dict[str, Any] = {name: value for name, value in options.items() if name != "tools"}
+        form = None if output in (None, str) else output_form_of(output)
+        self._plan = AgentPlan(tools=tuple(tools.values()), form=form, **rest)
         self._conversation: AsyncConversation | None = None
         self._current: AsyncRun[T] | None = None
         """The run that uses the conversation now."""
@@ -198,24 +207,6 @@ class AsyncAgent(Generic[T]):
             self._current = None
 
 
-def _plan_of(output: Any, options: AgentOptions) -> AgentPlan:
-    """The plan of an agent. Raises SettingsInvalid for tools that no model could call, or that share a name, and for
-    options with wrong values."""
-    limits: object = options.get("limits", Limits())
-    check_overflow(options.get("on_overflow", "error"))
-    if not isinstance(limits, Limits):
-        raise SettingsInvalid(f"limits are `Limits(steps=…)`, not a {type(limits).__name__}", key="limits")
-    tools: dict[str, Tool] = {}
-    for each in options.get("tools", ()):
-        tool = each if isinstance(each, Tool) else _agent_tool(each.plan) if isinstance(each, HasPlan) else tool_of(each)
-        if tool.name in tools:
-            raise SettingsInvalid(f"two tools are called {tool.name!r}; say `@tool(name=…)`", key=tool.name)
-        tools[tool.name] = tool
-    rest: dict[str, Any] = {name: value for name, value in options.items() if name != "tools"}
-    form = None if output in (None, str) else output_form_of(output)
-    return AgentPlan(tools=tuple(tools.values()), form=form, **rest)
-
-
 # Sub-agents
 
 
@@ -228,7 +219,14 @@ def _agent_tool(plan: AgentPlan) -> Tool:
         Args:
             prompt: The whole task: the other agent knows nothing else of this conversation.
         """
-        return _sub_agent_output(plan, await _run_sub_agent(plan, CURRENT_CALL.get(), prompt))
+        result = await _run_sub_agent(plan, CURRENT_CALL.get(), prompt)
+        if result.ending == "answered":
+            return result.output
+        if result.ending == "suspended":
+            raise Suspended(result.waiting)
+        text = result.message.content if result.message else None
+        last = f" The last that it said: {text}" if text else ""
+        raise ToolFailed(f"{plan.name} came to no answer: {result.limit or result.ending}.{last}")
 
     arguments = arguments_of(delegate, checked_name(plan.name))
     return Tool(
@@ -242,33 +240,18 @@ def _agent_tool(plan: AgentPlan) -> Tool:
 
 
 async def _run_sub_agent(plan: AgentPlan, current: CallContext, prompt: str) -> Result[object]:
-    caller = current.run
-
-    async def emit(event: AgentEvent) -> None:
-        await caller.emit(FromAgent(plan.name, current.call, event))
-
-    conversation = await _open_conversation(caller.conversation, plan, current)
-    own = structs.replace(plan, approve=plan.approve or caller.plan.approve)
-    context = RunContext(own, conversation, Spending(plan.limits, caller.spending), emit, caller.decisions)
-    return await AgentLoop(context).run(lambda opened: resume_last(opened) if opened.turns else ask_question(opened, prompt))
-
-
-async def _open_conversation(caller: AsyncConversation, plan: AgentPlan, current: CallContext) -> AsyncConversation:
-    """The call's own thread, with the caller's parameters where the plan has none."""
+    """Run it in the call's own thread, with the caller's parameters where the plan has none."""
+    run, caller = current.run, current.run.conversation
     wishes = Wishes(thinking=caller.wishes.thinking, effort=caller.wishes.effort)
     thread = derived_id("agent", caller.thread, current.turn, current.call.id)
     service = await caller.service.beside(f"{plan.name}-{current.call.id}", thread)
     conversation = AsyncConversation(service, wishes, on_overflow=plan.on_overflow)
     prepare(plan, conversation)
     conversation.use(plan.backend or caller.backend, model=plan.model or ("" if plan.backend else caller.model))
-    return conversation
 
+    async def emit(event: AgentEvent) -> None:
+        await run.emit(FromAgent(plan.name, current.call, event))
 
-def _sub_agent_output(plan: AgentPlan, result: Result[object]) -> object:
-    if result.ending == "answered":
-        return result.output
-    if result.ending == "suspended":
-        raise Suspended(result.waiting)
-    text = result.message.content if result.message else None
-    last = f" The last that it said: {text}" if text else ""
-    raise ToolFailed(f"{plan.name} came to no answer: {result.limit or result.ending}.{last}")
+    own = structs.replace(plan, approve=plan.approve or run.plan.approve)
+    context = RunContext(own, conversation, Spending(plan.limits, run.spending), emit, run.decisions)
+    return await AgentLoop(context).run(lambda opened: resume_last(opened) if opened.turns else ask_question(opened, prompt))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import threading
 import weakref
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,15 +10,13 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, Unpack, cast, overload
 
 from clew.chat.agent.agent import AgentOptions, AsyncAgent, Listen
-from clew.chat.agent.approval import Decision
-from clew.chat.agent.context import AgentPlan
 from clew.chat.agent.events import AgentEvent, Result
+from clew.chat.agent.plan import AgentPlan
 from clew.chat.agent.run import AsyncRun
-from clew.chat.blocking import Conversation
-from clew.chat.contents import Content
-from clew.chat.lifetimes import Loop
-from clew.chat.opening import OpenOptions, Where
-from clew.chat.signatures import shows_keywords
+from clew.chat.agent.tools import Decision
+from clew.chat.blocking import Conversation, Loop
+from clew.chat.messages import Content
+from clew.chat.opening import OpenOptions, Where, shows_keywords
 from clew.errors import RequestInvalid
 
 T = TypeVar("T")
@@ -64,7 +61,11 @@ class Run(Generic[T]):
         if self._run.is_over:
             raise StopIteration
         try:
-            event = self._running_loop().next(self._run)
+            loop = self._loop or self._own
+            if loop is None:
+                loop = self._own = Loop().__enter__()
+                self._end = weakref.finalize(self, _end_loop, self._run, loop)
+            event = loop.next(self._run)
         except BaseException:
             self.stop()
             raise
@@ -91,28 +92,16 @@ class Run(Generic[T]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
 
-    def _running_loop(self) -> Loop:
-        if self._loop is not None:
-            return self._loop
-        if self._own is None:
-            self._own = Loop().__enter__()
-            self._end = weakref.finalize(self, _end_loop, self._run, self._own, self._own.call(_thread()))
-        return self._own
-
     def _leave(self) -> None:
         self._own = None
         if self._end is not None:
             self._end()
 
 
-def _end_loop(run: AsyncRun[Any], loop: Loop, thread: int) -> None:
-    if threading.get_ident() != thread:  # a loop cannot wait for its own end
+def _end_loop(run: AsyncRun[Any], loop: Loop) -> None:
+    if not loop.is_current:  # a loop cannot wait for its own end
         loop.call(run.stop())
         loop.__exit__(None, None, None)
-
-
-async def _thread() -> int:
-    return threading.get_ident()
 
 
 class Agent(Generic[T]):

@@ -18,13 +18,11 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from clew.chat.agent.approval import Decision, Denied, Later, Suspended, decision_about
-from clew.chat.agent.context import CURRENT_CALL, CallContext, RunContext, TakenElsewhere
 from clew.chat.agent.events import CallApproved, CallDenied, CallSuspended, ToolFinished, ToolStarted
+from clew.chat.agent.run import CURRENT_CALL, CallContext, RunContext, TakenElsewhere
 from clew.chat.agent.schema import plain
-from clew.chat.agent.tools import Tool, ToolFailed, call_function
-from clew.chat.contents import Output, result_block
-from clew.chat.messages import ToolCall
+from clew.chat.agent.tools import Decision, Denied, Later, Suspended, Tool, ToolFailed, call_function, decision_about
+from clew.chat.messages import Output, ToolCall, result_block
 from clew.errors import RequestInvalid
 from clew.model.json import JsonValue, whole_text
 
@@ -60,7 +58,12 @@ async def outputs_of(context: RunContext, calls: Sequence[ToolCall], turn: str, 
             await context.emit(CallSuspended(call))
         raise Suspended(waiting)
     outputs: dict[str, Output] = {each.call.id: why for each in decided if (why := await _reason_not_to_run(context, each))}
-    outputs |= await _run_all(context, [each for each in decided if each.call.id not in outputs], turn)
+    allowed = [(each, each.tool) for each in decided if each.tool and each.call.id not in outputs]
+    outputs |= await _run_side_by_side(context, [(each.call, tool) for each, tool in allowed if tool.may_wait], turn)
+    others = [(each, tool) for each, tool in allowed if not tool.may_wait]
+    if any(each.asked or not tool.idempotent for each, tool in others):  # an approval is for one run of the call
+        await context.claim.take(context.conversation, turn)
+    outputs |= await _run_side_by_side(context, [(each.call, tool) for each, tool in others], turn)
     context.spending.called(all(isinstance(each, Exception) for each in outputs.values()))
     return outputs
 
@@ -89,16 +92,6 @@ async def _reason_not_to_run(context: RunContext, decided: _DecidedCall) -> Tool
             if decided.asked:
                 await context.emit(CallApproved(decided.call))
             return None
-
-
-async def _run_all(context: RunContext, decided: Sequence[_DecidedCall], turn: str) -> dict[str, Output]:
-    """Run the calls that may be put off, then the others. The claim is stored before the first of the others runs."""
-    known = [(each, each.tool) for each in decided if each.tool]
-    outputs = await _run_side_by_side(context, [(each.call, tool) for each, tool in known if tool.may_wait], turn)
-    others = [(each, tool) for each, tool in known if not tool.may_wait]
-    if any(each.asked or not tool.idempotent for each, tool in others):  # an approval is for one run of the call
-        await context.claim.take(context.conversation, turn)
-    return outputs | await _run_side_by_side(context, [(each.call, tool) for each, tool in others], turn)
 
 
 async def _run_side_by_side(context: RunContext, calls: Sequence[tuple[ToolCall, Tool]], turn: str) -> dict[str, Output]:

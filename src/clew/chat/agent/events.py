@@ -21,10 +21,10 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from clew.chat.agent.limits import Reached
-from clew.chat.events import Compacted, TextDelta, ThinkingDelta
+from clew.chat.agent.plan import Reached
 from clew.chat.messages import Message, ToolCall
 from clew.chat.prices import Cost
+from clew.chat.service import Compacted, TextDelta, ThinkingDelta
 from clew.chat.turns import Turn
 from clew.errors import ClewError
 from clew.model.json import JsonValue

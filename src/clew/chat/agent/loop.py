@@ -15,14 +15,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from clew.chat.agent.approval import Suspended
 from clew.chat.agent.calls import outputs_of
-from clew.chat.agent.context import RunContext, ask_for_schema, backend_of
 from clew.chat.agent.events import (
     CallProposed,
     Ending,
@@ -34,34 +32,23 @@ from clew.chat.agent.events import (
     StepRetried,
     StepStarted,
 )
-from clew.chat.agent.limits import Reached
+from clew.chat.agent.plan import Reached, ask_for_schema, backend_of
+from clew.chat.agent.run import RunContext
 from clew.chat.agent.structured import correction
-from clew.chat.agent.tools import ToolFailed
+from clew.chat.agent.tools import Suspended, ToolFailed
 from clew.chat.answer import AsyncAnswer
-from clew.chat.contents import Content, result_block
 from clew.chat.conversation import AsyncConversation
-from clew.chat.events import Compacted, Ended
-from clew.chat.messages import Message, ToolCall
+from clew.chat.messages import Content, Message, ToolCall, result_block
 from clew.chat.prices import Cost, cost_of
+from clew.chat.service import Compacted, Ended
 from clew.chat.turns import Turn
-from clew.errors import (
-    BackendBroken,
-    BackendError,
-    BackendOverloaded,
-    BackendTimedOut,
-    BackendUnreachable,
-    RequestInvalid,
-)
+from clew.errors import BackendBroken, BackendError, BackendOverloaded, BackendTimedOut, BackendUnreachable, RequestInvalid
 from clew.model.json import JsonObject
 
 Start: TypeAlias = Callable[[AsyncConversation], AsyncAnswer | None]
 """Makes the first question of a run; None if there are calls to continue with."""
 
-_ENDINGS: Final[dict[str, Ending]] = {
-    "refusal": "refused",
-    "max_tokens": "cut",
-    "model_context_window_exceeded": "cut",
-}
+_ENDINGS: Final[dict[str, Ending]] = {"refusal": "refused", "max_tokens": "cut", "model_context_window_exceeded": "cut"}
 """The stop reasons with which an answer does not count as one."""
 
 _TEMPORARY: Final = (BackendBroken, BackendOverloaded, BackendTimedOut, BackendUnreachable)
@@ -137,21 +124,22 @@ class AgentLoop:
                 ended = await _take_step(self._context, answer)
                 self._message, self._resumed = ended.message, False
                 self._turn = ended.turn.id if ended.turn else ""
-            calls, misfit = self._conversation.calls, self._misfit()
+            calls, (output, misfit) = self._conversation.calls, self._read_output()
             if not calls and misfit is None:
-                return await self._end_with_answer()
+                if self._has_called:
+                    await self._context.claim.end(self._conversation)
+                return self._result(self._ending, output=output)
             if reached := self._spending.reached():
                 return await self._end_at_limit(reached)
+            if not calls:
+                answer = await self._ask_again(misfit or "")
+                continue
+            self._has_called = True
             try:
-                answer = await self._run_calls(calls) if calls else await self._ask_again(misfit or "")
+                outputs = await outputs_of(self._context, calls, self._turn, self._resumed)
             except Suspended as put_off:
                 return self._result("suspended", waiting=put_off.calls)
-
-    async def _run_calls(self, calls: Sequence[ToolCall]) -> AsyncAnswer:
-        """Run the calls, and ask with their results. Raises Suspended if a decision is put off."""
-        self._has_called = True
-        outputs = await outputs_of(self._context, calls, self._turn, self._resumed)
-        return self._conversation.results(outputs)
+            answer = self._conversation.results(outputs)
 
     async def _ask_again(self, why: str) -> AsyncAnswer:
         """Ask for an answer of the right type. Raises BackendBroken after too many wrong ones."""
@@ -161,25 +149,17 @@ class AgentLoop:
         await self._context.emit(OutputRejected(self._spending.steps, why))
         return self._conversation.ask(correction(why))
 
-    def _misfit(self) -> str | None:
-        """Why the answer is not of the type that was asked for; None if it is, or if there is no answer."""
+    def _read_output(self) -> tuple[object, str | None]:
+        """The answer as the type that was asked for, and why it is not of that type; None if it is."""
         form = self._context.plan.form
-        if form is None or self._message is None or self._ending != "answered":
-            return None
+        if self._ending != "answered":
+            return None, None
+        if form is None:
+            return self._text, None
         try:
-            form.read(self._text)
+            return form.read(self._text), None
         except msgspec.MsgspecError as error:
-            return str(error)
-        return None
-
-    # Ends.
-
-    async def _end_with_answer(self) -> Result[Any]:
-        if self._has_called:
-            await self._context.claim.end(self._conversation)
-        form, ending = self._context.plan.form, self._ending
-        output = None if ending != "answered" else form.read(self._text) if form else self._text
-        return self._result(ending, output=output)
+            return None, str(error)
 
     async def _end_at_limit(self, reached: Reached) -> Result[Any]:
         await self._context.emit(LimitReached(reached))

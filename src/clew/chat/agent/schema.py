@@ -1,25 +1,30 @@
-"""JSON Schemas from signatures, and arguments from a model's JSON.
+"""JSON Schemas from signatures and docstrings, and arguments from a model's JSON.
 
 A function's parameters are the fields of a struct that is made for it: msgspec then writes the schema, checks what a model
 gave, and says what is wrong and where. Every type that msgspec knows can be a parameter: plain values, `Literal`, enums,
 unions, lists, dictionaries, `TypedDict`, dataclasses, structs, dates, and `Annotated` with `msgspec.Meta` or with a text;
 paths too. So can models of pydantic. clew does not need pydantic for that: its models are recognised by their methods. A
 model writes its own schema, checks and makes its own values, and writes them as JSON.
+
+Docstrings of three styles are read: Google's (`Args:`), NumPy's (`Parameters` underlined) and Sphinx's (`:param name:`). The
+text before the first section says what the tool does; sections on results, errors and examples are for people who read the
+code.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import partial
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeGuard, cast, get_type_hints, runtime_checkable
 
 import msgspec
 from msgspec import Struct
 
-from clew.chat.agent.docstrings import parse_docstring
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject, JsonValue
 
@@ -47,7 +52,7 @@ class Arguments(Struct, frozen=True, eq=False):
 def arguments_of(function: Callable[..., object], name: str) -> Arguments:
     """The parameters of a function, by its signature and its docstring. Raises SettingsInvalid for types without JSON."""
     hints = _hints_of(function, name)
-    fields = [_field_of(each, hints, name) for each in inspect.signature(function).parameters.values()]
+    fields = [_field_of(each, hints.get(each.name, Any), name) for each in inspect.signature(function).parameters.values()]
     type_ = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
     docstring = parse_docstring(inspect.getdoc(documented_function(function)))
     schema = schema_of(type_, name)
@@ -82,10 +87,9 @@ def _hints_of(function: Callable[..., object], name: str) -> dict[str, Any]:
         raise SettingsInvalid(f"{name}: a type of its signature is not known where it stands: {error}", key=name) from None
 
 
-def _field_of(parameter: inspect.Parameter, hints: Mapping[str, Any], name: str) -> Any:
+def _field_of(parameter: inspect.Parameter, kind: Any, name: str) -> Any:
     if parameter.kind not in _NAMED:
         raise SettingsInvalid(f"{name}: {parameter} cannot be given by name, and models give everything by name", key=name)
-    kind = hints.get(parameter.name, Any)
     default = parameter.default
     if default is inspect.Parameter.empty:
         return parameter.name, kind
@@ -100,15 +104,11 @@ def schema_of(kind: Any, name: str) -> JsonObject:
     except (NameError, TypeError) as error:
         why = str(error).rpartition("\n")[2]  # the lines before it say how to extend msgspec, which is not possible here
         raise SettingsInvalid(f"{name}: JSON has no form for this: {why}; {_FORMS}", key=name) from None
-    return _inline_top(*_hoist_defs(cast(JsonObject, top), cast(dict[str, JsonValue], defs)))
-
-
-def _hoist_defs(top: JsonObject, defs: dict[str, JsonValue]) -> tuple[JsonObject, dict[str, JsonValue]]:
-    """The same schema with all definitions at the top: a pydantic model brings its own, and references look there."""
-    all_defs = dict(defs)
-    for inner in (*_inner_defs(top), *_inner_defs(defs)):
+    whole, all_defs = cast(JsonObject, top), cast(dict[str, JsonValue], defs)
+    for inner in [*_inner_defs(whole), *_inner_defs(all_defs)]:  # a model of pydantic brings its own, inside of the schema
         all_defs.update(inner)
-    return cast(JsonObject, _without_defs(top)), {name: _without_defs(each) for name, each in all_defs.items()}
+    hoisted = {name: _without_defs(each) for name, each in all_defs.items()}
+    return _inline_top(cast(JsonObject, _without_defs(whole)), hoisted)
 
 
 def _inner_defs(value: JsonValue) -> Iterator[JsonObject]:
@@ -195,10 +195,102 @@ def _error_line(error: ValueError) -> str:
     listed = getattr(error, "errors", None)
     if not callable(listed):
         return str(error)
-    faults = cast(list[JsonObject], listed())
-    return "; ".join(f"{fault.get('msg')} - at `{_path_text(fault.get('loc'))}`" for fault in faults)
+    faults: list[str] = []
+    for fault in cast(list[dict[str, object]], listed()):
+        steps = cast(tuple[object, ...], fault.get("loc") or ())
+        path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+        faults.append(f"{fault.get('msg')} - at `${path}`")
+    return "; ".join(faults)
 
 
-def _path_text(where: object) -> str:
-    steps = cast(tuple[object, ...], where) if isinstance(where, tuple) else ()
-    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+# Docstrings
+
+_GOOGLE = re.compile(r"(\w[\w ]*):")
+_ARGUMENTS = {"args", "arguments", "parameters", "params"}
+_SECTIONS = {
+    *_ARGUMENTS,
+    *("returns", "return", "yields", "raises", "examples", "example", "notes", "note", "warns", "warnings", "see also"),
+    *("attributes", "references", "todo", "other parameters", "keyword args", "keyword arguments"),
+}
+_FIELD = re.compile(r":(\w+)(?:\s+[^:]*?)?:")
+_PARAM = re.compile(r":(?:param|parameter|arg|argument)\s+(?:[^:]*\s)?\*{0,2}(\w+)\s*:\s*(.*)")
+_ENTRY = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
+_NUMPY_ENTRY = re.compile(r"\*{0,2}(\w+(?:\s*,\s*\w+)*)\s*(?::.*)?")
+
+
+class ParsedDocstring(Struct, frozen=True):
+    """The content of a docstring of any style."""
+
+    summary: str = ""
+    parameters: dict[str, str] = {}
+
+
+def parse_docstring(docstring: str | None) -> ParsedDocstring:
+    """Parse a docstring.
+
+    >>> parse_docstring('''Tells the weather.
+    ...
+    ... Args:
+    ...     city: Where.
+    ... ''')
+    ParsedDocstring(summary='Tells the weather.', parameters={'city': 'Where.'})
+    """
+    lines = inspect.cleandoc(docstring or "").splitlines()
+    starts = [index for index in range(len(lines)) if _section_at(lines, index)]
+    fields = [index for index, line in enumerate(lines) if _FIELD.match(line)]
+    parameters: dict[str, str] = {}
+    for start, stop in pairwise([*starts, len(lines)]):
+        if _section_at(lines, start) in _ARGUMENTS:
+            is_google = lines[start].endswith(":")
+            parameters |= _google(lines[start + 1 : stop]) if is_google else _numpy(lines[start + 2 : stop])
+    summary = _joined(lines[: min([*starts, *fields, len(lines)])])
+    return ParsedDocstring(summary, {**parameters, **dict(_sphinx(lines))})
+
+
+def _section_at(lines: list[str], index: int) -> str:
+    """The name of the section that begins at this line; "" if none does."""
+    line = lines[index]
+    below = lines[index + 1] if index + 1 < len(lines) else ""
+    if (match := _GOOGLE.fullmatch(line)) and match[1].lower() in _SECTIONS:
+        return match[1].lower()
+    return line.lower() if line.lower() in _SECTIONS and below and not below.strip("-") else ""
+
+
+def _google(lines: list[str]) -> dict[str, str]:
+    """`name (type): what it is`, continued on deeper lines."""
+    body = inspect.cleandoc("\n" + "\n".join(lines)).splitlines()
+    matches = [(_ENTRY.match(entry[0]), entry[1:]) for entry in _entries(body)]
+    return {match[1]: _joined([match[2], *more]) for match, more in matches if match}
+
+
+def _numpy(lines: list[str]) -> dict[str, str]:
+    """`name : type`, and what it is on deeper lines."""
+    matches = [(_NUMPY_ENTRY.fullmatch(entry[0].strip()), entry[1:]) for entry in _entries(lines)]
+    return {name.strip(): _joined(text) for match, text in matches if match for name in match[1].split(",")}
+
+
+def _sphinx(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """`:param type name: what it is`, continued on deeper lines."""
+    for index, line in enumerate(lines):
+        if match := _PARAM.match(line):
+            more = takewhile(lambda each: each.startswith((" ", "\t")), lines[index + 1 :])
+            yield match[1], _joined([match[2], *more])
+
+
+def _entries(lines: list[str]) -> Iterator[list[str]]:
+    """Each line that is not indented, with the indented lines below it."""
+    entry: list[str] = []
+    for line in lines:
+        if entry and line.strip() and not line.startswith((" ", "\t")):
+            yield entry
+            entry = []
+        if entry or line.strip():
+            entry.append(line)
+    if entry:
+        yield entry
+
+
+def _joined(lines: Iterable[str]) -> str:
+    """The text with each paragraph on one line."""
+    text = "\n".join(line.strip() for line in lines).strip()
+    return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip())

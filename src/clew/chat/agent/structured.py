@@ -114,7 +114,12 @@ def _closed(schema: JsonObject) -> JsonObject:
     if "anyOf" in schema:
         kept["anyOf"] = [_closed(each) for each in cast(list[JsonObject], schema["anyOf"])]
     if schema.get("type") == "object":
-        return {**kept, **_closed_object(schema)}
+        # An object with fields of any name cannot be asked for.
+        if schema.get("additionalProperties") or "properties" not in schema:
+            raise _NotStrict
+        fields = cast(Mapping[str, JsonObject], schema["properties"])
+        kept["properties"] = {name: _closed(each) for name, each in fields.items()}
+        return {**kept, "additionalProperties": False}
     if schema.get("type") == "array":
         if "prefixItems" in schema or not isinstance(schema.get("items"), dict):
             raise _NotStrict
@@ -122,14 +127,6 @@ def _closed(schema: JsonObject) -> JsonObject:
     if not kept.keys() & {"type", "enum", "const", "$ref", "anyOf"}:
         raise _NotStrict
     return kept
-
-
-def _closed_object(schema: JsonObject) -> JsonObject:
-    """The object with its fields, and no others. An object with fields of any name cannot be asked for."""
-    if schema.get("additionalProperties") or "properties" not in schema:
-        raise _NotStrict
-    fields = cast(Mapping[str, JsonObject], schema["properties"])
-    return {"properties": {name: _closed(each) for name, each in fields.items()}, "additionalProperties": False}
 
 
 def _check_ends(name: str, parts: Mapping[str, JsonObject], trail: tuple[str, ...]) -> None:

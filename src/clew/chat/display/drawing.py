@@ -1,4 +1,4 @@
-"""What is drawn on a terminal: a painter of lines, a model's Markdown, and the lines of tool calls.
+"""What is drawn on a terminal: a painter of lines, a model's Markdown block by block, and the lines of tool calls.
 
 The painter adds lines that stay, and below them draws a few live lines again and again. Live lines are overwritten, never
 erased first, and each picture is one write, so nothing flickers. They are never more than fit on the screen: a line that has
@@ -9,20 +9,23 @@ Every text is made harmless first: nothing in it can be a command to the termina
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import IO, TYPE_CHECKING, ClassVar, Final
+from typing import IO, TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from clew.chat.display.view import ToolState
 from clew.chat.messages import ToolCall
-from clew.chat.terminal import harmless
+from clew.chat.metrics import harmless
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from rich.console import Console, JustifyMethod, RenderableType
     from rich.markdown import Markdown, MarkdownElement
+
+
+ToolState: TypeAlias = Literal["called", "asking", "running", "done", "failed", "denied"]
+"""The state of a tool call: `called` if this program does not run it; `asking` for approval."""
 
 
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
@@ -180,3 +183,94 @@ def _short(text: str) -> str:
     """The text on one line, shortened."""
     shown = " ".join(harmless(text[:_LONGEST]).split())
     return f"{shown}… ({len(text):,} characters)" if len(text) > _LONGEST else shown
+
+
+_FENCE: Final = re.compile(r"( *)(`{3,}|~{3,})(.*)")
+_HEADING: Final = re.compile(r"#{1,6}(\s|$)")
+_MOST_PREVIEWED: Final = 8_000
+"""Characters of an open block that are drawn each time."""
+
+
+class Paragraphs:
+    """Text that comes in pieces, as blocks of Markdown. `feed` it text; it returns the blocks that are finished.
+
+    A finished block can be drawn once; only the open block is drawn again. A block ends at a blank line, unless the next
+    line is indented and so continues the block (an item of a list); at the end of a fence; and where a heading or a fence
+    begins. Each line is looked at once.
+
+    >>> text = Paragraphs()
+    >>> text.feed("One.\\n\\nTw")
+    []
+    >>> text.feed("o, and\\nmore\\n\\n# Three\\n"), text.open
+    (['One.', 'Two, and\\nmore', '# Three'], '')
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        """The complete lines of the open block."""
+        self._begun: list[str] = []
+        """The pieces of the last line, which has no end yet."""
+        self._fence = ""
+        """What closes the open fence."""
+        self._inside = False
+        """Is that fence part of a block that began before it?"""
+        self._gap = False
+        """Was the last line blank?"""
+
+    def feed(self, text: str) -> list[str]:
+        """Add text, and return the blocks that it finishes."""
+        first, *rest = text.split("\n")
+        self._begun.append(first)
+        finished: list[str] = []
+        for piece in rest:
+            finished += self._add_line("".join(self._begun))
+            self._begun = [piece]
+        return finished
+
+    def end(self) -> list[str]:
+        """The last blocks: no more text comes."""
+        finished = [*self._add_line("".join(self._begun)), *self._close()]
+        self._begun, self._fence = [], ""
+        return finished
+
+    @property
+    def open(self) -> str:
+        """The open block."""
+        return "\n".join([*self._lines, "".join(self._begun)]).strip("\n")
+
+    def preview(self, lines: int) -> str:
+        """The open block, or the end of it: at most so many lines, and never much text. A fence keeps its beginning."""
+        shown = [line[-_MOST_PREVIEWED:] for line in (*self._lines[-lines:], "".join(self._begun))][-lines:]
+        while len(shown) > 1 and sum(map(len, shown)) > _MOST_PREVIEWED:
+            del shown[0]
+        cut = len(shown) <= len(self._lines)
+        opening = [self._fence] if self._fence and cut else []
+        return "\n".join([*opening, *shown]).strip("\n")
+
+    def _add_line(self, line: str) -> Iterator[str]:
+        if self._fence:
+            self._lines.append(line)
+            found = _FENCE.match(line)
+            if found and found[2].startswith(self._fence) and not found[3].strip():
+                self._fence = ""
+                if not self._inside:
+                    yield from self._close()
+        elif not line.strip():
+            self._gap = bool(self._lines)
+            self._lines += [""] * self._gap
+        else:
+            fence, heading = _FENCE.match(line), _HEADING.match(line)
+            if (self._gap and not line[0].isspace()) or (fence and not fence[1]) or heading:
+                yield from self._close()
+            if fence:
+                self._fence, self._inside = fence[2], bool(self._lines)
+            self._gap = False
+            self._lines.append(line)
+            if heading:
+                yield from self._close()
+
+    def _close(self) -> Iterator[str]:
+        block = "\n".join(self._lines).strip("\n")
+        self._lines, self._gap = [], False
+        if block:
+            yield block

@@ -15,7 +15,6 @@ from typing import Final
 
 import msgspec
 
-from clew.chat.agent.approval import Denied, Later
 from clew.chat.agent.events import (
     AgentEvent,
     CallDenied,
@@ -27,11 +26,11 @@ from clew.chat.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from clew.chat.agent.tools import Tool
+from clew.chat.agent.tools import Denied, Later, Tool
 from clew.chat.display.view import View
-from clew.chat.events import Compacted, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
-from clew.chat.terminal import harmless
+from clew.chat.metrics import harmless
+from clew.chat.service import Compacted, TextDelta, ThinkingDelta
 
 _YES: Final = ("y", "yes")
 _NO: Final = ("", "n", "no")

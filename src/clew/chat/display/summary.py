@@ -8,13 +8,10 @@ from msgspec import Struct, structs
 
 from clew.backends.row import Backend
 from clew.chat.messages import Message
-from clew.chat.metrics import Estimate, anthropic_usage, cache_efficiency, sum_of_usage, thinking_tokens
+from clew.chat.metrics import Estimate, anthropic_usage, cache_efficiency, harmless, sum_of_usage, thinking_tokens
 from clew.chat.prices import Cost, cost_of, total_cost
-from clew.chat.terminal import harmless
 from clew.chat.turns import Turn
 from clew.model.turn import TokenUsage
-
-__all__ = ["AnswerSummary", "anthropic_usage", "cost_of_turn", "summary_of", "thought_tokens", "total_of"]
 
 
 class AnswerSummary(Struct, frozen=True, kw_only=True):
@@ -80,18 +77,14 @@ def thought_tokens(answer: Message | None, usage: TokenUsage | None) -> int | Es
 def _tokens_text(usage: TokenUsage, efficiency: float | None, thinking: int | Estimate | None) -> str:
     about = "≈" if usage.estimated else ""
     whole = usage.input + usage.cache_read + usage.cache_written
-    cache = f" ({_percent(efficiency)} from the cache)" if efficiency else ""
+    cache = ""
+    if efficiency:  # never rounded to 0 or 100 unless it is that
+        share = "<1" if efficiency < 1 else ">99" if 99 < efficiency < 100 else f"{efficiency:.0f}"
+        cache = f" ({share} % from the cache)"
     count = f"≈{thinking.tokens:,}" if isinstance(thinking, Estimate) else f"{thinking:,}" if thinking is not None else ""
     thought = f" ({count} of them thought)" if count else ""
     tokens = "token" if whole == 1 else "tokens"
     return f"{whole:,} {tokens} in{cache}, {about}{usage.output:,} out{thought}"
-
-
-def _percent(share: float) -> str:
-    """The percentage, never rounded to 0 or 100 unless it is that."""
-    if 0 < share < 1:
-        return "<1 %"
-    return ">99 %" if 99 < share < 100 else f"{share:.0f} %"
 
 
 def total_of(summaries: Sequence[AnswerSummary]) -> AnswerSummary:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from clew.chat.formats.anthropic import ANTHROPIC_JSON
 from clew.chat.formats.claude_code import CLAUDE_CODE
 from clew.chat.formats.clew_jsonl import CLEW_JSONL
-from clew.chat.formats.format import BrokenLine, Format, ImportContext, NumberedLine, ReadItem, Skipped
-from clew.chat.formats.openai import OPENAI_JSON
+from clew.chat.formats.documents import ANTHROPIC_JSON, OPENAI_JSON
+from clew.chat.formats.format import (
+    BrokenLine,
+    Format,
+    ImportContext,
+    NumberedLine,
+    ReadItem,
+    Skipped,
+    every_thread,
+    turns_of,
+)
 from clew.chat.formats.pages import HTML, MARKDOWN
-from clew.chat.formats.stored_turns import every_thread, turns_of
 
 __all__ = [
     "FORMATS",

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Raw, Struct
 
 from clew.chat.formats.answers import IMPORTED, Chain, FileAnswer, ImportedAnswer, asked_in, hash_of, import_answer, title_of
-from clew.chat.formats.anthropic import FOREIGN, MARKS
 from clew.chat.formats.claude_code_lines import (
     TranscriptLine,
     TranscriptMessage,
@@ -28,6 +27,7 @@ from clew.chat.formats.claude_code_lines import (
     why_broken,
     write,
 )
+from clew.chat.formats.documents import FOREIGN, MARKS
 from clew.chat.formats.format import KNOWN, UNREADABLE, BrokenLine, Format, ImportContext, NumberedLine, ReadItem, Skipped
 from clew.model.turn import Exchange, TokenUsage, TurnRecord
 

@@ -16,9 +16,8 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from clew.chat.formats.anthropic import blocks_for_claude
-from clew.chat.formats.format import UNREADABLE
-from clew.chat.formats.stored_turns import asked_messages, model_of
+from clew.chat.formats.documents import blocks_for_claude
+from clew.chat.formats.format import UNREADABLE, asked_messages, model_of
 from clew.errors import BodyTooLarge
 from clew.model.json import JsonValue, encoded
 from clew.model.turn import TokenUsage, TurnRecord

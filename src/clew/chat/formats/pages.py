@@ -25,10 +25,7 @@ from clew.model.turn import TurnRecord
 from clew.store.text import ending_word, unfinished_word
 from clew.store.values import Thread
 
-FOR_PEOPLE = (
-    "everything but what people read: signatures, ids, tokens, changes, images",
-    "it cannot be imported",
-)
+FOR_PEOPLE = ("everything but what people read: signatures, ids, tokens, changes, images", "it cannot be imported")
 
 PartKind: TypeAlias = Literal["text", "aside", "thinking", "call", "result", "failure", "other"]
 

@@ -15,12 +15,11 @@ from urllib.parse import quote, urlencode
 import msgspec
 from msgspec import Raw
 
-from clew.chat.events import AnswerEvent, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
-from clew.chat.projected import Projected
 from clew.chat.remote import protocol
 from clew.chat.remote.connection import GatewayConnection, check_reply
-from clew.chat.service import AnswerLock, BegunCalls, Claim, OnTurn, Question
+from clew.chat.request import Projected
+from clew.chat.service import AnswerEvent, AnswerLock, BegunCalls, Claim, OnTurn, Question, TextDelta, ThinkingDelta
 from clew.chat.turns import Tree
 from clew.engine.ids import new_id
 from clew.errors import BackendBroken, BackendError, ClewError, RequestInvalid

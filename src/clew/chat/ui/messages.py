@@ -1,26 +1,33 @@
-"""Stored turns of a thread as UI messages, and the metadata of each message.
+"""One model call as parts of a UI message, stored turns of a thread as UI messages, and the metadata of each message.
 
-A turn that has only tool results continues the answer before it: to a person the whole tool loop is one message. This
-message has the id of its first turn; a user's message has the id of its turn and a number.
+Nothing is moved or joined: each block is a part with an id of its own, in the order in which the model made them. The proof
+of a thinking block travels as the provider's metadata, where the SDK's own Anthropic provider puts it. A stored answer goes
+through the same parts as a streamed one, so a page that is loaded again shows what it showed during the answer.
+
+A message has the id of its first turn; a user's message has the id of its turn and a number.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import structs
 
 from clew.backends.row import Backend
+from clew.chat.messages import blocks_in
 from clew.chat.metrics import sum_of_usage
 from clew.chat.prices import cost_of, total_cost
 from clew.chat.request import held_blocks_of
 from clew.chat.turns import StoredTurn
-from clew.chat.ui.parts import Part, summary_part
-from clew.chat.ui.steps import MessageFold, StepParts, message_of_parts
+from clew.chat.ui.parts import MessageFold, Part, message_of_parts, summary_part
+from clew.chat.ui.positions import TurnGroup, asked_in, blocks_without_results, groups_of, has_words
+from clew.model.assemble import AssembledBlock, Assembler
 from clew.model.change import bounded, count_of
+from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta
 from clew.model.json import JsonObject, JsonValue
 from clew.model.turn import Exchange
 from clew.model.unfold import events_of
@@ -29,40 +36,108 @@ from clew.thinking.seal import Sealer
 MetadataOf: TypeAlias = Callable[[Sequence[StoredTurn]], JsonObject]
 """Makes the metadata of a message from its turns."""
 
+_CALLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
+_UI_KINDS: Final = {"text": "text", "thinking": "reasoning"}
+_UNREADABLE: Final = "The model's arguments for this call are not JSON."
 _ONE_CHUNK: Final = 1 << 30
 _MOST_CHANGES: Final = 100
 
 
-class TurnGroup(Struct, frozen=True):
-    """The turns of one message of the assistant, and the user's messages before them."""
-
-    asked: tuple[JsonObject, ...]
-    turns: tuple[StoredTurn, ...]
-
-    @property
-    def id(self) -> str:
-        return self.turns[0].id
+# Model calls
 
 
-def groups_of(line: Iterable[StoredTurn]) -> list[TurnGroup]:
-    """The turns of a line, grouped by message."""
-    groups: list[list[StoredTurn]] = []
-    for stored in line:
-        if groups and has_only_results(stored):
-            groups[-1].append(stored)
+class StepParts:
+    """`feed` it the events of one answer. `name` makes the ids of its parts different from those of other steps."""
+
+    def __init__(self, name: str) -> None:
+        self.stop_reason = ""
+        self._name = name
+        self._assembler = Assembler()
+        self._open: dict[int, JsonObject] = {}
+        self._sources = 0
+
+    def feed(self, event: Event) -> Iterator[Part]:
+        """The parts of this event. Raises StreamIllegal for an event that may not come here."""
+        whole = self._assembler.feed(event)
+        match event:
+            case BlockStart():
+                yield from self._start_block(event.index, event.content_block)
+            case BlockDelta():
+                yield from self._delta(event.index, event.delta)
+            case BlockStop():
+                yield from self._stop_block(event.index, whole)
+            case MessageDelta():
+                self.stop_reason = str(event.delta.get("stop_reason") or self.stop_reason)
+            case _:
+                pass
+
+    def _id(self, index: int) -> str:
+        return f"{self._name}.{index}"
+
+    def _start_block(self, index: int, block: JsonObject) -> Iterator[Part]:
+        self._open[index] = block
+        kind = block.get("type")
+        if kind in _CALLS:
+            yield {"type": "tool-input-start", **_call_names(block)}
+        elif kind == "redacted_thinking":
+            yield {"type": "reasoning-start", "id": self._id(index), **_proof("redactedData", block.get("data"))}
+        elif kind in ("text", "thinking"):
+            ui_kind = _UI_KINDS[kind]
+            yield {"type": f"{ui_kind}-start", "id": self._id(index)}
+            if text := block.get(kind):
+                yield {"type": f"{ui_kind}-delta", "id": self._id(index), "delta": text}
+
+    def _delta(self, index: int, delta: JsonObject) -> Iterator[Part]:
+        match delta:
+            case {"type": "text_delta", "text": str(text)} if text:
+                yield {"type": "text-delta", "id": self._id(index), "delta": text}
+            case {"type": "thinking_delta", "thinking": str(text)} if text:
+                yield {"type": "reasoning-delta", "id": self._id(index), "delta": text}
+            case {"type": "input_json_delta", "partial_json": str(text)} if text:
+                call = self._open[index].get("id")
+                yield {"type": "tool-input-delta", "toolCallId": call, "inputTextDelta": text}
+            case {"type": "citations_delta", "citation": {"url": str(url), **more}}:
+                self._sources += 1
+                source: Part = {"type": "source-url", "sourceId": f"{self._name}.source.{self._sources}", "url": url}
+                yield {**source, "title": title} if isinstance(title := more.get("title"), str) else source
+            case _:
+                pass
+
+    def _stop_block(self, index: int, whole: AssembledBlock | None) -> Iterator[Part]:
+        block = whole.block if whole else self._open[index]
+        del self._open[index]
+        kind = str(block.get("type"))
+        if kind in _CALLS and whole and whole.unparsed is not None:
+            yield {"type": "tool-input-error", **_call_names(block), "input": whole.unparsed, "errorText": _UNREADABLE}
+        elif kind in _CALLS:
+            yield {"type": "tool-input-available", **_call_names(block), "input": block.get("input") or {}}
+        elif kind == "text":
+            yield {"type": "text-end", "id": self._id(index)}
+        elif kind in ("thinking", "redacted_thinking"):
+            proof = _proof("signature", block.get("signature")) if kind == "thinking" else {}
+            yield {"type": "reasoning-end", "id": self._id(index), **proof}
+        elif kind.endswith("_tool_result"):
+            content = block.get("content")
+            error = content.get("error_code") if isinstance(content, dict) else None
+            kind, said = ("error", {"errorText": error}) if isinstance(error, str) else ("available", {"output": content})
+            call = block.get("tool_use_id")
+            yield {"type": f"tool-output-{kind}", "toolCallId": call, **said, "providerExecuted": True}
         else:
-            groups.append([stored])
-    return [TurnGroup(_asked_in(stored_turns[0]), tuple(stored_turns)) for stored_turns in groups]
+            yield {"type": "data-block", "id": self._id(index), "data": block}
 
 
-def has_only_results(stored: StoredTurn) -> bool:
-    """Does the question of this turn consist of tool results alone?"""
-    asked = _asked_in(stored)
-    return bool(asked) and not any(map(_has_words, asked))
+def _proof(name: str, value: JsonValue) -> JsonObject:
+    """What the model's maker wants back of a thinking block, if there is anything."""
+    return {"providerMetadata": {"anthropic": {name: value}}} if isinstance(value, str) and value else {}
 
 
-def _asked_in(stored: StoredTurn) -> tuple[JsonObject, ...]:
-    return tuple(msgspec.json.decode(raw, type=JsonObject) for raw in stored.passage.asked)
+def _call_names(block: JsonObject) -> JsonObject:
+    """A call's id and name. A call that the vendor runs itself is marked: the client has nothing to do."""
+    names: JsonObject = {"toolCallId": block.get("id"), "toolName": block.get("name")}
+    return names if block.get("type") == "tool_use" else {**names, "providerExecuted": True}
+
+
+# Messages
 
 
 def ui_messages(line: Sequence[StoredTurn], sealer: Sealer, metadata: MetadataOf) -> list[JsonObject]:
@@ -86,13 +161,13 @@ def _user_messages(group: TurnGroup) -> Iterator[JsonObject]:
         id = f"{stored.id}.{number}"
         if asked.get("role") == "assistant":
             answer.feed({"type": "start", "messageId": id})
-            answer.feed_all(_step_parts(id, _blocks_in(asked)))
+            answer.feed_all(_step_parts(id, blocks_in(asked)))
             continue
         answer.feed_all(part for part in result_parts([asked]) if answer.has_call(part))
-        if _has_words(asked):
+        if has_words(asked):
             yield from answer.whole()
             answer = MessageFold()
-            parts: list[JsonValue] = [*map(_user_part, _blocks_without_results(asked))]
+            parts: list[JsonValue] = [*map(_user_part, blocks_without_results(asked))]
             yield {"id": id, "role": "user", "metadata": metadata, "parts": parts}
 
 
@@ -101,7 +176,7 @@ def parts_of_group(group: TurnGroup, sealer: Sealer) -> Iterator[Part]:
     yield {"type": "start", "messageId": group.id}
     for number, stored in enumerate(group.turns):
         if number:
-            yield from result_parts(_asked_in(stored))
+            yield from result_parts(asked_in(stored))
         if stored.answer is not None:
             yield from _step_parts(stored.id, held_blocks_of(stored.answer, sealer))
 
@@ -116,39 +191,17 @@ def _step_parts(name: str, blocks: Iterable[JsonObject]) -> Iterator[Part]:
 
 def result_parts(asked: Iterable[JsonObject]) -> Iterator[Part]:
     """The tool results in these messages."""
-    for block in (block for message in asked for block in _blocks_in(message) if block.get("type") == "tool_result"):
+    for block in (block for message in asked for block in blocks_in(message) if block.get("type") == "tool_result"):
         call, content = block.get("tool_use_id"), block.get("content")
         if block.get("is_error"):
             text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
             yield {"type": "tool-output-error", "toolCallId": call, "errorText": text}
         else:
-            yield {"type": "tool-output-available", "toolCallId": call, "output": _tool_output(content)}
-
-
-def _tool_output(content: JsonValue) -> JsonValue:
-    """The output of a tool. Values were stored as JSON, texts as they are; JSON with half a character stays a text."""
-    if not isinstance(content, str) or not content.startswith(("{", "[")):
-        return content
-    try:
-        return msgspec.json.decode(content)
-    except (ValueError, RecursionError):
-        return content
-
-
-def _has_words(message: JsonObject) -> bool:
-    """Is there anything beside tool results in this message?"""
-    return message.get("role") != "system" and bool(_blocks_without_results(message))
-
-
-def _blocks_without_results(message: JsonObject) -> list[JsonObject]:
-    return [block for block in _blocks_in(message) if block.get("type") != "tool_result"]
-
-
-def _blocks_in(message: JsonObject) -> list[JsonObject]:
-    content = message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+            output = content
+            if isinstance(content, str) and content.startswith(("{", "[")):  # values were stored as JSON
+                with suppress(ValueError, RecursionError):  # JSON with half a character stays a text
+                    output = msgspec.json.decode(content)
+            yield {"type": "tool-output-available", "toolCallId": call, "output": output}
 
 
 def _user_part(block: JsonObject) -> JsonObject:
@@ -181,11 +234,7 @@ def metadata_of(stored_turns: Sequence[StoredTurn], backends: Mapping[str, Backe
     exchanges = [found for stored in stored_turns if (found := stored.exchange)]
     cost = total_cost(
         cost_of(
-            each.model,
-            each.usage,
-            backend=backends.get(each.backend),
-            complete=each.outcome == "whole",
-            at=each.started,
+            each.model, each.usage, backend=backends.get(each.backend), complete=each.outcome == "whole", at=each.started
         )
         for each in exchanges
     )

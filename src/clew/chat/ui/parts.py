@@ -17,15 +17,14 @@ call. There is one request for all waiting calls: its id is the list of their id
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from clew.chat.agent.approval import Decision, Denied
-from clew.chat.contents import summarised_turn
-from clew.chat.events import Compacted
-from clew.chat.messages import ToolCall
+from clew.chat.agent.tools import Decision, Denied
+from clew.chat.messages import ToolCall, summarised_turn
+from clew.chat.service import Compacted
 from clew.errors import (
     BackendError,
     BackendOverloaded,
@@ -36,6 +35,7 @@ from clew.errors import (
     CredentialsExhausted,
 )
 from clew.model.json import JsonObject, JsonValue
+from clew.model.texts import LongText
 
 Part: TypeAlias = JsonObject
 """One part of the stream, such as `{"type": "text-delta", "id": …, "delta": …}`."""
@@ -179,3 +179,102 @@ def decisions_in(part: JsonObject) -> dict[str, Decision]:
     ids = named.split(_ID_SEPARATOR) if isinstance(named, str) and named else [str(part.get("toolCallId"))]
     decision = True if approval.get("approved") is True else Denied(reason if isinstance(reason, str) else "")
     return dict.fromkeys(ids, decision)
+
+
+# Parts as a message
+
+_CALL_STATES: Final = {
+    "tool-input-start": "input-streaming",
+    "tool-input-available": "input-available",
+    "tool-input-error": "output-error",
+    "tool-approval-request": "approval-requested",
+    "tool-output-available": "output-available",
+    "tool-output-error": "output-error",
+    "tool-output-denied": "output-denied",
+}
+
+
+class MessageFold:
+    """`feed` it parts; `message` is the UI message so far."""
+
+    def __init__(self) -> None:
+        self._id: JsonValue = ""
+        self._metadata: JsonObject = {}
+        self._parts: list[JsonObject] = []
+        self._growing: dict[str, JsonObject] = {}
+        self._texts: dict[str, LongText] = {}
+        """The texts of the parts that still grow."""
+        self._calls: dict[str, JsonObject] = {}
+
+    @property
+    def message(self) -> JsonObject:
+        for id, text in self._texts.items():
+            self._growing[id]["text"] = text.whole()
+        parts: list[JsonValue] = [*self._parts]
+        return {"id": self._id, "role": "assistant", "metadata": self._metadata, "parts": parts}
+
+    def whole(self) -> Iterator[JsonObject]:
+        """The message, if there is anything in it."""
+        if self._parts:
+            yield self.message
+
+    def has_call(self, part: Part) -> bool:
+        """Is the call of this part in the message?"""
+        return str(part.get("toolCallId")) in self._calls
+
+    def feed_all(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            self.feed(part)
+
+    def feed(self, part: Part) -> None:
+        kind = str(part["type"])
+        if kind in ("start", "finish", "message-metadata"):
+            self._id = self._id or part.get("messageId", "")
+            more = part.get("messageMetadata")
+            self._metadata = {**self._metadata, **more} if isinstance(more, dict) else self._metadata
+        elif kind == "start-step":
+            self._parts.append({"type": "step-start"})
+        elif kind.startswith(("text-", "reasoning-")):
+            self._feed_text(kind, part)
+        elif kind.startswith("tool-"):
+            self._feed_call(kind, part)
+        elif kind.startswith(("data-", "source-")):
+            self._parts.append(part)
+
+    def _feed_text(self, kind: str, part: Part) -> None:
+        ui_kind, _, phase = kind.partition("-")
+        id = str(part["id"])
+        if phase == "start":
+            self._growing[id] = {"type": ui_kind, "text": "", "state": "streaming"}
+            self._texts[id] = LongText()
+            self._parts.append(self._growing[id])
+        growing = self._growing[id]
+        if "delta" in part:
+            self._texts[id].add(str(part["delta"]))
+        if "providerMetadata" in part:
+            growing["providerMetadata"] = part["providerMetadata"]
+        if phase == "end":
+            growing |= {"text": self._texts.pop(id).whole(), "state": "done"}
+
+    def _feed_call(self, kind: str, part: Part) -> None:
+        id = str(part["toolCallId"])
+        if id not in self._calls:
+            self._calls[id] = {"type": f"tool-{part.get('toolName', '')}", "toolCallId": id}
+            self._parts.append(self._calls[id])
+        call = self._calls[id]
+        call |= {name: part[name] for name in ("input", "output", "errorText", "providerExecuted") if name in part}
+        if state := _CALL_STATES.get(kind):
+            call["state"] = state
+        if kind == "tool-approval-request":
+            call["approval"] = {"id": part["approvalId"]}
+
+
+def message_of_parts(parts: Iterable[Part]) -> JsonObject:
+    """The UI message that these parts make.
+
+    >>> message_of_parts([{"type": "start", "messageId": "m"}, {"type": "text-start", "id": "t"}])["parts"]
+    [{'type': 'text', 'text': '', 'state': 'streaming'}]
+    """
+    fold = MessageFold()
+    fold.feed_all(parts)
+    return fold.message

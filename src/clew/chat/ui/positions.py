@@ -1,23 +1,68 @@
-"""The position of a request of a front end: which turn it is in the stored tree.
+"""The messages of a front end in the stored tree: which turns one of its messages is, and where its question belongs.
 
-A front end sends its whole list of messages, and the list says where the question belongs: after the last answer in it. So
-a message that is sent again or edited becomes a branch, and nothing is lost. Answers are recognised by their ids; their
-content is taken from the store.
+A turn that has only tool results continues the answer before it: to a person the whole tool loop is one message. A front end
+sends its whole list of messages, and the question belongs after the last answer in it. So a message that is sent again or
+edited becomes a branch, and nothing is lost. Answers are recognised by their ids; their content is taken from the store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec import Struct, structs
 
-from clew.chat.contents import Output, result_block, user_message
-from clew.chat.turns import Tree, message_of
-from clew.chat.ui.messages import groups_of, has_only_results
+from clew.chat.messages import blocks_in, result_block, user_message
+from clew.chat.turns import StoredTurn, Tree, waiting_calls
 from clew.chat.ui.requests import api_messages, outputs_of, user_content
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject
+
+# Turns by message
+
+
+class TurnGroup(Struct, frozen=True):
+    """The turns of one message of the assistant, and the user's messages before them."""
+
+    asked: tuple[JsonObject, ...]
+    turns: tuple[StoredTurn, ...]
+
+    @property
+    def id(self) -> str:
+        return self.turns[0].id
+
+
+def groups_of(line: Iterable[StoredTurn]) -> list[TurnGroup]:
+    """The turns of a line, grouped by message."""
+    groups: list[list[StoredTurn]] = []
+    for stored in line:
+        if groups and has_only_results(stored):
+            groups[-1].append(stored)
+        else:
+            groups.append([stored])
+    return [TurnGroup(asked_in(stored_turns[0]), tuple(stored_turns)) for stored_turns in groups]
+
+
+def has_only_results(stored: StoredTurn) -> bool:
+    """Does the question of this turn consist of tool results alone?"""
+    asked = asked_in(stored)
+    return bool(asked) and not any(map(has_words, asked))
+
+
+def asked_in(stored: StoredTurn) -> tuple[JsonObject, ...]:
+    return tuple(msgspec.json.decode(raw, type=JsonObject) for raw in stored.passage.asked)
+
+
+def has_words(message: JsonObject) -> bool:
+    """Is there anything beside tool results in this message?"""
+    return message.get("role") != "system" and bool(blocks_without_results(message))
+
+
+def blocks_without_results(message: JsonObject) -> list[JsonObject]:
+    return [block for block in blocks_in(message) if block.get("type") != "tool_result"]
+
+
+# Positions
 
 
 class UiPosition(Struct, frozen=True, kw_only=True):
@@ -36,11 +81,14 @@ def position_of(messages: Sequence[JsonObject], tree: Tree, *, again: bool = Fal
     said = [message for message in messages if message.get("role") != "system"]
     if not said:
         raise RequestInvalid("there is no message to answer", path="messages")
-    return (
-        _position_of_results(said[-1], tree)
-        if said[-1].get("role") == "assistant"
-        else _position_of_question(said, tree, again)
-    )
+    last = said[-1]
+    if last.get("role") != "assistant":
+        return _position_of_question(said, tree, again)
+    turn = _turn_of(last, tree)  # the front end ran the tools of the last answer: the answer continues
+    results = _results_for(turn, last, tree) if turn else []
+    if not results or len(results) < len(waiting_calls(tree[turn])):
+        raise RequestInvalid("the last message is an answer whose calls have no outputs: there is nothing to answer yet")
+    return UiPosition(asked=(user_message(results),), follows=turn, message=str(last.get("id") or turn))
 
 
 def position_of_single(message: JsonObject | None, tree: Tree, *, named: str = "", again: bool = False) -> UiPosition:
@@ -60,24 +108,15 @@ def position_of_single(message: JsonObject | None, tree: Tree, *, named: str = "
     return structs.replace(position, follows=tree[replaced].follows) if replaced and not position.message else position
 
 
-def _position_of_results(last: JsonObject, tree: Tree) -> UiPosition:
-    """The front end ran the tools of the last answer: the answer continues."""
-    turn = _turn_of(last, tree)
-    results = _results_for(turn, outputs_of(last), tree) if turn else []
-    if not results or len(results) < len(_calls_of(turn, tree)):
-        raise RequestInvalid("the last message is an answer whose calls have no outputs: there is nothing to answer yet")
-    return UiPosition(asked=(user_message(results),), follows=turn, message=str(last.get("id") or turn))
-
-
 def _position_of_question(said: Sequence[JsonObject], tree: Tree, again: bool) -> UiPosition:
     before = next((message for message in reversed(said[:-1]) if message.get("role") == "assistant"), None)
     content = user_content(said[-1])
     if before is None:
-        return UiPosition(asked=(_message_of(content),), follows="" if again else _last_answered(tree.newest, tree))
+        return UiPosition(asked=(_message_of(content),), follows="" if again else tree.last_answered(tree.newest))
     turn = _turn_of(before, tree)
     if turn:
-        results = _results_for(turn, outputs_of(before), tree)
-        return UiPosition(asked=(_message_of([*results, *content]),), follows=_last_answered(turn, tree))
+        results = _results_for(turn, before, tree)
+        return UiPosition(asked=(_message_of([*results, *content]),), follows=tree.last_answered(turn))
     if tree.newest:
         raise RequestInvalid(
             "the last answer in `messages` is none of this thread's: read the thread again", path="messages"
@@ -110,16 +149,7 @@ def _turn_of(message: JsonObject, tree: Tree) -> str:
     return next(reversed(loop))
 
 
-def _last_answered(turn: str, tree: Tree) -> str:
-    """The last turn up to this one that has an answer."""
-    return next((stored.id for stored in reversed(tree.line(turn)) if stored.answer is not None), "")
-
-
-def _calls_of(turn: str, tree: Tree) -> Sequence[str]:
-    stored = tree[turn]
-    message = message_of(stored) if stored.outcome == "whole" else None
-    return [call.id for call in message.tool_calls] if message else []
-
-
-def _results_for(turn: str, outputs: Mapping[str, Output], tree: Tree) -> list[JsonObject]:
-    return [result_block(call, outputs[call]) for call in _calls_of(turn, tree) if call in outputs]
+def _results_for(turn: str, message: JsonObject, tree: Tree) -> list[JsonObject]:
+    """The results that a message of the front end has for the calls of this turn."""
+    outputs = outputs_of(message)
+    return [result_block(call.id, outputs[call.id]) for call in waiting_calls(tree[turn]) if call.id in outputs]

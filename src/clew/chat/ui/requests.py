@@ -16,8 +16,8 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import Struct
 
-from clew.chat.agent.approval import Decision
-from clew.chat.contents import Output, result_block
+from clew.chat.agent.tools import Decision
+from clew.chat.messages import Output, result_block
 from clew.chat.ui.parts import decisions_in, summary_text
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue

@@ -28,8 +28,8 @@ from clew.chat.agent.events import (
 )
 from clew.chat.agent.run import AsyncRun
 from clew.chat.answer import AsyncAnswer
-from clew.chat.events import AnswerEvent, Compacted, Ended, TextDelta, ThinkingDelta
 from clew.chat.messages import ToolCall
+from clew.chat.service import AnswerEvent, Compacted, Ended, TextDelta, ThinkingDelta
 from clew.chat.ui.parts import DONE, Part, agent_approval_parts, compacted_part, error_text, finish_reason, frame_of
 from clew.engine.ids import new_id
 from clew.model.json import JsonObject, JsonValue

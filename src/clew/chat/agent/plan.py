@@ -1,6 +1,6 @@
-"""Limits: how far a run may go, and how far it has gone.
+"""The plan of an agent, and its limits: how far a run may go, and how far it has gone.
 
-They are checked after an answer and before its calls run, so a run that ends at a limit leaves calls that were not begun,
+Limits are checked after an answer and before its calls run, so a run that ends at a limit leaves calls that were not begun,
 and can be resumed. Only the time limit is checked all the time. The spending of a sub-agent counts for its caller too, so a
 limit holds for the whole tree below it. The caller still reads the sub-agent's output, which is one more model call.
 """
@@ -8,13 +8,22 @@ limit holds for the whole tree below it. The caller still reads the sub-agent's 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from clew.backends.row import Backend
+from clew.chat.agent.structured import OutputForm
+from clew.chat.agent.tools import Approval, Tool
+from clew.chat.conversation import AsyncConversation
+from clew.chat.local import LocalThreadService
 from clew.chat.metrics import sum_of_usage
+from clew.chat.opening import OnOverflow
 from clew.chat.prices import Cost
+from clew.chat.request import Wishes
+from clew.model.facts.models import profile_for
+from clew.model.json import JsonObject
 from clew.model.turn import TokenUsage
 
 _UNKNOWN: Final = {"tokens": "they were not counted", "usd": "a price is not known"}
@@ -121,16 +130,78 @@ class Spending:
         """The first limit that is reached, of this run or of the calling runs."""
         if self.left == 0:
             return self.late
-        own = next((each for each in self._counted() if each.spent is None or each.spent >= each.most), None)
-        return own or (self._caller.reached() if self._caller else None)
+        usd = float(self.cost.usd if self.cost else 0)
+        counted: tuple[tuple[Limit, float | None, float | None], ...] = (
+            ("steps", self.limits.steps, self._calls),
+            ("tokens", self.limits.tokens, None if self._uncounted else self.tokens),
+            ("usd", self.limits.usd, None if self._unpriced else usd),
+            ("failures", self.limits.failures, self._failures),
+        )
+        for limit, most, spent in counted:
+            if most is not None and (spent is None or spent >= most):
+                return Reached(limit, most, spent)
+        return self._caller.reached() if self._caller else None
 
-    def _counted(self) -> Iterator[Reached]:
-        limits = self.limits
-        if limits.steps is not None:
-            yield Reached("steps", limits.steps, self._calls)
-        if limits.tokens is not None:
-            yield Reached("tokens", limits.tokens, None if self._uncounted else self.tokens)
-        if limits.usd is not None:
-            yield Reached("usd", limits.usd, None if self._unpriced else float(self.cost.usd if self.cost else 0))
-        if limits.failures is not None:
-            yield Reached("failures", limits.failures, self._failures)
+
+# Plans
+
+
+class AgentPlan(Struct, frozen=True, kw_only=True, eq=False):
+    """What an agent is, apart from any conversation."""
+
+    name: str = "agent"
+    description: str = ""
+    system: str | Sequence[JsonObject] = ""
+    tools: tuple[Tool, ...] = ()
+    model: str = ""
+    backend: str = ""
+    max_tokens: int = 16_000
+    thinking: JsonObject | None = None
+    effort: str = ""
+    on_overflow: OnOverflow = "error"
+    limits: Limits = Limits()
+    approve: Approval | None = None
+    retries: int = 2
+    """How many more times a failed model call is tried, and an answer of the wrong type is asked for again."""
+    form: OutputForm | None = None
+    """The type of its answers; None for text."""
+
+    @property
+    def prompt(self) -> str | Sequence[JsonObject]:
+        """The system prompt, with the form of the answer."""
+        if self.form is None:
+            return self.system
+        if isinstance(self.system, str):
+            return f"{self.system}\n\n{self.form.words}" if self.system else self.form.words
+        return [*self.system, {"type": "text", "text": self.form.words}]
+
+
+def prepare(plan: AgentPlan, conversation: AsyncConversation) -> None:
+    """Give a conversation the parameters of this agent."""
+    before = conversation.wishes
+    conversation.wishes = Wishes(
+        model=plan.model or before.model,
+        system=plan.prompt or before.system,
+        tools=[tool.definition for tool in plan.tools],
+        max_tokens=plan.max_tokens,
+        thinking=plan.thinking or before.thinking,
+        effort=plan.effort or before.effort,
+    )
+
+
+def ask_for_schema(form: OutputForm | None, conversation: AsyncConversation) -> None:
+    """Put the schema of the output into the next request if the model can follow one, else take it out."""
+    schema = None
+    if form is not None:
+        row = backend_of(conversation, conversation.backend)
+        # For Chat Completions the translation knows what the backend can follow.
+        able = profile_for(conversation.model).structured or (row is not None and row.dialect == "openai-chat")
+        schema = form.strict if able else None
+    if conversation.wishes.schema != schema:
+        conversation.wishes = structs.replace(conversation.wishes, schema=schema)
+
+
+def backend_of(conversation: AsyncConversation, name: str) -> Backend | None:
+    """The settings of a backend. A conversation over a gateway knows only the names of its backends."""
+    service = conversation.service
+    return service.runtime.current.settings.backends.get(name) if isinstance(service, LocalThreadService) else None
