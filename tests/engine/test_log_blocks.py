@@ -10,6 +10,7 @@ from clew.dialects.shape import AnswerContext
 from clew.pipeline.stream.block_trace import TracedReader
 from tests.engine.logs import Written
 from tests.manifest import proves
+from tests.model.streams import reads
 
 STREAM = (
     b'data: {"choices":[{"index":0,"delta":{"reasoning":"a"}}]}\n\n'
@@ -21,7 +22,8 @@ STREAM = (
 
 def _told(written: Written) -> list[dict[str, object]]:
     translation = TracedReader(ChatStreamReader(AnswerContext(model="m"), ChatOptions()), partial(written.log.lived, "x1"))
-    list(translation.feed(STREAM))
+    for read in reads(STREAM):
+        list(translation.feed(read))
     list(translation.flush())
     return written.lines()
 

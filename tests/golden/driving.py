@@ -33,6 +33,7 @@ from clew.thinking.seal import PREFIX, Seal, Sealer
 from tests.dialects.openai_chat.chat import ReadStream
 from tests.golden.cases import Scene
 from tests.golden.shorthand import lines_of, opening
+from tests.model.streams import joined
 from tests.pipeline.stream.wearing import translated_answer
 
 __all__ = [
@@ -84,8 +85,9 @@ def options_of(scene: Scene) -> ChatOptions:
     return ChatOptions(answer=speech_of(scene))
 
 
-def events_of(scene: Scene, pieces: Iterable[bytes]) -> str:
-    """What the decoder tells, as lines; each event is held to the strict grammar on the way."""
+def events_of(scene: Scene, pieces: Iterable[bytes], *, join: bool = False) -> str:
+    """What the decoder tells, as lines; each event is held to the strict grammar on the way. With `join`, neighbouring
+    deltas are one."""
     asked = asked_of(scene)
     stream = ReadStream(asked, speech_of(scene))
     events: list[Event] = [event for piece in pieces for event in stream.feed(piece)]
@@ -93,7 +95,7 @@ def events_of(scene: Scene, pieces: Iterable[bytes]) -> str:
     lifecycle = Lifecycle(STRICT)
     for event in events:
         lifecycle.accept(event)
-    return lines_of(events, stream, opening(asked.model, asked.message_id, asked.input_tokens))
+    return lines_of(joined(events) if join else events, stream, opening(asked.model, asked.message_id, asked.input_tokens))
 
 
 def client_of(scene: Scene, pieces: Iterable[bytes]) -> bytes:

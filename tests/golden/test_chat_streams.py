@@ -11,18 +11,20 @@ from hypothesis import strategies as st
 
 from clew.model.assemble import assemble
 from clew.model.events import StreamFailed
-from clew.wire.events import decode_event
+from clew.wire.events import decode_event, encode_event
 from clew.wire.sse import SseReader
 from tests.counts import SOAK, examples
 from tests.golden.cases import Case, Scene, scenes
 from tests.golden.driving import MODEL, client_of, events_of
 from tests.golden.legal import check, problems
 from tests.manifest import proves
+from tests.model.streams import joined, reads
 from tests.properties.stream_strategies import plainly, sdk_message
 
 STREAMS = scenes("backend", "events", "client")
 EACH = [pytest.param(scene, id=scene.id, marks=proves(f"case:{case.number}")) for case, scene in STREAMS]
 SCENES = [scene for _, scene in STREAMS]
+JOINED = {scene.id: events_of(scene, reads(scene.sections["backend"]), join=True) for scene in SCENES}
 SOME = 100_000 if SOAK else 15
 """How many places of a stream are tried, evenly spread. Streams are shorter than the larger number: the soak tries all."""
 STRIDE = 1 if SOAK else 16
@@ -33,11 +35,11 @@ TELLING = re.compile(rb"[\r\n\\<\x80-\xff]")
 
 @pytest.mark.parametrize("scene", EACH)
 def test_the_stream_becomes_what_its_golden_says(scene: Scene) -> None:
-    """Events and client bytes are compared whole."""
-    backend = scene.sections["backend"]
+    """Events and client bytes are compared whole, where each event of the backend comes in a read of its own."""
+    backend = reads(scene.sections["backend"])
 
-    assert events_of(scene, [backend]) == scene.text("events")
-    assert client_of(scene, [backend]).decode() == scene.text("client")
+    assert events_of(scene, backend) == scene.text("events")
+    assert client_of(scene, backend).decode() == scene.text("client")
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)
@@ -60,8 +62,9 @@ def test_the_official_sdk_reads_the_same_blocks(scene: Scene) -> None:
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)
 def test_no_cut_of_the_bytes_matters(scene: Scene) -> None:
-    """Byte by byte, and in two pieces, at some places."""
+    """Byte by byte, in one piece, and in two, at some places."""
     backend = scene.sections["backend"]
+    _check_pieces(scene, [backend])
     _check_pieces(scene, [backend[at : at + 1] for at in range(len(backend))])
     for at in _places(len(backend)):
         _check_pieces(scene, [backend[:at], backend[at:]])
@@ -109,8 +112,16 @@ def _places(size: int) -> list[int]:
 
 
 def _check_pieces(scene: Scene, pieces: list[bytes]) -> None:
-    assert events_of(scene, pieces) == scene.text("events")
-    assert client_of(scene, pieces).decode() == scene.text("client")
+    """The same as event by event, but for how many deltas a text is told in."""
+    assert events_of(scene, pieces, join=True) == JOINED[scene.id]
+    assert _joined(client_of(scene, pieces)) == _joined(scene.sections["client"])
+
+
+def _joined(client: bytes) -> bytes:
+    if client.startswith(b"HTTP "):
+        return client
+    events = [decode_event(event) for event in SseReader().feed(client)]
+    return b"".join(map(encode_event, joined(events)))
 
 
 def _check_broken(scene: Scene, begun: bytes) -> None:

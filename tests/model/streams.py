@@ -1,6 +1,19 @@
 """Builders for stream events, so that a test reads like the stream."""
 
-from clew.model.events import BlockDelta, BlockStart, BlockStop, MessageDelta, MessageStart, MessageStop, Ping, StreamFailed
+import re
+from collections.abc import Iterable
+
+from clew.model.events import (
+    BlockDelta,
+    BlockStart,
+    BlockStop,
+    Event,
+    MessageDelta,
+    MessageStart,
+    MessageStop,
+    Ping,
+    StreamFailed,
+)
 from clew.model.json import JsonObject, JsonValue
 
 STOP_NULLS: JsonObject = {"stop_reason": None, "stop_sequence": None, "stop_details": None}
@@ -77,3 +90,25 @@ def failed(kind: str = "overloaded_error", message: str = "Overloaded") -> Strea
 
 PING = Ping()
 DONE = MessageStop()
+
+
+_GROWING = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+_EVENT = re.compile(rb".*?\n\n|.+\Z", re.DOTALL)
+
+
+def reads(stream: bytes) -> list[bytes]:
+    """The stream as a backend sends it that is slow: each event comes in a read of its own."""
+    return _EVENT.findall(stream)
+
+
+def joined(events: Iterable[Event]) -> list[Event]:
+    """The same events, with neighbours that add text to one block as one: how many there are depends on the reads."""
+    found: list[Event] = []
+    for event in events:
+        last = found[-1] if found else None
+        member = _GROWING.get(event.kind) if isinstance(event, BlockDelta) else None
+        if isinstance(event, BlockDelta) and isinstance(last, BlockDelta) and member in last.delta:
+            found[-1] = BlockDelta(event.index, {**last.delta, member: f"{last.delta[member]}{event.delta[member]}"})
+        else:
+            found.append(event)
+    return found

@@ -115,7 +115,8 @@ class Passthrough(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class StreamReader(Protocol):
-    """Reads one streamed answer of a backend. The events do not depend on where the bytes were cut."""
+    """Reads one streamed answer of a backend. What it tells does not depend on where the bytes were cut, but for one thing:
+    texts of one block that come in one read may be one delta."""
 
     @property
     def late(self) -> JsonObject | None:

@@ -98,15 +98,16 @@ class BlockDelta(Event, frozen=True, eq=False, gc=False):
     delta: JsonObject
 
     def __post_init__(self) -> None:
+        delta = self.delta
         if type(self.index) is not int:
             raise _refusal(self, self.index, "index", "int")
-        if type(self.delta) is not dict:
-            raise _refusal(self, self.delta, "delta", "dict")
-        if type(kind := self.delta.get("type")) is not str:
+        if type(delta) is not dict:
+            raise _refusal(self, delta, "delta", "dict")
+        if type(kind := delta.get("type")) is not str:
             raise _refusal(self, kind, "delta.type", "str")
-        if (needed := _DELTA_MEMBERS.get(kind)) is not None:
-            member, shape = needed
-            if type(value := self.delta.get(member)) is not shape:
+        if kind in _DELTA_MEMBERS:
+            member, shape = _DELTA_MEMBERS[kind]
+            if type(value := delta.get(member)) is not shape:
                 raise _refusal(self, value, f"delta.{member}", shape.__name__)
 
     @property
@@ -179,6 +180,8 @@ class Unknown(Event, frozen=True, eq=False, gc=False):
     name: str
     data: bytes
 
+
+BLOCK_EVENTS = (BlockStart, BlockDelta, BlockStop)
 
 EVENTS: dict[str, type[Event]] = {
     cls.type: cls for cls in (MessageStart, BlockStart, BlockDelta, BlockStop, MessageDelta, MessageStop, Ping, StreamFailed)

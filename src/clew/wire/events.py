@@ -72,11 +72,11 @@ def _name_of(sse: SseEvent) -> str:
 
 def encode_event(event: Event) -> bytes:
     """The event as server-sent bytes; an event that was read keeps the bytes it was read from."""
-    raw, head = event.raw, _HEADS.get(event.type)
-    if head is not None and not (_LF in raw or _CR in raw):
-        return head + (raw or data_of(event)) + b"\n\n"  # one line, and so is what is written here
+    raw, head = event.raw or data_of(event), _HEADS.get(event.type)
+    if head is not None and (raw is not event.raw or not (_LF in raw or _CR in raw)):
+        return b"%b%b\n\n" % (head, raw)  # one line, and so is what is written here
     name = event.name if isinstance(event, Unknown) else event.type
-    return sse_bytes(name.encode(errors="surrogateescape"), data_of(event))
+    return sse_bytes(name.encode(errors="surrogateescape"), raw)
 
 
 _MARK: Final = "\x7f"

@@ -13,6 +13,7 @@ from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageD
 from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue, objects_of
 from clew.model.lifecycle import STRICT, Lifecycle
+from tests.model.streams import reads
 
 ASKED = AnswerContext(model="claude-x", message_id="msg_1", input_tokens=7)
 DONE = b"data: [DONE]\n\n"
@@ -80,11 +81,18 @@ class ReadStream:
 
 
 class Told:
-    """What came of a stream, held to the strict grammar on the way."""
+    """What came of a stream, held to the strict grammar on the way. Each event comes in a read of its own, unless `burst`:
+    then each piece is a read."""
 
     def __init__(
-        self, *pieces: bytes, speech: ChatAnswerOptions | None = None, asked: AnswerContext = ASKED, eager: bool = False
+        self,
+        *pieces: bytes,
+        speech: ChatAnswerOptions | None = None,
+        asked: AnswerContext = ASKED,
+        eager: bool = False,
+        burst: bool = False,
     ) -> None:
+        pieces = pieces if burst else tuple([read for piece in pieces for read in reads(piece)])
         self._pieces, self._speech, self._asked = pieces, speech, asked
         self.stream = ReadStream(structs.replace(asked, eager=eager), speech)
         self.events: list[Event] = self.stream.begin()

@@ -21,6 +21,7 @@ from tests.dialects.openai_chat.chat import ASKED, DONE, call, chunk, stream
 from tests.golden.driving import wear
 from tests.golden.legal import check
 from tests.manifest import proves
+from tests.model.streams import reads
 from tests.pipeline.stream.wearing import translated_answer
 
 GROK = stream({"reasoning": "First, "}, {"reasoning": "the code."}, {"content": "It "}, {"content": "works."})
@@ -38,7 +39,7 @@ def told(backend: bytes, *, eager: bool = False, blank: bool = False) -> list[di
     relay = translated_answer(
         ClientView(wear(blank=blank)), ChatStreamReader(structs.replace(ASKED, eager=eager), ChatOptions())
     )
-    out = relay.begin() + relay.feed(backend) + relay.flush() + b"".join(relay.held)
+    out = b"".join([relay.begin(), *map(relay.feed, reads(backend)), relay.flush(), *relay.held])
     check(out, signatures="empty" if blank else "sealed", model="claude-x")
     return [json.loads(line.removeprefix("data: ")) for line in out.decode().split("\n") if line.startswith("data: ")]
 

@@ -21,6 +21,7 @@ from clew.model.events import (
     StreamFailed,
 )
 from clew.model.json import JsonObject
+from tests.model.streams import reads
 
 ASKED = AnswerContext(model="claude-opus-4-8", message_id="msg_1")
 
@@ -32,7 +33,8 @@ def _chunk(delta: JsonObject, finish: str | None = None) -> bytes:
 
 def _translated(data: bytes, translation: ChatStreamReader | None = None) -> list[Event]:
     translation = translation or ChatStreamReader(ASKED, ChatOptions())
-    return [e for e in translation.feed(data) + translation.flush() if not isinstance(e, Ping | MessageStart)]
+    told = [event for read in reads(data) for event in translation.feed(read)] + translation.flush()
+    return [event for event in told if not isinstance(event, Ping | MessageStart)]
 
 
 def _call(wire_id: str) -> bytes:
@@ -96,3 +98,15 @@ def test_an_eager_stream_has_begun_before_the_backend_has() -> None:
     begun = ChatStreamReader(structs.replace(ASKED, eager=True), ChatOptions()).begin()
     assert [type(each) for each in begun] == [MessageStart, BlockStart, Ping]
     assert ChatStreamReader(ASKED, ChatOptions()).begin() == []
+
+
+def test_texts_that_come_in_one_read_are_told_as_one_delta() -> None:
+    words = [_chunk({"reasoning_content": word}) for word in ("so", " it", " is")]
+    said = [_chunk({"content": word}) for word in ("y", "es")]
+
+    told = ChatStreamReader(ASKED, ChatOptions()).feed(b"".join([*words, *said]))
+
+    assert [event.delta for event in told if isinstance(event, BlockDelta) and event.kind != "signature_delta"] == [
+        {"type": "thinking_delta", "thinking": "so it is"},
+        {"type": "text_delta", "text": "yes"},
+    ]

@@ -33,10 +33,11 @@ def late_block(payload: JsonObject) -> JsonObject | None:
 class GrowingPayload:
     """The payload of one thinking block, while the answer comes."""
 
-    __slots__ = ("_calls", "_close", "_entries", "_field", "_message", "_open")
+    __slots__ = ("_calls", "_close", "_entries", "_message", "_open", "field")
 
     def __init__(self) -> None:
-        self._field = ""
+        self.field = ""
+        """The first name under which the thought came; what comes under others mirrors it."""
         self._entries: dict[str, list[JsonObject]] = {}
         self._calls: JsonObject = {}
         self._message: JsonObject = {}
@@ -44,11 +45,11 @@ class GrowingPayload:
         self._close: list[str] = []
 
     def __bool__(self) -> bool:
-        return bool(self._field or self._entries or self._calls or self._message)
+        return bool(self.field or self._entries or self._calls or self._message)
 
     def value(self) -> JsonObject:
         """The object, fit to be written as JSON."""
-        value: JsonObject = {"field": self._field} if self._field else {}
+        value: JsonObject = {"field": self.field} if self.field else {}
         value.update({name: list(entries) for name, entries in self._entries.items()})
         if self._open or self._close:
             value["tags"] = {"open": "".join(self._open), "close": "".join(self._close)}
@@ -57,11 +58,6 @@ class GrowingPayload:
         if self._message:
             value["message"] = self._message
         return object_of(whole_value(value))
-
-    def set_field(self, field: str) -> None:
-        """The first name counts; what comes under others mirrors it."""
-        if not self._field:
-            self._field = field
 
     def add_entries(self, name: str, entries: list[JsonObject]) -> None:
         """Entries of `reasoning_details` or `thinking_blocks`."""
@@ -96,7 +92,7 @@ class GrowingPayload:
 
     def absorb(self, other: GrowingPayload) -> None:
         """Takes over what another payload has gathered before this block was there."""
-        self.set_field(other._field)
+        self.field = self.field or other.field
         for name, entries in other._entries.items():
             self.add_entries(name, entries)
         self._calls.update(other._calls)

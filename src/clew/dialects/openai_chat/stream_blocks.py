@@ -49,12 +49,14 @@ def _stop(index: int) -> BlockStop:
 
 
 class BlockWriter:
-    """Writes events of blocks to `events`. Half a character (`model.json`) waits for its other half."""
+    """Writes the events of blocks. What is said of one block between two calls of `take_events` is one delta."""
 
-    __slots__ = ("_delta", "_half", "_member", "_unsigned", "events", "index", "kind", "last", "payloads")
+    __slots__ = ("_delta", "_events", "_half", "_member", "index", "kind", "last", "payloads", "said", "unsigned")
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        self._events: list[Event] = []
+        self.said: list[str] = []
+        """More of the open block, to be told with the next event."""
         self.index = -1
         """Of the newest block."""
         self.kind: BlockKind = ""
@@ -64,29 +66,40 @@ class BlockWriter:
         self.payloads: dict[int, GrowingPayload] = {}
         """By the index of the thinking block."""
         self._delta, self._member = _DELTAS[""]
-        self._half = ""
-        self._unsigned: list[tuple[int, int]] = []
+        self._half = ""  # of a character (`model.json`): it waits for its other half
+        self.unsigned: list[tuple[int, int]] = []
+        """Thinking blocks that were closed and have no signature yet: where it belongs among the events, and the index."""
 
     def take_events(self) -> list[Event]:
-        """The events since the last time, once a chunk is read whole: only then is it known what belongs to its thoughts."""
-        for place, index in reversed(self._unsigned):
+        """The events since the last time."""
+        if self.said:
+            self._tell()
+        events, self._events = self._events, []
+        return events
+
+    def add(self, *events: Event) -> None:
+        """Events that belong to no block."""
+        if self.said:
+            self._tell()
+        self._events += events
+
+    def sign(self) -> None:
+        """Signs the thoughts that were closed, once a chunk is read whole: only then is it known what belongs to them."""
+        for place, index in reversed(self.unsigned):
             payload = self.payloads.get(index)
             signature = signature_of(payload.value() if payload else {})
-            self.events.insert(place, BlockDelta(index, {"type": "signature_delta", "signature": signature}))
-        if self._unsigned:
-            self._unsigned = []
-        events, self.events = self.events, []
-        return events
+            self._events.insert(place, BlockDelta(index, {"type": "signature_delta", "signature": signature}))
+        self.unsigned.clear()
 
     def open(self, kind: Literal["text", "thinking"]) -> None:
         """Opens a block of this kind, unless it is open."""
         if self.kind != kind:
             self._open(kind)
-            self.events.append(_start(kind, self.index))
+            self._events.append(_start(kind, self.index))
 
     def open_call(self, call_id: str, name: str) -> None:
         self._open("tool_use")
-        self.events.append(BlockStart(self.index, {"type": "tool_use", "id": call_id, "name": name, "input": {}}))
+        self._events.append(BlockStart(self.index, {"type": "tool_use", "id": call_id, "name": name, "input": {}}))
         self.last = "tool_use"
 
     def _open(self, kind: BlockKind) -> None:
@@ -96,25 +109,27 @@ class BlockWriter:
         self.kind = kind
         self._delta, self._member = _DELTAS[kind]
 
-    def grow(self, text: str) -> None:
-        """More of the open block."""
-        if self._half or not text.isascii():
-            text, self._half = self._half + text, ""
-            if text and "\ud800" <= text[-1] <= "\udbff":
-                text, self._half = text[:-1], text[-1]
-            text = whole_text(text)
+    def _tell(self) -> None:
+        text = "".join([self._half, *self.said])
+        self.said.clear()
+        if not text.isascii():
+            self._half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
+            text = whole_text(text[:-1] if self._half else text)
         if text:
-            self.events.append(BlockDelta(self.index, {"type": self._delta, self._member: text}))
+            self._events.append(BlockDelta(self.index, {"type": self._delta, self._member: text}))
 
     def close(self) -> None:
         if not self.kind:
             return
+        if self.said:
+            self._tell()
         if self._half:
             self._half = ""
-            self.grow("\ufffd")
+            self.said.append("\ufffd")
+            self._tell()
         if self.kind == "thinking":
-            self._unsigned.append((len(self.events), self.index))
-        self.events.append(_stop(self.index))
+            self.unsigned.append((len(self._events), self.index))
+        self._events.append(_stop(self.index))
         self.kind = ""
 
 
@@ -139,7 +154,7 @@ class ContentWriter:
         """`client_name` gives the client's name of the tool that a call names. `own_ids`: calls keep the backend's ids."""
         self.blocks = blocks
         self.own_ids = own_ids
-        self.late = GrowingPayload()
+        self.late: GrowingPayload | None = None
         """What came too late for any block so far."""
         self.empty = ""
         """The field in which an empty thought came that must become a block, if a call follows and no thought came."""
@@ -175,22 +190,31 @@ class ContentWriter:
         if blocks.last != "text":
             blocks.last = "text"
             self._mirrors.end_thought()
-        blocks.grow(text)
+        blocks.said.append(text)
 
     def think(self, text: str, channel: str, others: tuple[str, ...] = ()) -> GrowingPayload | None:
         """A thought that came under these names. Its payload; None if it is the mirror of what was told."""
         new = self._mirrors.new_text(channel, text, others)
         if not new:
             return None
-        self.finish_calls()
-        payload = self._open_thinking()
-        self.blocks.grow(new)
-        payload.set_field(channel)
+        blocks = self.blocks
+        if blocks.kind == "thinking" and self._calls.current is None:
+            payload = blocks.payloads[blocks.index]
+        else:
+            self.finish_calls()
+            payload = self._open_thinking()
+        blocks.said.append(new)
+        payload.field = payload.field or channel
         return payload
 
     def opaque_payload(self) -> GrowingPayload:
         """Where something belongs that shows nothing: this thought, a new one if nothing was said yet, or a later one."""
-        return self._open_thinking() if self.blocks.last in ("", "thinking") else self.late
+        return self._open_thinking() if self.blocks.last in ("", "thinking") else self._late_payload()
+
+    def _late_payload(self) -> GrowingPayload:
+        if self.late is None:
+            self.late = GrowingPayload()
+        return self.late
 
     def say_pieces(self, pieces: list[TagPiece]) -> None:
         """Content, taken apart by its tags."""
@@ -217,12 +241,13 @@ class ContentWriter:
     def _newest_payload(self) -> GrowingPayload:
         """That of the last thinking block: they are put in by index, in order."""
         payloads = self.blocks.payloads
-        return payloads[next(reversed(payloads))] if payloads else self.late
+        return payloads[next(reversed(payloads))] if payloads else self._late_payload()
 
     def _open_thinking(self) -> GrowingPayload:
         """The payload of the thinking block that is open now, with what waited for one. It may stay empty otherwise."""
         blocks = self.blocks
-        self._blank = []
+        if self._blank:
+            self._blank = []
         if blocks.kind != "thinking":
             blocks.open("thinking")
             blocks.last = "thinking"
@@ -230,7 +255,7 @@ class ContentWriter:
         payload = blocks.payloads[blocks.index]
         if self.late:
             payload.absorb(self.late)
-            self.late = GrowingPayload()
+            self.late = None
         return payload
 
     def take_call(self, entry: JsonObject) -> None:
@@ -246,26 +271,27 @@ class ContentWriter:
     def _tell_calls(self, *, to_the_end: bool = False) -> None:
         """Tells the current call as far as it came, and the next ones as soon as it is whole."""
         while (call := self._calls.current) is not None:
-            if call.name:
-                if not call.is_open:
-                    call.is_open = True
-                    self._open_call(call)
-                self.blocks.grow(call.take_unsent())
+            if call.name and not call.is_open:
+                self._open_call(call)
+            self.blocks.said += call.unsent
+            call.unsent.clear()
             if not to_the_end and not (call.name and self._calls.has_next and call.is_whole()):
                 return
             if call.is_open:
+                call.is_open = False
                 self.blocks.close()
             self._calls.finish_current()
 
     def _open_call(self, call: PartialCall) -> None:
         call_id = self._ids.give(call.wire_id)
         if call.extra:
-            self.late.add_call(call_id, call.extra)
+            self._late_payload().add_call(call_id, call.extra)
         if self.empty and not self.blocks.payloads:
-            self.late.set_field(self.empty)
+            self._late_payload().field = self.empty
         if self.late:
             self._open_thinking()
         self._blank = []
         own = self._ids.wire.get(call_id) if self.own_ids else ""
         self.blocks.open_call(own or call_id, self._client_name(call.name))
         self._mirrors.end_thought()
+        call.open()

@@ -30,27 +30,27 @@ _DEPTH: Final = {"{": 1, "[": 1, "}": -1, "]": -1}
 class PartialCall:
     """One call as far as it came."""
 
-    __slots__ = ("_end", "_is_object", "_text", "_unseen", "_unsent", "extra", "is_open", "name", "size", "wire_id")
+    __slots__ = ("_end", "_is_object", "_text", "_unseen", "extra", "is_open", "name", "size", "unsent", "wire_id")
 
-    def __init__(self, wire_id: str) -> None:
-        self.wire_id = wire_id
+    def __init__(self) -> None:
+        self.wire_id = ""
         """The backend's id."""
         self.name = ""
         self.is_open = False
-        """The client was told of it."""
+        """The client is being told of it."""
+        self.unsent: list[str] = []
+        """Arguments of an open call that the client was not told."""
         self.extra: JsonObject = {}
         self.size = 0
         """How many characters of arguments came so far."""
         self._text = LongText()
-        self._unsent = LongText()
         self._unseen = LongText()  # by the finder of the end
         self._end = _ObjectEnd()
         self._is_object: bool | None = None
 
-    def take_unsent(self) -> str:
-        """The arguments that were not taken yet."""
-        more, self._unsent = self._unsent.whole(), LongText()
-        return more
+    def open(self) -> None:
+        self.is_open = True
+        self.unsent.append(self._text.whole())
 
     def is_whole(self) -> bool:
         """Whether the arguments are a finished object. They are read once, when their brackets are closed."""
@@ -62,40 +62,40 @@ class PartialCall:
             self._is_object = _is_object(self._text.whole())
         return self._is_object
 
-    def grow(self, entry: JsonObject) -> None:
-        function = object_of(entry.get("function"))
-        self.wire_id = self.wire_id or whole_text(text_of(entry.get("id")))
-        self.name = self.name or _name(function)
-        arguments = _arguments(function)
-        if arguments and not self._repeats(arguments):
-            for text in (self._text, self._unsent, self._unseen):
-                text.add(arguments)
-            self.size += len(arguments)
-        self.extra.update({name: entry[name] for name in _EXTRA if entry.get(name)})
+    def grow(self, arguments: str) -> None:
+        if self.repeats(arguments):
+            return
+        self._text.add(arguments)
+        self._unseen.add(arguments)
+        self.size += len(arguments)
+        if self.is_open:
+            self.unsent.append(arguments)
 
-    def continues_with(self, entry: JsonObject) -> bool:
+    def continues_with(self, wire_id: str, name: str, arguments: str) -> bool:
         """Whether a delta in this call's place is more of it."""
-        function = object_of(entry.get("function"))
-        wire_id, name, arguments = text_of(entry.get("id")), _name(function), _arguments(function)
         if wire_id and self.wire_id and wire_id != self.wire_id:
             return not name and not self.is_whole()  # some servers make up a new id for each delta
         if name and self.name and self.is_whole():
-            return name == self.name and (not arguments or self._repeats(arguments))
+            return name == self.name and (not arguments or self.repeats(arguments))
         return True
 
-    def _repeats(self, arguments: str) -> bool:
+    def repeats(self, arguments: str) -> bool:
+        """Whether these are all the arguments once more."""
         return len(arguments) == self.size and self._text.whole() == arguments and self.is_whole()
 
 
 def _name(function: JsonObject) -> str:
     """Without the channel marks that gpt-oss leaves on names."""
-    return whole_text(text_of(function.get("name"))).split("<|")[0].strip()
+    name = text_of(function.get("name"))
+    return whole_text(name).split("<|")[0].strip() if name else ""
 
 
 def _arguments(function: JsonObject) -> str:
     """Text as it came; some servers send the object itself."""
     value = function.get("arguments")
-    return msgspec.json.encode(whole_value(value)).decode() if isinstance(value, dict) else text_of(value)
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(whole_value(value)).decode() if isinstance(value, dict) else ""
 
 
 def _is_object(text: str) -> bool:
@@ -108,19 +108,16 @@ def _is_object(text: str) -> bool:
 class PartialCalls:
     """The calls of one answer."""
 
-    __slots__ = ("_all", "_by_id", "_by_place", "_done")
+    __slots__ = ("_all", "_by_id", "_by_place", "_done", "current")
 
     def __init__(self) -> None:
+        self.current: PartialCall | None = None
+        """The call that is told now, if one was begun that is not done."""
         self._all: list[PartialCall] = []
         self._by_place: dict[object, int] = {}
         self._by_id: dict[str, int] = {}
         """Where the newest call with an id stands among all."""
         self._done = 0
-
-    @property
-    def current(self) -> PartialCall | None:
-        """The call that is told now, if one was begun that is not done."""
-        return self._all[self._done] if self._done < len(self._all) else None
 
     @property
     def has_next(self) -> bool:
@@ -129,23 +126,36 @@ class PartialCalls:
     def finish_current(self) -> None:
         """The current call is done; what still comes for it is lost."""
         self._done += 1
+        self.current = self._all[self._done] if self._done < len(self._all) else None
 
     def take(self, entry: JsonObject) -> None:
         """One entry of `tool_calls`."""
-        at = self._place_of(entry)
-        if at is None or not self._all[at].continues_with(entry):
-            at = len(self._all)
-            check_blocks(at + 1)
-            self._all.append(PartialCall(whole_text(text_of(entry.get("id")))))
-            self._by_place[_key(entry.get("index"))] = at
+        function = object_of(entry.get("function"))
+        wire_id, name, arguments = text_of(entry.get("id")), _name(function), _arguments(function)
+        at = self._place_of(entry.get("index"), wire_id)
+        if at is None or ((wire_id or name) and not self._all[at].continues_with(wire_id, name, arguments)):
+            at = self._begin(entry.get("index"))
         call = self._all[at]
-        call.grow(entry)
-        if call.wire_id:
+        call.name = call.name or name
+        if wire_id:
+            call.wire_id = call.wire_id or whole_text(wire_id)
             self._by_id[call.wire_id] = max(at, self._by_id.get(call.wire_id, 0))
+        if arguments:
+            call.grow(arguments)
+        for member in _EXTRA:
+            if entry.get(member):
+                call.extra[member] = entry[member]
 
-    def _place_of(self, entry: JsonObject) -> int | None:
+    def _begin(self, place: JsonValue) -> int:
+        at = len(self._all)
+        check_blocks(at + 1)
+        self._all.append(PartialCall())
+        self._by_place[_key(place)] = at
+        self.current = self.current or self._all[at]
+        return at
+
+    def _place_of(self, index: JsonValue, wire_id: str) -> int | None:
         """Where the newest call stands that is in the place which a delta names."""
-        index, wire_id = entry.get("index"), text_of(entry.get("id"))
         if index is not None:
             return self._by_place.get(_key(index))
         if wire_id and wire_id in self._by_id:
@@ -157,7 +167,7 @@ class PartialCalls:
 
 def _key(place: JsonValue) -> object:
     """A place as the key of a dictionary. It is a number, but servers send anything."""
-    return msgspec.json.encode(whole_value(place)) if isinstance(place, dict | list) else place
+    return msgspec.json.encode(whole_value(place)) if isinstance(place, (dict, list)) else place
 
 
 class ToolIds:

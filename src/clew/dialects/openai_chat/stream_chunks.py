@@ -46,6 +46,18 @@ class ChunkDelta(Struct, gc=False):
     audio: Any = None
     annotations: Any = None
 
+    @property
+    def has_thought(self) -> bool:
+        """Whether thinking is there, under any of its names."""
+        return (
+            self.reasoning_content is not None
+            or self.reasoning is not None
+            or self.reasoning_details is not None
+            or self.reasoning_text is not None
+            or self.thinking is not None
+            or self.thinking_blocks is not None
+        )
+
 
 class ChunkChoice(Struct, gc=False):
     """One answer of several. Only the first is read: a client asks for one."""

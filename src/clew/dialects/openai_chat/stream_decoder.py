@@ -22,11 +22,11 @@ from clew.dialects.openai_chat.stream_calls import ToolIds
 from clew.dialects.openai_chat.stream_chunks import Chunk, ChunkChoice, ChunkDelta, UnsaidParts
 from clew.dialects.openai_chat.stream_tags import Tags
 from clew.dialects.openai_chat.stream_thoughts import (
-    DeltaThought,
     DetailTexts,
     Snapshots,
-    has_thought,
     part_text,
+    plain_name,
+    shown_text,
     signature_on,
     thought_in,
     without_shown,
@@ -65,6 +65,7 @@ class AnswerDecoder:
         client_name = partial(own_name, body=context.document)
         self._content = ContentWriter(self._blocks, self.ids, client_name, own_ids=context.own_ids)
         self._tags = Tags(options.tags, implicit_open=options.implicit_open)
+        self._is_plain = False  # content that is a text says just this from here on
         self._details = DetailTexts()
         self._thinking_blocks = DetailTexts()
         self._snapshots: dict[str, Snapshots] = {}
@@ -85,7 +86,7 @@ class AnswerDecoder:
     @property
     def late(self) -> JsonObject:
         """The payload that came too late for any block; {} if none did."""
-        return self._content.late.value()
+        return self._content.late.value() if self._content.late else {}
 
     def take_events(self) -> list[Event]:
         """The events since the last time."""
@@ -107,24 +108,27 @@ class AnswerDecoder:
             "stop_sequence": None,
             "usage": usage,
         }
-        self._blocks.events.append(MessageStart(message))
+        self._blocks.add(MessageStart(message))
         if eager:
             self._blocks.open("text")
-        self._blocks.events.append(_PING)
+        self._blocks.add(_PING)
 
     def take(self, chunk: Chunk) -> None:
         """One chunk that is no error. Anything may be missing from it."""
         if not self._started:
             self.begin()
-        if chunk.usage is not None or chunk.x_groq is not None or (chunk.choices and chunk.choices[0].usage is not None):
+        choices = chunk.choices or ()
+        if chunk.usage is not None or chunk.x_groq is not None or (choices and choices[0].usage is not None):
             self._take_usage(chunk)
-        for choice in chunk.choices or ():
+        for choice in choices:
             if not choice.index:
                 if choice.delta is not None:
                     self._take_delta(choice.delta)
                 if choice.finish_reason:
                     self._finish = choice
                     self._flush()
+        if self._blocks.unsigned:
+            self._blocks.sign()
 
     def end(self) -> None:
         """Everything has come. Without a finish reason, a call with half of its arguments shows that it has not."""
@@ -141,7 +145,8 @@ class AnswerDecoder:
             self._blocks.open("text")
             self._blocks.close()
         totals = self._totals or TokenTotals(input=self._context.input_tokens)
-        self._blocks.events += (MessageDelta(stop, totals.canonical()), _MESSAGE_STOP)
+        self._blocks.sign()
+        self._blocks.add(MessageDelta(stop, totals.canonical()), _MESSAGE_STOP)
         self.ended = True
 
     def fail(self, failure: Failure) -> None:
@@ -149,7 +154,7 @@ class AnswerDecoder:
         become a tag is not told, because it could close a block. Nothing follows the error."""
         if self.ended:
             return
-        self._blocks.events.append(failure.event())
+        self._blocks.add(failure.event())
         self.failure = failure
         self.ended = True
 
@@ -158,12 +163,15 @@ class AnswerDecoder:
             self._totals = totals_of(usage, reasoning_apart=self._options.reasoning_apart)
 
     def _take_delta(self, delta: ChunkDelta) -> None:
-        if has_thought(delta):
-            self._take_thought(thought_in(delta, self._details, self._thinking_blocks))
+        if delta.has_thought:
+            self._take_thought(delta)
         if delta.extra_content is not None and (signed := signature_on(delta.extra_content)):
             self._content.opaque_payload().add_to_message(signed)
-        if delta.content:
-            self._take_content(delta.content)
+        if content := delta.content:
+            if self._is_plain and type(content) is str:
+                self._content.say(content)
+            else:
+                self._take_content(content)
         if delta.refusal is not None:
             self._refuse(text_of(delta.refusal))
         if (delta.images or delta.audio or delta.annotations) and (words := self._unsaid.note_members(delta)):
@@ -171,7 +179,11 @@ class AnswerDecoder:
         if delta.tool_calls or delta.function_call:
             self._take_calls(delta)
 
-    def _take_thought(self, thought: DeltaThought) -> None:
+    def _take_thought(self, delta: ChunkDelta) -> None:
+        if (name := plain_name(delta)) and (text := shown_text(getattr(delta, name))):
+            self._content.think(self._new_text(name, text), name)
+            return
+        thought = thought_in(delta, self._details, self._thinking_blocks)
         if self._options.empty_counts:
             self._content.empty = self._content.empty or thought.empty
         shown = 0
@@ -187,16 +199,13 @@ class AnswerDecoder:
 
     def _take_content(self, content: JsonValue) -> None:
         if isinstance(content, str):
-            new = self._new_text("content", content)
-            if self._tags.is_plain:
-                self._content.say(new)
-            else:
-                self._content.say_pieces(self._tags.feed(new))
+            self._content.say_pieces(self._tags.feed(self._new_text("content", content)))
+            self._is_plain = self._tags.is_plain and not self._options.snapshots
             return
         for part in objects_of(content):
             if part.get("type") == "thinking":
                 payload = self._content.think(part_text(part), "content") or self._content.opaque_payload()
-                payload.set_field("content")
+                payload.field = payload.field or "content"
                 payload.add_chunk(part)
                 continue
             self._unsaid.note_part(part)
@@ -212,7 +221,7 @@ class AnswerDecoder:
     def _take_calls(self, delta: ChunkDelta) -> None:
         legacy = object_of(delta.function_call)
         entries = objects_of(delta.tool_calls) or ([{"index": 0, "function": legacy}] if legacy else [])
-        if entries:
+        if entries and not self._tags.is_idle:
             self._content.say_pieces(self._tags.flush())
         for entry in entries:
             self._content.take_call(entry)

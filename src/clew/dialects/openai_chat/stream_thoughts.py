@@ -40,25 +40,17 @@ class DeltaThought(Struct, frozen=True, gc=False):
     empty: str = ""
 
 
-def has_thought(delta: ChunkDelta) -> bool:
-    """Whether any of the names is there."""
-    return (
-        delta.reasoning_content is not None
-        or delta.reasoning is not None
-        or delta.reasoning_details is not None
-        or delta.reasoning_text is not None
-        or delta.thinking is not None
-        or delta.thinking_blocks is not None
-    )
+def plain_name(delta: ChunkDelta) -> str:
+    """The plain name of a thought that is there under this name alone, as nearly always; else ""."""
+    if delta.reasoning_details is not None or delta.thinking_blocks is not None:
+        return ""
+    names = [name for name in FIELDS if getattr(delta, name) is not None]
+    return names[0] if len(names) == 1 else ""
 
 
 def thought_in(delta: ChunkDelta, details: DetailTexts, blocks: DetailTexts) -> DeltaThought:
     """`details` and `blocks` remember from delta to delta what was last shown of such entries."""
     plain = {name: value for name in FIELDS if (value := getattr(delta, name)) is not None}
-    if delta.reasoning_details is None and delta.thinking_blocks is None and len(plain) == 1:
-        ((name, value),) = plain.items()
-        text = shown_text(value)
-        return DeltaThought(text, (name,) if text else (), {}, name if value == "" else "")
     lists = {"reasoning_details": objects_of(delta.reasoning_details), "thinking_blocks": objects_of(delta.thinking_blocks)}
     texts = {
         "reasoning_details": details.text_of_all(lists["reasoning_details"]),
@@ -164,7 +156,11 @@ class Mirrors:
     def new_text(self, channel: str, text: str, others: tuple[str, ...] = ()) -> str:
         """The part of a channel's text that nobody has told. `others` are channels that say the same in the same chunk."""
         if not others and (channel == self._alone or not (self._alone or self._places)):
-            return self._tell_alone(channel, text)
+            if self._fresh and not text.isspace():
+                self._texts, self._fresh = LongText(), False
+            self._alone = channel
+            self._texts.add(text)
+            return text
         if self._alone:
             self._compare_from_now_on()
         bare = "".join(text.split())
@@ -181,13 +177,6 @@ class Mirrors:
             place = self._size
         self._places.update(dict.fromkeys((channel, *others), place))
         return new
-
-    def _tell_alone(self, channel: str, text: str) -> str:
-        if self._fresh and not text.isspace():
-            self._texts, self._fresh = LongText(), False
-        self._alone = channel
-        self._texts.add(text)
-        return text
 
     def _compare_from_now_on(self) -> None:
         channel, self._alone = self._alone, ""

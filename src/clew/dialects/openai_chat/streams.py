@@ -11,7 +11,6 @@ ends with an error: no finish reason and no `[DONE]`, so that half a call is nev
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from clew.dialects.failures.reading import CUT, UNREADABLE, failure_in, failure_named
@@ -40,17 +39,17 @@ from clew.model.failure import Failure, error_type_of
 from clew.model.json import JsonObject, JsonValue, encoded, object_of, text_of
 from clew.model.lifecycle import STRICT, Lifecycle
 from clew.model.texts import LongText
-from clew.wire.sse import OTHER, Frames, SseLimits, read_fields
+from clew.wire.sse import Frames, SseLimits, read_fields
 
 KEEP_ALIVE: Final = b": keep-alive\n\n"
 """A comment, which every client skips."""
 _DONE: Final = b"data: [DONE]\n\n"
 _LIMITS: Final = SseLimits()
-_EVENT: Final = re.compile(OTHER)
+_LF: Final = 10
 
 
 class ChatStreamReader:
-    """`feed` bytes as they come, `flush` at their end. The events do not depend on where the bytes were cut."""
+    """`feed` bytes as they come, `flush` at their end. Texts of one block that come in one read are one delta."""
 
     def __init__(self, context: AnswerContext, options: ChatOptions) -> None:
         self._eager = context.eager
@@ -76,47 +75,45 @@ class ChatStreamReader:
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that these bytes complete. Raises SseTooLarge, AnswerTooLarge."""
-        return self._read(self._frames.feed(data))
+        self._read(self._frames.feed(data))
+        return self._decoder.take_events()
 
     def flush(self) -> list[Event]:
         """The events that the end of the bytes completes."""
-        events = self._read(self._frames.flush())
+        self._read(self._frames.flush())
         if self._decoder.finished or self._cut_is_end:
             self._decoder.end()
         else:
             self._decoder.fail(CUT)
-        return events + self._decoder.take_events()
+        return self._decoder.take_events()
 
-    def _read(self, whole: bytes) -> list[Event]:
-        """Reads whole events, each by itself: what one of them says must not depend on those that came with it."""
-        decoder, at, events = self._decoder, 0, list[Event]()
+    def _read(self, whole: bytes) -> None:
+        """Reads whole events. What one of them says must not depend on those that came with it."""
+        decoder, at = self._decoder, 0
         while at < len(whole) and not decoder.ended:
-            line_end = whole.find(b"\n", at)
-            if whole.startswith(b"data: ", at) and whole.startswith(b"\n", line_end + 1):  # one line, as nearly always
-                self._take(whole[at + 6 : line_end].strip())
-                at = line_end + 2
+            end = whole.find(b"\n", at)
+            if whole.startswith(b"data: {", at) and whole[end + 1] == _LF:  # one line, as nearly always
+                self._take(whole[at + 6 : end])
             else:
-                at = self._read_lines(whole, at)
-            events += decoder.take_events()
-        return events
+                end = whole.index(b"\n\n", at) if end > at else at - 1
+                self._take_lines(whole[at:end])
+            at = end + 2
 
-    def _read_lines(self, whole: bytes, at: int) -> int:
-        """Reads an event of any other form; where it ends."""
-        match = _EVENT.match(whole, at)
-        assert match is not None, "frames end with an empty line"
-        event = read_fields(match[0])
+    def _take_lines(self, lines: bytes) -> None:
+        """An event of any other form."""
+        event = read_fields(lines)
+        data = event.data.strip() if event is not None else b""
         if event is not None and event.name == b"error":  # names are none of this protocol, but that of an error
-            self._decoder.fail(failure_named(event.data.strip()))
-        elif event is not None:
-            self._take(event.data.strip())
-        return match.end()
+            self._decoder.fail(failure_named(data))
+        elif data == b"[DONE]":
+            self._decoder.end()
+        elif data:
+            self._take(data)
 
     def _take(self, data: bytes) -> None:
-        decoder = self._decoder
-        if data == b"[DONE]":
-            decoder.end()
-        elif (chunk := read_chunk(data)) is None:
-            if data and not decoder.finished:
+        decoder, chunk = self._decoder, read_chunk(data)
+        if chunk is None:
+            if not decoder.finished:
                 decoder.fail(UNREADABLE)
         elif chunk.may_be_error and (failure := failure_in(read_whole(data) or {})) is not None:
             decoder.fail(failure)

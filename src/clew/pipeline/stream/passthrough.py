@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from clew.dialects.shape import Passthrough
 from clew.errors import StreamIllegal
-from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageStart, StreamFailed
+from clew.model.events import BLOCK_EVENTS, Event, MessageStart, StreamFailed
 from clew.pipeline.stream.answer import AnswerSoFar, answer_of_parts
 from clew.pipeline.stream.answer_stream import AnswerStream, lacks_usage
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
@@ -115,7 +115,7 @@ class PassedAnswer(AnswerStream):
         elif lacks_usage(event):
             raw = self._rules.fill_usage(event, raw, model)
         self._take(event)
-        if self._sealed is None or not isinstance(event, BlockStart | BlockDelta | BlockStop):
+        if self._sealed is None or not isinstance(event, BLOCK_EVENTS):
             return raw
         return b"".join([raw if each is event else self._rules.write_event(each) for each in self._sealed.feed(event)])
 

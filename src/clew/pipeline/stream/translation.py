@@ -7,23 +7,13 @@ from typing import Final
 
 from clew.dialects.shape import StreamReader, StreamWriter
 from clew.errors import StreamIllegal
-from clew.model.events import (
-    BlockDelta,
-    BlockStart,
-    BlockStop,
-    Event,
-    MessageDelta,
-    MessageStart,
-    StreamFailed,
-    altered,
-)
+from clew.model.events import BLOCK_EVENTS, Event, MessageDelta, MessageStart, StreamFailed, altered
 from clew.model.json import JsonObject, JsonValue
 from clew.model.unfold import events_of
 from clew.pipeline.stream.answer_stream import AnswerStream, lacks_usage
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.secrets import without_secret_in
 
-_OF_BLOCKS: Final = frozenset({BlockStart, BlockDelta, BlockStop})
 _TEXTS: Final = {"text": ("text",), "thinking": ("thinking", "signature")}
 """Members that are told in deltas, by the type of their block."""
 _DELTA_CHARACTERS: Final = 4096
@@ -65,12 +55,11 @@ class TranslatedAnswer(AnswerStream):
             if isinstance(event, StreamFailed):
                 event = without_secret_in(event, self._view.options.secret)
             self._take(event)
-            if sealed is None or type(event) not in _OF_BLOCKS:
-                self._place(write(_with_usage(event) if lacks_usage(event) else event), out)
-            else:
-                assert isinstance(event, BlockStart | BlockDelta | BlockStop)
+            if sealed is not None and isinstance(event, BLOCK_EVENTS):
                 for each in sealed.feed(event):
                     self._place(write(each), out)
+            else:
+                self._place(write(_with_usage(event) if lacks_usage(event) else event), out)
         return out[0] if len(out) == 1 else b"".join(out)
 
 
