@@ -13,10 +13,10 @@ from select import select
 import pytest
 from msgspec import structs
 
-import clew.cli.backend_pages
+import clew.admin.trial.capabilities
+from clew.admin.trial.capabilities import LocalServer, find_local_servers, local_presets
 from clew.backends.presets import BACKENDS, Preset
 from clew.backends.row import Backend
-from clew.cli.backend_pages import LocalServer, find_local_servers, local_presets
 from clew.http.loops import run
 from tests.cli.invoking import Clew
 
@@ -26,7 +26,7 @@ LISTS = {"object": "list", "data": [{"id": "qwen3:32b", "object": "model"}, {"id
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that answer do so in time, however busy the machine is."""
-    monkeypatch.setattr(clew.cli.backend_pages, "_SECONDS", 60.0)
+    monkeypatch.setattr(clew.admin.trial.capabilities, "_SECONDS", 60.0)
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def test_one_that_the_config_calls_is_named_as_such() -> None:
 @pytest.mark.slow
 def test_nobody_waits_for_a_port_that_takes_connections_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """All are asked at the same time: sixteen connections are there before the first one is given up."""
-    monkeypatch.setattr(clew.cli.backend_pages, "_SECONDS", 0.5)
+    monkeypatch.setattr(clew.admin.trial.capabilities, "_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(1) as port:
         counting = port.submit(connections_before_the_first_is_given_up, silent)
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
@@ -132,7 +132,7 @@ def connections_before_the_first_is_given_up(silent: socket.socket) -> int:
 def test_the_list_shows_how_to_add_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clew_ = Clew(tmp_path / "home")
     with server(200, json.dumps(LISTS).encode()) as url:
-        monkeypatch.setattr(clew.cli.backend_pages, "local_presets", lambda: [row("ollama", url)])
+        monkeypatch.setattr(clew.admin.trial.capabilities, "local_presets", lambda: [row("ollama", url)])
         text = clew_("backends").stdout.splitlines()
         told = json.loads(clew_("backends", "--json").stdout)["nearby"]
         silent = [clew_("backends", "--no-discover").stdout, clew_("backends", "--no-discover", "--json").stdout]

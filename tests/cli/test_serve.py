@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 from clew.cli import main
-from clew.cli.demo import demo
 from clew.cli.serve_admin import greeting, moved_warning
+from clew.cli.sim import demo
 from clew.cli.threads import exchange_lines
 from clew.errors import SettingsInvalid
 from clew.gateway.admission import Border

@@ -78,7 +78,17 @@ class _LazyGroup(click.Group):
             raise click.UsageError(f"{error.message} Did you mean {alike[0]!r}?", ctx) from None
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        _repair_streams()
+        """Open the streams that are closed. Let standard output take every character: as an escape where it has no other.
+
+        What is piped in must be text: some locales let other bytes through as surrogates.
+        """
+        for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+            if getattr(sys, name) is None:  # closed: the next file that is opened would get its number
+                _point_to_null(number, os.O_RDWR)
+                setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: SIM115  (for as long as the process lives)
+        _replace_error_handling(sys.stdout, "strict", "backslashreplace")
+        if not sys.stdin.isatty():
+            _replace_error_handling(sys.stdin, "surrogateescape", "strict")
         return super().main(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -115,20 +125,6 @@ def main(context: click.Context) -> None:
 
 
 # Standard input, output and error
-
-
-def _repair_streams() -> None:
-    """Open the streams that are closed. Let standard output take every character: as an escape where it has no other.
-
-    What is piped in must be text: some locales let other bytes through as surrogates.
-    """
-    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
-        if getattr(sys, name) is None:  # closed: the next file that is opened would get its number
-            _point_to_null(number, os.O_RDWR)
-            setattr(sys, name, open(number, mode, encoding="utf-8"))  # noqa: SIM115  (for as long as the process lives)
-    _replace_error_handling(sys.stdout, "strict", "backslashreplace")
-    if not sys.stdin.isatty():
-        _replace_error_handling(sys.stdin, "surrogateescape", "strict")
 
 
 def _replace_error_handling(stream: TextIO, present: str, wanted: str) -> None:

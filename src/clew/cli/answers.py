@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from threading import Thread
@@ -103,30 +103,28 @@ def print_summary(opened: OpenConversation, turn: Turn | None, seconds: float | 
         return
     if is_live(sys.stdout):
         print_note("")
-    for note in filter(None, (_hidden_note(turn) if opened.options.show_thinking else "", _end_note(turn))):
+    for note in (*_notes(turn, opened.options.show_thinking), opened.summary(turn, seconds).line):
         print_note(note)
-    print_note(opened.summary(turn, seconds).line)
     if counts := tally(change for change in turn.changes if change.step != "model"):  # the model stands above
         what = ", ".join(f"{count} {what}" for what, count in counts.items())
         print_note(f"changed on the way to {turn.backend}: {what} (`clew log` says why)")
 
 
-def _hidden_note(turn: Turn) -> str:
+def _notes(turn: Turn, show_thinking: bool) -> Iterator[str]:
+    """What the text of the answer does not tell: hidden thinking, and why it ends as it does."""
     from clew.chat.metrics import extract_thinking_blocks
 
-    thoughts = extract_thinking_blocks(turn.answer.raw_content) if turn.answer else []
-    count = sum(not thought.get("content", "").strip() for thought in thoughts)
-    return f"🔒 {count} of {len(thoughts)} thoughts cannot be read: the provider hides them" if count else ""
-
-
-def _end_note(turn: Turn) -> str:
-    """Why the answer ends as it does, where its text does not tell."""
     answer = turn.answer
-    if answer is None or turn.outcome != "whole":
-        return ""
-    if note := _STOPS.get(answer.stop_reason or ""):
-        return note
-    return "" if answer.content or answer.tool_calls else "the model said nothing"
+    if answer is None:
+        return
+    if show_thinking:
+        thoughts = extract_thinking_blocks(answer.raw_content)
+        if count := sum(not thought.get("content", "").strip() for thought in thoughts):
+            yield f"🔒 {count} of {len(thoughts)} thoughts cannot be read: the provider hides them"
+    if turn.outcome == "whole" and (note := _STOPS.get(answer.stop_reason or "")):
+        yield note
+    elif turn.outcome == "whole" and not (answer.content or answer.tool_calls):
+        yield "the model said nothing"
 
 
 def print_note(text: str) -> None:

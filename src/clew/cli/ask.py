@@ -71,23 +71,17 @@ def ask(options: ConversationOptions, question: tuple[str, ...], attach: tuple[P
         content = _content(_question_text(question), attach)
         with echo_off(), open_conversation(options) as opened:
             opened.apply_options()
-            code = _ask(opened, content, json_=json_)
-    click.get_current_context().exit(code)
-
-
-def _ask(opened: OpenConversation, content: Content, *, json_: bool) -> int:
-    answer = opened.conversation.ask(content)
-    try:
-        seconds = show_answer(opened, answer, SilentView() if json_ else None)
-    except KeyboardInterrupt:
-        _print_result(opened, answer.turn, None, json_=json_, trouble="stopped by Ctrl-C")
-        print_note(f"stopped; {_hint(opened, answer)}")
-        return INTERRUPTED
-    except ClewError as error:
-        _print_result(opened, answer.turn, None, json_=json_, trouble=str(error))
-        raise failure_for(error, _hint(opened, answer), backend=opened.conversation.backend) from error
-    _print_result(opened, answer.turn, seconds, json_=json_)
-    return 0
+            answer = opened.conversation.ask(content)
+            try:
+                seconds = show_answer(opened, answer, SilentView() if json_ else None)
+            except KeyboardInterrupt:
+                _print_result(opened, answer.turn, None, json_=json_, trouble="stopped by Ctrl-C")
+                print_note(f"stopped; {_hint(opened, answer)}")
+                click.get_current_context().exit(INTERRUPTED)
+            except ClewError as error:
+                _print_result(opened, answer.turn, None, json_=json_, trouble=str(error))
+                raise failure_for(error, _hint(opened, answer), backend=opened.conversation.backend) from error
+            _print_result(opened, answer.turn, seconds, json_=json_)
 
 
 def _hint(opened: OpenConversation, answer: Answer) -> str:

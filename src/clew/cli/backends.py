@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from msgspec import structs
 
-from clew.backends.about import hidden_of
+from clew.backends.about import deviations_of, hidden_of, is_unmapped, models_of
 from clew.backends.manner import DIALECTS
-from clew.backends.presets import presets
-from clew.backends.row import Backend
-from clew.cli import backend_pages
+from clew.backends.presets import Preset, presets
+from clew.backends.row import Auth
 from clew.cli.command import (
     BadConfig,
     Failed,
@@ -28,11 +28,25 @@ from clew.cli.command import (
     report_followed,
 )
 from clew.cli.installation import find_installation
-from clew.cli.output import TextLine, print_page, print_result
+from clew.cli.output import Page, TextLine, plural, print_page, print_result, printable, printable_table
 from clew.settings.home import home_of
 from clew.settings.load import Loaded, load
 from clew.settings.processes import config_in_use
 from clew.settings.rollout import roll_out_file
+
+if TYPE_CHECKING:
+    from clew.admin.trial import Trial
+    from clew.admin.trial.capabilities import LocalServer
+
+
+_MOST_MODELS: Final = 3
+_AUTHS: Final[dict[Auth, str]] = {
+    "passthrough": "the client's own",
+    "key": "x-api-key",
+    "bearer": "Bearer",
+    "api-key": "api-key",
+    "none": "none",
+}
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -63,15 +77,21 @@ def backends(ctx: click.Context, no_discover: bool, file: Path | None, json_: bo
     if ctx.invoked_subcommand is not None:
         return
     loaded = _load(file, keys=False)
-    servers: Sequence[backend_pages.LocalServer] = ()
+    servers: Sequence[LocalServer] = ()
     if not no_discover:
+        from clew.admin.trial.capabilities import find_local_servers, local_presets
         from clew.http.loops import run
 
-        servers = run(backend_pages.find_local_servers(loaded.settings.backends, backend_pages.local_presets()))
-    rows = [_without_keys(row) for row in loaded.settings.backends.values()]
+        servers = run(find_local_servers(loaded.settings.backends, local_presets()))
+    rows = [
+        {**structs.asdict(row), "timeouts": row.timeouts.given(), "hidden": hidden_of(row)}
+        for row in loaded.settings.backends.values()
+    ]
+    for row in rows:
+        del row["keys"]
     print_result(
         {"backends": rows, "disabled": list(loaded.disabled.values()), "nearby": servers},
-        [*backend_pages.backends_page(loaded), *backend_pages.servers_page(servers)],
+        [*backends_page(loaded), *servers_page(servers)],
         as_json=json_,
     )
 
@@ -100,8 +120,14 @@ def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: b
     from clew.http.loops import run
 
     loaded = _load(file or outer, keys=True)
-    found = run(trials(loaded.settings, _named(loaded, names), os.environ))
-    print_result(found, backend_pages.trials_page(found), as_json=json_)
+    known, disabled = loaded.settings.backends, loaded.settings.disabled
+    for name in names:
+        if name in disabled:
+            raise BadConfig(f"{disabled[name].says}. Set it, and try again.")
+        if name not in known:
+            raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(known)}.")
+    found = run(trials(loaded.settings, {name: known[name] for name in names} if names else known, os.environ))
+    print_result(found, trials_page(found), as_json=json_)
     failed = [trial.status for trial in found if trial.ok is False]
     if failed:
         refused = all(status in (401, 403) for status in failed)
@@ -181,7 +207,7 @@ def remove(outer: Path | None, name: str, file: Path | None) -> None:
 def presets_(json_: bool) -> None:
     """List the endpoints that `preset = "…"` can name, with the variables where their keys are looked for."""
     rows = list(presets().values())
-    print_result(rows, backend_pages.presets_page(rows), as_json=json_)
+    print_result(rows, presets_page(rows), as_json=json_)
 
 
 def _load(file: Path | None, *, keys: bool) -> Loaded:
@@ -189,17 +215,67 @@ def _load(file: Path | None, *, keys: bool) -> Loaded:
         return load(file or config_in_use(home_of(os.environ), os.environ), os.environ, keys=keys)
 
 
-def _named(loaded: Loaded, names: Sequence[str]) -> Mapping[str, Backend]:
-    """The backends of these names, or all. Ends the command for an unknown or disabled one."""
-    known = loaded.settings.backends
-    for name in names:
-        if name in loaded.settings.disabled:
-            raise BadConfig(f"{loaded.settings.disabled[name].says}. Set it, and try again.")
-        if name not in known:
-            raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(known)}.")
-    return {name: known[name] for name in names} if names else known
+# Pages
 
 
-def _without_keys(row: Backend) -> dict[str, Any]:
-    fields = {name: value for name, value in structs.asdict(row).items() if name != "keys"}
-    return {**fields, "timeouts": row.timeouts.given(), "hidden": hidden_of(row)}
+def backends_page(loaded: Loaded) -> Page:
+    rows: list[tuple[str, ...]] = []
+    notes: list[str] = []
+    for row in loaded.settings.backends.values():
+        deviations = ", ".join(f"{name}={value}" for name, value in deviations_of(row).items())
+        rows.append((row.name, row.dialect, row.realm, row.url, _AUTHS[row.auth], models_of(row), deviations))
+        if hidden := hidden_of(row):
+            notes.append(f"{row.name}: {hidden}")
+        if is_unmapped(row):
+            notes.append(f"{row.name}: clients ask for Claude's names, which it does not know: set `model`, or `models`")
+    rows += [(name, "disabled", "", "", "", "", "") for name in loaded.settings.disabled]
+    where = f"from {loaded.file}" if loaded.file else "found without a config; `clew config init` writes one"
+    notes += [f"warning: {warning}" for warning in loaded.warnings]
+    return [
+        printable_table(("backend", "dialect", "realm", "url", "auth", "models", "deviates"), rows),
+        TextLine(printable(f"{plural(len(rows), 'backend')}, {where}"), "quiet"),
+        *(TextLine(printable(note)) for note in notes),
+    ]
+
+
+def presets_page(rows: Sequence[Preset]) -> Page:
+    cells = [
+        (row.name, row.title, each.dialect, each.url or "your own", ", ".join(name.name for name in row.variables))
+        for row in rows
+        for each in (row, *row.others.values())
+    ]
+    return [printable_table(("preset", "vendor", "dialect", "url", "variables"), cells)]
+
+
+def trials_page(found: Sequence[Trial]) -> Page:
+    rows: list[tuple[str, ...]] = []
+    for trial in found:
+        lessons = ("", "", "", "")
+        if learned := trial.learned:
+            back = f"{learned.passed_back} in {', '.join(learned.back_in)}" if learned.back_in else learned.passed_back
+            usage = learned.usage
+            reasoning = "reasoning not told" if usage.reasoning is None else f"{usage.reasoning} reasoning"
+            tokens = f"{usage.input} in, {usage.output} out, {reasoning}"
+            lessons = (", ".join(learned.reasoning) or "nowhere", back, learned.tool_ids, tokens)
+        ended = {True: "ok", False: "failed", None: "not asked"}[trial.ok]
+        took = f"{trial.seconds:.2f} s" if trial.status else ""
+        also = ", ".join(name for name in ("count_tokens", "models") if getattr(trial, name))
+        rows.append((trial.backend, trial.model, ended, took, *lessons, also, trial.says))
+    columns = ("backend", "model", "", "took", "reasoning in", "passed back", "tool ids", "tokens", "also has", "says")
+    return [printable_table(columns, rows)]
+
+
+def servers_page(servers: Sequence[LocalServer]) -> Page:
+    """Each with the line that adds it; those that the config has already are only named."""
+    if not servers:
+        return []
+    rows: list[tuple[str, ...]] = []
+    for each in servers:
+        more = len(each.models) - _MOST_MODELS
+        models = ", ".join([*each.models[:_MOST_MODELS], *([f"{more} more"] if more > 0 else [])]) or "none loaded"
+        key = f" --key '${{{each.preset.upper()}_API_KEY}}'" if each.wants_key else ""
+        model = f" --model {shlex.quote(each.models[0])}" if each.models else ""
+        adds = f"it is the backend {each.backend}" if each.backend else f"clew backends add {each.preset}{key}{model}"
+        rows.append((each.title, each.url, "wants a key" if each.wants_key else models, adds))
+    table = printable_table(("server", "url", "models", "to add it"), rows)
+    return [TextLine(""), TextLine("On this machine:", "head"), table]

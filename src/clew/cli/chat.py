@@ -233,22 +233,18 @@ class ChatPrompt:
         readline.parse_and_bind("set enable-bracketed-paste on")
         readline.parse_and_bind("tab: complete")
         readline.clear_history()
-        for line in self._history_lines():
-            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
-                if text := msgspec.json.decode(line, type=str):
-                    readline.add_history(text)
-
-    def _history_lines(self) -> list[bytes]:
-        """The last entries; a file that has grown long is made short again."""
         try:
             lines = self._history.read_bytes().splitlines()
         except OSError:
-            return []
-        if len(lines) > 2 * _MOST_KEPT:
+            return
+        if len(lines) > 2 * _MOST_KEPT:  # a file that has grown long is made short again
             from clew.settings.home import write_private
 
             write_private(self._history, b"\n".join(lines[-_MOST_KEPT:]) + b"\n")
-        return lines[-_MOST_KEPT:]
+        for line in lines[-_MOST_KEPT:]:
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                if text := msgspec.json.decode(line, type=str):
+                    readline.add_history(text)
 
     def _remember(self, text: str) -> None:
         """Add the text to the history, unless it is the last entry already."""

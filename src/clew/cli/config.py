@@ -11,10 +11,10 @@ import click
 import msgspec
 
 from clew.cli.command import BadConfig, Failed, config_option, json_option, report_errors
-from clew.cli.output import Page, TextLine, print_json, print_page, print_result, printable, printable_table
+from clew.cli.output import Page, TextLine, TextTable, print_json, print_page, print_result, printable, printable_table
 from clew.settings.home import home_of
 from clew.settings.load import Loaded, SettingsFault, config_file, config_place, faults_of, load
-from clew.settings.schema import SCHEMA_FILE, SettingsEntry, entries_of, json_schema, template, toml_value
+from clew.settings.schema import SCHEMA_FILE, entries_of, json_schema, template, toml_value
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -128,8 +128,16 @@ def show_(origin: bool, file: Path | None, json_: bool) -> None:
     with report_errors():
         loaded = load(file, os.environ)
     entries = entries_of(loaded)
+    page: list[TextLine | TextTable] = [
+        TextLine(printable(f"# {loaded.file or 'no file: the environment and our defaults'}"), "quiet")
+    ]
+    if origin:
+        rows = [(each.key, toml_value(each.value), each.origin) for each in entries]
+        page.append(printable_table(("key", "value", "from"), rows))
+    else:
+        page += [TextLine(printable(f"{entry.key} = {toml_value(entry.value)}")) for entry in entries]
     value = {"file": str(loaded.file or ""), "settings": entries, "warnings": loaded.warnings}
-    print_result(value, _settings_page(loaded, entries, origin=origin), as_json=json_)
+    print_result(value, [*page, *_warning_lines(loaded)], as_json=json_)
 
 
 @config.command()
@@ -172,15 +180,6 @@ def _check_page(file: Path | None, faults: Sequence[SettingsFault]) -> Page:
         return [about, *_warning_lines(loaded)]
     none = TextLine(f"There is no file at {home_of(os.environ).config}; the environment and our defaults are used.")
     return [none, about, *_warning_lines(loaded), TextLine("`clew config init` makes one.", "quiet")]
-
-
-def _settings_page(loaded: Loaded, entries: Sequence[SettingsEntry], *, origin: bool) -> Page:
-    head = TextLine(printable(f"# {loaded.file or 'no file: the environment and our defaults'}"), "quiet")
-    if origin:
-        rows = [(each.key, toml_value(each.value), each.origin) for each in entries]
-        return [head, printable_table(("key", "value", "from"), rows), *_warning_lines(loaded)]
-    lines = [TextLine(printable(f"{entry.key} = {toml_value(entry.value)}")) for entry in entries]
-    return [head, *lines, *_warning_lines(loaded)]
 
 
 def _warning_lines(loaded: Loaded) -> list[TextLine]:

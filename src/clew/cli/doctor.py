@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,7 +14,7 @@ import click
 from clew.cli.output import TextLine, print_json, print_page, printable
 
 if TYPE_CHECKING:
-    from clew.admin.checkup import CheckResult, Circumstances
+    from clew.admin.checkup import CheckResult
 
 
 BROKEN: Final = 1
@@ -42,13 +41,23 @@ def doctor(ctx: click.Context, online: bool, json_: bool) -> None:
 
     Exit status: 0 if nothing is broken (warnings do not count), 1 if something is.
     """
-    from clew.admin.checkup import read_circumstances
+    from clew.admin.checkup import CHECKS, read_circumstances, run_check
+    from clew.engine.redact import Redactor
 
+    at = read_circumstances(os.environ, Path.cwd(), time.time(), online=online)
+    redact = Redactor(
+        [key.reveal() for row in at.loaded.settings.backends.values() for key in row.keys] if at.loaded else []
+    )
     examined: list[CheckResult] = []
-    for each in _examine(read_circumstances(os.environ, Path.cwd(), time.time(), online=online)):
-        examined.append(each)
+    for check in CHECKS:
+        with ExitStack() as stack:
+            if sys.stderr.isatty():  # show what is being looked at; gone before anything is printed
+                from rich.console import Console
+
+                stack.enter_context(Console(stderr=True).status(f"{check.name}: {check.does}"))
+            examined.append(run_check(check, at, redact))
         if not json_:
-            print_page(_lines(each))  # at once: the last checks may take a while
+            print_page(_lines(examined[-1]))  # at once: the last checks may take a while
     states = [each.state for each in examined]
     broken, warnings = states.count("broken"), states.count("warning")
     if json_:
@@ -57,22 +66,6 @@ def doctor(ctx: click.Context, online: bool, json_: bool) -> None:
         counts = [f"{count} {word}" for count, word in ((broken, "broken"), (warnings, "with a warning")) if count]
         print_page([TextLine(", ".join(counts) or "all is well", "bad" if broken else "good")])
     ctx.exit(BROKEN if broken else 0)
-
-
-def _examine(at: Circumstances) -> Iterable[CheckResult]:
-    from clew.admin.checkup import CHECKS, run_check
-    from clew.engine.redact import Redactor
-
-    keys = [key.reveal() for backend in at.loaded.settings.backends.values() for key in backend.keys] if at.loaded else []
-    redact = Redactor(keys)
-    for check in CHECKS:
-        with ExitStack() as stack:
-            if sys.stderr.isatty():  # show what is being looked at; gone before anything is printed
-                from rich.console import Console
-
-                stack.enter_context(Console(stderr=True).status(f"{check.name}: {check.does}"))
-            found = run_check(check, at, redact)
-        yield found
 
 
 def _lines(examined: CheckResult) -> list[TextLine]:

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from clew.chat.formats import FORMATS, Format, every_thread, turns_of
 from clew.cli.command import Failed, principal_option, report_errors
-from clew.cli.installation import Installation, find_installation, find_thread, store_for_reading
+from clew.cli.installation import find_installation, find_thread, store_for_reading
 from clew.cli.output import TextLine, print_page, printable, visible_on_terminal
 from clew.cli.show import projected_for
 from clew.store import Store
@@ -80,20 +80,13 @@ def export(
             if as_ is None:
                 notes = export_threads(store, chain([first], threads), FORMATS[name], output)
             else:
-                notes = _export_projection(installation, store, first, as_, output)
+                passages = store.passages(principal, first.id)
+                projected = projected_for(installation, store, passages, as_, principal)
+                document = {"model": projected.model, "messages": projected.messages}
+                _write([msgspec.json.encode(document) + b"\n"], output, is_json=True)
+                notes = [f"{each.path} {each.what}: {each.why}" for each in projected.changes]
     if not quiet:
         print_page([TextLine(printable(note), "quiet") for note in notes], sys.stderr)
-
-
-def _export_projection(
-    installation: Installation, store: Store, thread: Thread, backend: str, output: str | None
-) -> list[str]:
-    """Write the messages as the backend would get them. The changes that were made for it, as notes."""
-    passages = store.passages(thread.principal, thread.id)
-    projected = projected_for(installation, store, passages, backend, thread.principal)
-    document = {"model": projected.model, "messages": projected.messages}
-    _write([msgspec.json.encode(document) + b"\n"], output, is_json=True)
-    return [f"{each.path} {each.what}: {each.why}" for each in projected.changes]
 
 
 def export_threads(store: Store, threads: Iterable[Thread], format: Format, output: str | None) -> list[str]:
@@ -128,22 +121,19 @@ def _write(parts: Iterable[bytes], output: str | None, *, is_json: bool) -> None
         out.writelines(visible_on_terminal(part, is_json=is_json) for part in parts)
         out.flush()
         return
+    file = Path(output)
     try:
-        _replace_file(Path(output), parts)
+        if file.exists() and not file.is_file():  # a pipe, a device
+            with file.open("wb") as out:
+                out.writelines(parts)
+            return
+        with NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as out:
+            try:
+                out.writelines(parts)
+                out.flush()
+                Path(out.name).replace(file)
+            except BaseException:
+                Path(out.name).unlink(missing_ok=True)
+                raise
     except OSError as error:
         raise Failed(f"{printable(output)}: {error.strerror or error}") from error
-
-
-def _replace_file(file: Path, parts: Iterable[bytes]) -> None:
-    if file.exists() and not file.is_file():  # a pipe, a device
-        with file.open("wb") as out:
-            out.writelines(parts)
-        return
-    with NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as out:
-        try:
-            out.writelines(parts)
-            out.flush()
-            Path(out.name).replace(file)
-        except BaseException:
-            Path(out.name).unlink(missing_ok=True)
-            raise

@@ -40,7 +40,7 @@ def findings_page(file: str, reports: Sequence[CheckReport], transcript: Transcr
         model = f" for {printable(report.model)}" if report.model and not transcript else ""
         size = f", {_count(report.messages, 'message')}, {_count(len(report.blocks), 'thinking block')}"
         page.append(TextLine(f"{name}{model}{size if report.messages else ''}", "head"))
-        page += [*_block_table(report), *_target_lines(report), *_notes(report), *_fault_lines(file, report), TextLine("")]
+        page += [*_block_table(report), *_target_lines(report), *_notes(file, report), TextLine("")]
     return page[:-1]
 
 
@@ -101,7 +101,7 @@ def _target_lines(report: CheckReport) -> Iterator[TextLine]:
                 yield TextLine(f"  … and {len(each.violations) - MOST_SHOWN} more (--json has all)")
 
 
-def _notes(report: CheckReport) -> Iterator[TextLine]:
+def _notes(file: str, report: CheckReport) -> Iterator[TextLine]:
     for path in report.doubled[:MOST_SHOWN]:
         yield TextLine(f"the key {printable(path)} stands there twice: readers differ in which they take", "bad")
     if report.unchecked:
@@ -111,11 +111,7 @@ def _notes(report: CheckReport) -> Iterator[TextLine]:
         # What the rule is about, without the placeholders for names in the vendor's words.
         about = rules()[rule].means.partition(". ")[0].partition("; {")[0].rstrip(".")
         yield TextLine(f"  {rule}  {about}", "quiet")
-
-
-def _fault_lines(file: str, report: CheckReport) -> Iterator[TextLine]:
-    """The place where the text stops being JSON, with a caret under it."""
-    if fault := report.fault:
+    if fault := report.fault:  # the place where the text stops being JSON, with a caret under it
         before, after = report.near[: fault.column - 1], report.near[fault.column - 1 :]
         shown = printable(before[-_AROUND:])
         yield TextLine("")

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from clew.cli.command import Failed, fail_if_behind, followed_line, json_option, report_errors, report_followed
-from clew.cli.output import Page, TextLine, print_json, print_result, printable, printable_table
+from clew.cli.output import TextLine, TextTable, print_json, print_result, printable, printable_table
 from clew.settings.home import Home, home_of
 from clew.settings.own_keys import (
     KEY_VARIABLE,
@@ -94,7 +94,14 @@ def list_(json_: bool) -> None:
     home = home_of(os.environ)
     with report_errors():
         rows = named_keys(home)
-    print_result([_row_json(row) for row in rows], _page(rows, home), as_json=json_)
+    where = f" is in {KEY_VARIABLE}." if os.environ.get(KEY_VARIABLE) else f": {home.key}"
+    page: list[TextLine | TextTable] = [TextLine("There are no named keys: `clew keys add NAME` makes one.")]
+    if rows:
+        days = [time.strftime("%Y-%m-%d", time.localtime(row.created)) if row.created else "?" for row in rows]
+        cells = [(row.name, row.kid, row.principal, day) for row, day in zip(rows, days, strict=True)]
+        page = [printable_table(("name", "kid", "principal", "made"), cells)]
+    page.append(TextLine(f"The gateway's own key{where}", "quiet"))
+    print_result([_row_json(row) for row in rows], page, as_json=json_)
 
 
 @keys.command()
@@ -161,15 +168,3 @@ def _print_key(row: NamedKey, key: str, followed: Rollout, json_: bool, *, share
 
 def _row_json(row: NamedKey) -> dict[str, object]:
     return {"name": row.name, "kid": row.kid, "principal": row.principal, "created": row.created}
-
-
-def _page(rows: tuple[NamedKey, ...], home: Home) -> Page:
-    where = f" is in {KEY_VARIABLE}." if os.environ.get(KEY_VARIABLE) else f": {home.key}"
-    own = TextLine(f"The gateway's own key{where}", "quiet")
-    if not rows:
-        return [TextLine("There are no named keys: `clew keys add NAME` makes one."), own]
-    cells: list[tuple[str, ...]] = []
-    for row in rows:
-        day = time.strftime("%Y-%m-%d", time.localtime(row.created)) if row.created else "?"
-        cells.append((row.name, row.kid, row.principal, day))
-    return [printable_table(("name", "kid", "principal", "made"), cells), own]

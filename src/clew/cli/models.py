@@ -12,8 +12,8 @@ from msgspec import Struct, structs
 from clew.backends.address import is_local
 from clew.backends.names import alias_of, backend_aliases
 from clew.backends.row import Backend, model_for, target_of
-from clew.cli.active_backend import active_now
 from clew.cli.command import config_option, json_option, report_errors
+from clew.cli.installation import active_now
 from clew.cli.output import Page, TextLine, print_result, printable, printable_table
 from clew.settings.home import home_of
 from clew.settings.load import load
@@ -79,7 +79,7 @@ def _local_rows(settings: Settings) -> list[ModelRow]:
     local = {name: row for name, row in settings.backends.items() if row.dialect != "anthropic" and is_local(row.url)}
     if not local:
         return []
-    from clew.cli.backend_pages import list_models
+    from clew.admin.trial.capabilities import list_models
     from clew.http.loops import run
 
     found = {alias_of(name, model): (local[name], model) for name, each in run(list_models(local)).items() for model in each}

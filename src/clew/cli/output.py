@@ -72,44 +72,38 @@ def print_page(page: Page, out: IO[str] | None = None) -> None:
     stream: IO[str] = out or sys.stdout
     if stream.isatty():
         _print_rich(page, stream)
-    else:
-        stream.write("".join(f"{line}\n" for part in page for line in _plain_lines(part)))
-        stream.flush()
-
-
-def _plain_lines(part: TextLine | TextTable) -> list[str]:
-    if isinstance(part, TextLine):
-        return [part.text.rstrip()]
-    rows = [part.columns, *part.rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(part.columns))]
-    return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return
+    lines: list[str] = []
+    for part in page:
+        if isinstance(part, TextLine):
+            lines.append(part.text)
+            continue
+        rows = [part.columns, *part.rows]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(part.columns))]
+        lines += ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    stream.write("".join(f"{line.rstrip()}\n" for line in lines))
+    stream.flush()
 
 
 def _print_rich(page: Page, out: IO[str]) -> None:
     from rich.console import Console  # late: it takes longer to load than most files take to check
+    from rich.table import Table
     from rich.text import Text
 
     console = Console(file=out, highlight=False)
     for part in page:
-        if isinstance(part, TextTable):
-            console.print(_rich_table(part, console.width))
-        else:
+        if isinstance(part, TextLine):
             console.print(Text(part.text, style=_STYLES.get(part.tone, "")), soft_wrap=True)
-
-
-def _rich_table(table: TextTable, width: int) -> object:
-    from rich.table import Table
-    from rich.text import Text
-
-    drawn = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
-    # Times, numbers and names stay on one line, as long as that leaves room for the long cells.
-    widths = [max(map(len, cells)) for cells in zip(table.columns, *table.rows, strict=True)]
-    has_room = sum(min(each, _SHORT) + _GAP for each in widths) <= width
-    for column, longest in zip(table.columns, widths, strict=True):
-        drawn.add_column(column, overflow="fold", no_wrap=has_room and longest <= _SHORT)
-    for row in table.rows:
-        drawn.add_row(*(Text(cell, style=_cell_style(cell)) for cell in row))
-    return drawn
+            continue
+        drawn = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+        # Times, numbers and names stay on one line, as long as that leaves room for the long cells.
+        widths = [max(map(len, cells)) for cells in zip(part.columns, *part.rows, strict=True)]
+        has_room = sum(min(each, _SHORT) + _GAP for each in widths) <= console.width
+        for column, longest in zip(part.columns, widths, strict=True):
+            drawn.add_column(column, overflow="fold", no_wrap=has_room and longest <= _SHORT)
+        for row in part.rows:
+            drawn.add_row(*(Text(cell, style=_cell_style(cell)) for cell in row))
+        console.print(drawn)
 
 
 def _cell_style(cell: str) -> str:

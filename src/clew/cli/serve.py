@@ -10,7 +10,7 @@ import asyncio
 import errno
 import os
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,22 +67,16 @@ async def _serve(options: Mapping[str, Any], deadline: Deadline) -> None:
     from clew.gateway.ending import Ending
 
     ending = Ending()
-    with ending.watched(deadline):
-        async with _set_up(options) as setup:
-            await (_serve_alone if setup.workers == 1 else _serve_with_workers)(setup, ending, deadline)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(ending.watched(deadline))
+        file, environ = options["config"], os.environ
+        if options["demo"]:
+            from clew.cli.sim import demo
+
+            file, environ = await stack.enter_async_context(demo(os.environ))
+        setup = _look_up(options, file, environ)
+        await (_serve_alone if setup.workers == 1 else _serve_with_workers)(setup, ending, deadline)
     deadline.finish()
-
-
-@asynccontextmanager
-async def _set_up(options: Mapping[str, Any]) -> AsyncGenerator[ServeSetup]:
-    """The setup for these options. For the demo, the simulated backends run as long as it is used."""
-    if not options["demo"]:
-        yield _look_up(options, options["config"], os.environ)
-        return
-    from clew.cli.demo import demo
-
-    async with demo(os.environ) as (file, environ):
-        yield _look_up(options, file, environ)
 
 
 def _look_up(options: Mapping[str, Any], file: Path | None, environ: Mapping[str, str]) -> ServeSetup:

@@ -189,7 +189,7 @@ def _greet(setup: ServeSetup, gateway: RegisteredGateway, key: str, admin: Admin
 
 def greeting(loaded: Loaded, url: str, key: str, home: Home, host: str) -> str:
     """How to call the gateway, and which backends it has."""
-    from clew.cli.active_backend import active_now
+    from clew.cli.installation import active_now
     from clew.gateway.client import line_to_copy
     from clew.gateway.plan import WILDCARDS
     from clew.settings.own_keys import KEY_VARIABLE

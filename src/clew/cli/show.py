@@ -133,21 +133,17 @@ def _thread_lines(store: Store, thread: Thread, passages: Sequence[Passage], sho
             role = str(message.get("role"))
             yield TextLine(f"{printable(role)}, {format_time(passage.at)}{branch}", "head")
             yield from message_lines(message.get("content"), shows, role)
-        yield from _answer_lines(store, thread, passage, shows)
-
-
-def _answer_lines(store: Store, thread: Thread, passage: Passage, shows: Shows) -> Iterator[TextLine]:
-    recording, exchange = passage.recording, store.exchange(thread.principal, passage.exchange)
-    if recording is None or not recording.blocks:
+        recording, exchange = passage.recording, store.exchange(thread.principal, passage.exchange)
+        if recording is not None and recording.blocks:
+            ending = "" if recording.whole else f", {unfinished_word(exchange)}"
+            yield TextLine(printable(f"{recording.origin.backend}, {recording.origin.model}{ending}"), "head")
+            yield from message_lines([msgspec.json.decode(raw) for raw in recording.blocks], shows)
+            continue
         how = "forgotten"
         if exchange is not None:
             why = failure_of(exchange)
             how = f"{ending_word(exchange)}, {exchange.status}{f': {why}' if why else ''}"
         yield TextLine(printable(f"no answer is recorded ({how})"), "bad")
-        return
-    ending = "" if recording.whole else f", {unfinished_word(exchange)}"
-    yield TextLine(printable(f"{recording.origin.backend}, {recording.origin.model}{ending}"), "head")
-    yield from message_lines([msgspec.json.decode(raw) for raw in recording.blocks], shows)
 
 
 # As a backend would get it

@@ -15,20 +15,22 @@ import click
 import msgspec
 from msgspec import Struct
 
-from clew.cli.active_backend import (
+from clew.cli.command import json_option, principal_option, report_errors
+from clew.cli.installation import (
     ActiveBackend,
+    Installation,
     ThreadPin,
     active_in_use,
     active_of,
     active_text,
     chosen_rules,
+    find_installation,
     pin_lines,
     pins_in,
     rule_text,
+    store_for_reading,
     unknown_text,
 )
-from clew.cli.command import json_option, principal_option, report_errors
-from clew.cli.installation import Installation, find_installation, store_for_reading
 from clew.cli.output import Page, TextLine, TextTable, plural, print_result, printable, printable_table
 from clew.cli.threads import exchange_lines
 from clew.engine.told_tries import with_told_tries
@@ -163,13 +165,19 @@ def _without_threads(installation: Installation, store: Store | None, kept: Stor
 
 
 def _page(found: StatusReport) -> Page:
+    last = [TextLine("last requests (`clew log` has more of them)")]
+    for exchange in found.last:
+        last += [TextLine(f"  {line.text}", line.tone) for line in exchange_lines(exchange)]
+    if not found.last:
+        none = TextLine("No requests yet. Begin with `clew run -- claude`, or point a client at `clew serve`.", "quiet")
+        last = [none] if found.store.state != "unusable" else []
     return [
         *_labelled("active", _active_lines(found)),
         *_labelled("config", _config_lines(found)),
         *_labelled("store", _store_lines(found.store)),
         *_labelled("thinking", _thinking_lines(found.thinking)),
         *_gateway_lines(found.gateways),
-        *_last_lines(found),
+        *last,
     ]
 
 
@@ -228,34 +236,19 @@ def _gateway_lines(gateways: tuple[GatewayStatus, ...]) -> Iterator[TextLine | T
     if not gateways:
         yield from _labelled("gateways", iter([TextLine("none runs: `clew serve`, or `clew run -- claude`", "quiet")]))
         return
-    rows = [(each.name, str(each.pid), each.url, _backend_cell(each.active), format_time(each.started)) for each in gateways]
+    rows: list[tuple[str, ...]] = []
+    problems: dict[str, None] = {}
+    for each in gateways:
+        active, cell = each.active, "unknown"
+        if active is not None:
+            now = f"{active.backend or 'none'}, not {active.requested}" if active.requested else active.backend
+            cell = now + (" (its own)" if active.is_its_own else "")
+        rows.append((each.name, str(each.pid), each.url, cell, format_time(each.started)))
+        for applied in (process.applied for process in each.processes if process.applied):
+            if not applied.in_use:
+                problems[f"  {each.name}: {unknown_backend(applied, applied.active)}"] = None
+            elif applied.problem:
+                problems[f"  {each.name}: it goes on with older settings: {applied.problem}"] = None
     yield TextLine("gateways")
     yield printable_table(("name", "pid", "for clients", "active", "since"), rows)
-    for each in gateways:
-        for problem in dict.fromkeys(_problems(each)):
-            yield TextLine(printable(f"  {each.name}: {problem}"), "bad")
-
-
-def _backend_cell(active: ActiveBackend | None) -> str:
-    if active is None:
-        return "unknown"
-    now = f"{active.backend or 'none'}, not {active.requested}" if active.requested else active.backend
-    return now + (" (its own)" if active.is_its_own else "")
-
-
-def _problems(gateway: GatewayStatus) -> Iterator[str]:
-    """Why the gateway has not applied what was chosen, or the newest settings."""
-    for each in gateway.processes:
-        if each.applied and not each.applied.in_use:
-            yield unknown_backend(each.applied, each.applied.active)
-        elif each.applied and each.applied.problem:
-            yield f"it goes on with older settings: {each.applied.problem}"
-
-
-def _last_lines(found: StatusReport) -> Iterator[TextLine]:
-    if found.last:
-        yield TextLine("last requests (`clew log` has more of them)")
-    elif found.store.state != "unusable":
-        yield TextLine("No requests yet. Begin with `clew run -- claude`, or point a client at `clew serve`.", "quiet")
-    for exchange in found.last:
-        yield from (TextLine(f"  {line.text}", line.tone) for line in exchange_lines(exchange))
+    yield from (TextLine(printable(problem), "bad") for problem in problems)

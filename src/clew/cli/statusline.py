@@ -83,8 +83,7 @@ def _quick_parts(principal: str, session: str) -> Iterator[str] | None:
 
 def _thorough_parts(principal: str, session: str) -> Iterator[str]:
     """The same with the settings and the store as every other command loads them."""
-    from clew.cli.active_backend import active_of
-    from clew.cli.installation import find_installation, store_for_reading
+    from clew.cli.installation import active_of, find_installation, store_for_reading
 
     installation = find_installation()
     with store_for_reading(installation) as store:

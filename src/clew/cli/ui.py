@@ -10,7 +10,6 @@ import http.client
 import json
 import os
 import socket
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -43,22 +42,19 @@ def ui(gateway: str | None, opens: bool, json_: bool) -> None:
     from clew.settings.processes import registered_gateways
 
     with report_errors():
-        chosen = _choose([each for each in registered_gateways(home_of(os.environ)) if each.socket], gateway)
+        gateways = [each for each in registered_gateways(home_of(os.environ)) if each.socket]
+        if not gateways:
+            raise Failed("no gateway with a web UI runs: `clew serve` starts one, and prints a link")
+        chosen = max(
+            (each for each in gateways if gateway in (None, each.name)), key=lambda each: each.started, default=None
+        )
+        if chosen is None:
+            names = ", ".join(each.name for each in gateways)
+            raise click.UsageError(f"No gateway {gateway!r} runs. There are: {names}.")
         url = _request_link(chosen)
     print_json({"gateway": chosen.name, "url": url}) if json_ else click.echo(url)
     if opens:
         click.launch(url)
-
-
-def _choose(gateways: Sequence[RegisteredGateway], name: str | None) -> RegisteredGateway:
-    if not gateways:
-        raise Failed("no gateway with a web UI runs: `clew serve` starts one, and prints a link")
-    if name is None:
-        return max(gateways, key=lambda each: each.started)
-    found = [each for each in gateways if each.name == name]
-    if not found:
-        raise click.UsageError(f"No gateway {name!r} runs. There are: {', '.join(each.name for each in gateways)}.")
-    return found[0]
 
 
 class _UnixConnection(http.client.HTTPConnection):

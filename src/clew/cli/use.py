@@ -14,26 +14,29 @@ import click
 from msgspec import Struct, structs
 
 from clew.backends.names import FAMILIES, Family
-from clew.cli.active_backend import (
+from clew.cli.command import Failed, fail_if_behind, followed_line, json_option, principal_option, report_errors
+from clew.cli.installation import (
     ActiveBackend,
+    Installation,
     ThreadPin,
     active_by_settings,
     active_of,
     chosen_rules,
+    find_installation,
+    find_thread,
     pin_lines,
     pins_in,
     rule_text,
+    store_for_reading,
+    store_for_writing,
     unknown_text,
 )
-from clew.cli.command import Failed, fail_if_behind, followed_line, json_option, principal_option, report_errors
-from clew.cli.installation import Installation, find_installation, find_thread, store_for_reading, store_for_writing
 from clew.cli.output import Page, TextLine, print_result, printable, printable_table
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.settings.processes import RegisteredGateway, registered_gateways
 from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin
 from clew.settings.values import RoutingRule
 from clew.store import Store
-from clew.store.values import Thread
 
 WRITE_SECONDS: Final = 10.0
 
@@ -130,20 +133,18 @@ def _switch(installation: Installation, name: str | None, scope: UseScope, princ
             raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(sorted(known))}.")
     with store_for_writing(installation) as store:
         if scope.thread is not None:
-            return _pin_thread(installation, store, find_thread(store, principal, scope.thread), name or "")
+            thread, pin = find_thread(store, principal, scope.thread), name or ""
+            if not store.pin(principal, thread.id, pin).result(WRITE_SECONDS):
+                raise Failed("the thread was deleted in this moment: `clew show` lists those that there are")
+            followed = roll_out_pin(installation.home, pin, store.refresh_pins())
+            source = "clew use --thread"
+            return Switched(active=pin, before=thread.pin, source=source, thread=thread.id, followed=followed)
         if scope.gateway is not None and name is not None:
             _check_gateway(scope.gateway, registered_gateways(installation.home))
         if scope.setting != ACTIVE:
             return _choose_for_part(installation, store, name, scope)
         done = _choose(installation, store, name, scope.gateway or "")
         return structs.replace(done, pins=pins_in(store, principal))
-
-
-def _pin_thread(installation: Installation, store: Store, thread: Thread, name: str) -> Switched:
-    if not store.pin(thread.principal, thread.id, name).result(WRITE_SECONDS):
-        raise Failed("the thread was deleted in this moment: `clew show` lists those that there are")
-    followed = roll_out_pin(installation.home, name, store.refresh_pins())
-    return Switched(active=name, before=thread.pin, source="clew use --thread", thread=thread.id, followed=followed)
 
 
 def _choose(installation: Installation, store: Store, name: str | None, gateway: str) -> Switched:
@@ -192,7 +193,14 @@ def _switched_page(done: Switched, installation: Installation) -> Page:
         whose = f" for gateway {done.gateway}" if done.gateway else ""
         was = f"before: {done.before}" if done.before != done.active else "as before"
         state = "chosen" if done.followed.behind else "active"  # "active" is only what every process uses
-        apart = _gateways_apart(installation) if not done.gateway else []
+        apart: list[TextLine] = []
+        if not done.gateway:  # gateways with a choice of their own do not follow a choice for all
+            with store_for_reading(installation) as store:
+                names = [each.name for each in registered_gateways(installation.home)]
+                own = [(each, active_of(installation, store, each)) for each in names]
+            stays = "Gateway {0} stays with {1.backend} ({1.source}): `clew use NAME --gateway {0}` switches it."
+            lines = [stays.format(each, active) for each, active in own if active and active.is_its_own]
+            apart = [TextLine(printable(line), "quiet") for line in lines]
         page = [
             TextLine(printable(f"{done.active} is {state}{whose} ({done.source}); {was}.")),
             TextLine(followed_line(done.followed, len(apart)), "quiet"),
@@ -203,14 +211,6 @@ def _switched_page(done: Switched, installation: Installation) -> Page:
         until = "a gateway that starts here answers 503 for this backend, until it is set"
         page.append(TextLine(printable(f"Here, {done.disabled}: {until}."), "bad"))
     return page
-
-
-def _gateways_apart(installation: Installation) -> list[TextLine]:
-    """The gateways with a choice of their own, which do not follow a choice for all."""
-    with store_for_reading(installation) as store:
-        own = [(each.name, active_of(installation, store, each.name)) for each in registered_gateways(installation.home)]
-    stays = "Gateway {0} stays with {1.backend} ({1.source}): `clew use NAME --gateway {0}` switches it."
-    return [TextLine(printable(stays.format(name, active)), "quiet") for name, active in own if active and active.is_its_own]
 
 
 def _unchosen_text(part: Switched | UseScope) -> str:
