@@ -8,7 +8,7 @@ from pathlib import Path
 
 from clew.engine.current import Current
 from clew.gateway.plan import Plan
-from clew.gateway.registration import ProcessRegistration
+from clew.gateway.process import ProcessRegistration
 from clew.settings.home import Home as Place
 from clew.settings.load import load
 from clew.settings.own_keys import KeyTable, load_keyring

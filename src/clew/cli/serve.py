@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clew.engine.runtime import Runtime
     from clew.gateway.ending import Deadline, Ending
     from clew.gateway.plan import Plan
-    from clew.gateway.registration import ProcessRegistration
+    from clew.gateway.process import ProcessRegistration
     from clew.gateway.workers import Workers
 
 
@@ -151,7 +151,7 @@ async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadl
     import msgspec
 
     from clew.gateway.plan import check_exposure, url_of
-    from clew.gateway.registration import ProcessRegistration
+    from clew.gateway.process import ProcessRegistration
     from clew.gateway.workers import Workers
     from clew.settings.own_keys import KeyTable, load_key
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from clew.engine.runtime import Runtime
     from clew.gateway.ending import Ending
     from clew.gateway.plan import Plan
-    from clew.gateway.registration import ProcessRegistration
+    from clew.gateway.process import ProcessRegistration
     from clew.gateway.workers import WorkerReport
     from clew.settings.home import Home
     from clew.settings.load import Loaded

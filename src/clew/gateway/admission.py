@@ -33,6 +33,7 @@ from clew.gateway.plan import WILDCARDS, is_loopback
 from clew.gateway.routes import Scope
 from clew.http.message import HttpRefusal, HttpRequest
 from clew.settings.own_keys import LOCAL
+from clew.settings.values import Settings
 
 OWN_HEADER: Final = "x-clew-key"
 CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key", OWN_HEADER})
@@ -60,60 +61,55 @@ class Border:
     """The names by which a listener may be called. `host` and `port` are where it listens."""
 
     def __init__(self, host: str, port: int, *, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
-        own = f"[{host}]" if ":" in host else host
-        names = _LOOPBACK_NAMES if host in WILDCARDS or is_loopback(host) else (*_LOOPBACK_NAMES, own)
-        self._loopback = _with_port(_LOOPBACK_NAMES, port)
-        self._own = _with_port(names, port)
+        is_local = is_loopback(host)
+        own = () if is_local or host in WILDCARDS else (f"[{host}]".lower() if ":" in host else host.lower(),)
+        names = (*_LOOPBACK_NAMES, *own)
+        # With the port, which clients may leave out where it is HTTP's own.
+        self._own = {f"{name}:{port}" for name in names} | set(names if port == 80 else ())
+        self._near = {name for name in self._own if is_local and name.removesuffix(f":{port}") in _LOOPBACK_NAMES}
         self._hosts = frozenset(name.lower() for name in hosts)
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
 
     def check(self, request: HttpRequest) -> HttpRefusal | None:
         """Why this request is refused, whatever key it has; None if it may pass."""
-        if not request.target.startswith("/"):
+        head, headers = request.head, request.head.joined
+        if not head.target.startswith("/"):
             return HttpRefusal(400, "The request target must be a path.")
-        names = [name for name, _ in request.headers if name in _SINGLE_HEADERS]
-        if len(names) != len(set(names)):
+        if head.repeated and not head.repeated.isdisjoint(_SINGLE_HEADERS):
             return HttpRefusal(400, f"Each of {', '.join(_SINGLE_HEADERS)} may be there once.")
-        return self._check_host(request) or self._check_origin(request)
-
-    def is_near(self, request: HttpRequest) -> bool:
-        """Was the gateway called by a loopback name?"""
-        return (request.header("host") or "").lower() in self._loopback
-
-    def _check_host(self, request: HttpRequest) -> HttpRefusal | None:
-        host = (request.header("host") or "").lower()
+        host, origin = headers.get("host", "").lower(), headers.get("origin", "").lower()
         if not host:
             return HttpRefusal(400, "A Host header is needed.")
-        name, colon, port = host.rpartition(":")
-        without_port = name if colon and port.isdecimal() else host
-        if host in self._own or host in self._hosts or without_port in self._hosts:
-            return None
-        return HttpRefusal(
-            421, "This gateway is not called by that name. Add it to `hosts` under [gateway] if it should be."
-        )
-
-    def _check_origin(self, request: HttpRequest) -> HttpRefusal | None:
-        origin = (request.header("origin") or "").lower()
-        if origin and (origin in self._origins or origin == f"http://{(request.header('host') or '').lower()}"):
-            return None
-        if origin or request.header("sec-fetch-site") == "cross-site":
+        if host not in self._own and host not in self._hosts and _without_port(host) not in self._hosts:
+            return HttpRefusal(
+                421, "This gateway is not called by that name. Add it to `hosts` under [gateway] if it should be."
+            )
+        is_foreign = headers.get("sec-fetch-site") == "cross-site"
+        if origin:
+            is_foreign = origin not in self._origins and origin != f"http://{host}"
+        if is_foreign:
             return HttpRefusal(
                 403, "Web pages may not call this gateway. Add theirs to `origins` under [gateway] if one should."
             )
         return None
 
+    def is_near(self, request: HttpRequest) -> bool:
+        """Was the gateway called by a loopback name, at an address that only this machine can reach?"""
+        return request.head.joined.get("host", "").lower() in self._near
 
-def _with_port(names: Iterable[str], port: int) -> frozenset[str]:
-    """As clients write the names: with the port, which may be left out where it is HTTP's own."""
-    return frozenset(f"{name.lower()}:{port}" for name in names) | frozenset(names if port == 80 else ())
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() else host
 
 
 def check_content(request: HttpRequest) -> HttpRefusal | None:
     """Why the body of this request is refused; None if it is uncompressed JSON."""
-    kind = (request.header("content-type") or "").partition(";")[0].strip().lower()
-    if kind != _JSON:
+    headers = request.head.joined
+    kind = headers.get("content-type", "")
+    if kind != _JSON and kind.partition(";")[0].strip().lower() != _JSON:
         return HttpRefusal(415, f"The content type must be {_JSON}.")
-    if (request.header("content-encoding") or "identity").strip().lower() != "identity":
+    if headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
         return HttpRefusal(415, "Compressed requests are not taken: send the body without Content-Encoding.")
     return None
 
@@ -131,23 +127,20 @@ class Admission(Struct, frozen=True):
     credential: Credential = ()
 
 
-def admit(
-    request: HttpRequest, scope: Scope, keys: Keys, *, passthrough: bool, held: Iterable[Secret] = ()
-) -> Admission | HttpRefusal:
-    """Whether this request may pass.
-
-    `passthrough`: here, a client's own credential is enough. `held`: keys of vendors that open the gateway here.
-    """
+def admit(request: HttpRequest, scope: Scope, keys: Keys, border: Border, settings: Settings) -> Admission | HttpRefusal:
+    """Whether this request may pass."""
     if scope == "open":
         return Admission("")
     found = find_key(request.joined, keys)
     if found.principal:
         return found
     shown = _shown_keys(request.joined)
-    if scope == "passthrough-or-key" and OWN_HEADER not in shown and found.credential:
+    may_be_local = scope == "passthrough-or-key" and OWN_HEADER not in shown and found.credential
+    if may_be_local and border.is_near(request):
         given = [Secret(value) for value in shown.values()]
+        held = [key for backend in settings.backends.values() for key in backend.keys]
         # Every key is compared, in constant time, whether or not an earlier one was right.
-        if passthrough or sum([key == value for key in held for value in given]) > 0:
+        if settings.wants_no_key or sum([key == value for key in held for value in given]) > 0:
             return Admission(LOCAL, found.credential)
     for variable, header in CREDENTIAL_VARIABLES.items():
         if shown.get(header, "").startswith(VENDOR_PREFIX):
@@ -159,18 +152,19 @@ def find_key(headers: Mapping[str, str], keys: Keys) -> Admission:
     """The principal whose gateway key these headers show ("" if they show none), and the credential beside the key."""
     shown = _shown_keys(headers)
     principals = {name: keys.principal_of(value) for name, value in shown.items()}
-    one_hop = {word.strip().lower() for word in headers.get("connection", "").split(",")}
-    credential = tuple(
-        (name, headers[name]) for name in shown if name != OWN_HEADER and not principals[name] and name not in one_hop
-    )
     principal = principals[OWN_HEADER] if OWN_HEADER in shown else next(filter(None, principals.values()), None)
-    return Admission(principal or "", credential)
+    others = [name for name in shown if name != OWN_HEADER and not principals[name]]
+    if not others:
+        return Admission(principal or "")
+    one_hop = {word.strip().lower() for word in headers.get("connection", "").split(",")}
+    return Admission(principal or "", tuple((name, headers[name]) for name in others if name not in one_hop))
 
 
 def _shown_keys(headers: Mapping[str, str]) -> dict[str, str]:
     """The keys that a request shows, by the header that each is in."""
-    shown = {name: headers[name] for name in (OWN_HEADER, "x-api-key") if headers.get(name)}
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    if token.strip():
-        shown["authorization"] = token.strip() if scheme.lower() == "bearer" else ""
+    shown = {name: value for name in (OWN_HEADER, "x-api-key") if (value := headers.get(name))}
+    if "authorization" in headers:
+        scheme, _, token = headers["authorization"].partition(" ")
+        if token.strip():
+            shown["authorization"] = token.strip() if scheme.lower() == "bearer" else ""
     return shown

@@ -13,16 +13,15 @@ import asyncio
 import logging
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from clew.engine.call import Call
 from clew.errors import ClewError
 from clew.gateway.admission import CREDENTIALS, Admission, Border, Keys, admit, check_content
-from clew.gateway.models import MODEL_LISTS
 from clew.gateway.plan import is_loopback
-from clew.gateway.replies import BUSY, ENDING, fail, refuse, send_json
+from clew.gateway.replies import BUSY, ENDING, MODEL_LISTS, fail, refuse, send_json
 from clew.gateway.routes import Action, Match, RouteTable
 from clew.http.message import LENGTH, HttpRefusal, HttpRequest
 from clew.http.responder import Responder
@@ -30,6 +29,8 @@ from clew.model.json import JsonValue
 from clew.settings.values import GatewaySettings, Settings
 
 _log = logging.getLogger("clew.gateway")
+_KEPT_HERE: Final = (*CREDENTIALS, LENGTH)
+"""Headers that the engine does not get: credentials, and the length of a body that comes with the call."""
 
 
 class ExchangeEngine(Protocol):
@@ -138,46 +139,34 @@ class DataPlane:
     # The checks.
 
     def _check_head(self, request: HttpRequest) -> _Passed | HttpRefusal:
-        settings = self.source.settings
-        border = self._present_border(settings.gateway)
-        match = border.check(request) or self._routes.find(request.method, request.path)
-        found = self._admit(request, match, border) if isinstance(match, Match) else match
+        settings, head = self.source.settings, request.head
+        if self._border is None or self._border[0] is not settings.gateway:  # the settings changed
+            gateway = settings.gateway
+            self._border = gateway, Border(*self._address, hosts=gateway.hosts, origins=gateway.origins)
+        border = self._border[1]
+        match = border.check(request) or self._routes.find(head.method, head.path)
+        if isinstance(match, HttpRefusal):
+            _log.info("refused with %d", match.status)
+            return match
+        route = match.route
+        found = admit(request, route.scope, self._keys, border, settings)
+        if isinstance(found, Admission) and head.method == "POST":
+            found = check_content(request) or found
         if isinstance(found, HttpRefusal):
             _log.info("refused with %d", found.status)
-            return found
-        assert isinstance(match, Match)
+            return HttpRefusal(found.status, found.reason, found.headers, route.dialect)
+        headers = dict(head.joined)
+        for name in _KEPT_HERE:
+            headers.pop(name, None)
         call = Call(
-            kind="count_tokens" if match.route.action == "count_tokens" else "messages",
+            kind="count_tokens" if route.action == "count_tokens" else "messages",
             body=request.body,
-            query=request.query,
-            headers={
-                name: value
-                for name, value in request.head.joined.items()
-                if name not in CREDENTIALS and name != LENGTH  # of a body that comes with the call
-            },
+            query=head.query,
+            headers=headers,
             principal=found.principal,
             credential=found.credential,
         )
-        most = min(settings.gateway.max_streams, self._room)
-        return _Passed(self._actions[match.route.action], match, call, most)
-
-    def _admit(self, request: HttpRequest, match: Match, border: Border) -> Admission | HttpRefusal:
-        """By the credential that the route asks for, and by the content type."""
-        settings = self.source.settings
-        near = is_loopback(self._address[0]) and border.is_near(request)
-        held = [key for backend in settings.backends.values() for key in backend.keys] if near else ()
-        found = admit(request, match.route.scope, self._keys, passthrough=near and settings.wants_no_key, held=held)
-        if isinstance(found, Admission) and request.method == "POST":
-            found = check_content(request) or found
-        if isinstance(found, HttpRefusal):
-            return HttpRefusal(found.status, found.reason, found.headers, match.route.dialect)
-        return found
-
-    def _present_border(self, gateway: GatewaySettings) -> Border:
-        """Made anew when the settings change."""
-        if self._border is None or self._border[0] is not gateway:
-            self._border = gateway, Border(*self._address, hosts=gateway.hosts, origins=gateway.origins)
-        return self._border[1]
+        return _Passed(self._actions[route.action], match, call, min(settings.gateway.max_streams, self._room))
 
     # The answers.
 

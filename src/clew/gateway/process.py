@@ -4,32 +4,51 @@ A client can connect as soon as the settings are read; its request waits until t
 free at once, `/readyz` says 503 on connections that are still open, running answers go on for as long as the settings say,
 and the clients of those that are left get an error event of their dialect. A second signal ends that at once.
 
+The process writes its report before it listens, and its entry in the registry before any client can connect
+(`ProcessRegistration`); so a command that is called when the port is open finds both. The report names settings that are
+applied already: a later request is served by them.
+
 The caller brings what stands beside the data plane, such as the admin, as a context: this module knows none of it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import resource
 import socket
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final
 
+from msgspec import structs
+
+from clew.engine.wakeup import Wakeup
 from clew.gateway.ending import Deadline, Ending
 from clew.gateway.plan import Plan, check_exposure, claim_port, url_of
 from clew.gateway.plane import DataPlane, StartupSettings
-from clew.gateway.registration import ProcessRegistration
 from clew.gateway.resources import client_limits, keep_freed_memory, raise_file_limit, usable_memory
 from clew.http.server import Server, listen
 from clew.settings.home import Home
 from clew.settings.load import Loaded
 from clew.settings.own_keys import KeyTable, load_key
+from clew.settings.processes import (
+    AppliedSettings,
+    ProcessReport,
+    RegisteredGateway,
+    register,
+    remove_report,
+    unregister,
+    wakeup_path,
+    write_report,
+)
 
 if TYPE_CHECKING:
+    from clew.engine.current import Current
     from clew.engine.runtime import Finished, Runtime
 
 
@@ -37,6 +56,75 @@ _log = logging.getLogger("clew.gateway")
 _RECORDING: Final = 0.5
 """The part of `closing_seconds` in which answers that were cut off are put together. The rest is for the store and the
 admin."""
+
+
+class ProcessRegistration:
+    """Reports which settings this process has applied, from its start to `close`."""
+
+    def __init__(self, home: Home, plan: Plan, loaded: Loaded, *, is_worker: bool = False) -> None:
+        self._home = home.make()
+        self._plan = plan
+        self._config = loaded.place
+        self._is_worker = is_worker
+        self._started = time.time()
+        self._entry: RegisteredGateway | None = None
+        self._reported: AppliedSettings | None = None
+        self.wakeup = Wakeup(wakeup_path(home, plan.name, os.getpid()))
+        self._report(None)
+
+    def enter(self, url: str, *, admin_url: str = "", socket: str = "") -> RegisteredGateway:
+        """Enter this process into the registry of gateways, and again when its admin listens."""
+        entry = RegisteredGateway(
+            pid=os.getpid(),
+            url=url,
+            admin_url=admin_url,
+            socket=socket,
+            started=self._started,
+            name=self._plan.name,
+            choice=self._plan.choice,
+            config=self._config,
+        )
+        self._entry = register(self._home, entry)
+        return self._entry
+
+    @contextmanager
+    def reporting(self, current: Current, keys: KeyTable) -> Generator[None]:
+        """In this block, each poll for settings writes a report if something changed."""
+
+        def report_change() -> None:
+            keys.look()
+            applied = structs.replace(current.applied(), keys=keys.digest)
+            if applied != self._reported:
+                self._report(applied)
+                self._reported = applied
+
+        with current.beside(report_change):
+            yield
+
+    def catch_up(self, current: Current) -> None:
+        """Apply what changed while this process started, before it answers any request. Takes time: call it in a thread.
+
+        It looks twice, because no command waits for a change between the first look and the first report.
+        """
+        current.look(whole=True)
+        current.look(whole=True)
+
+    def close(self) -> None:
+        """From now on no command asks this process. May be called again."""
+        remove_report(self._home, self._plan.name, os.getpid())
+        if self._entry is not None:
+            unregister(self._home, self._entry)
+            self._entry = None
+
+    def _report(self, applied: AppliedSettings | None) -> None:
+        report = ProcessReport(
+            gateway=self._plan.name,
+            pid=os.getpid(),
+            is_worker=self._is_worker,
+            generation=applied.generation if applied else "",
+            applied=applied,
+        )
+        write_report(self._home, report)
 
 
 async def build_gateway_runtime(
@@ -110,8 +198,10 @@ class Gateway:
                 await asyncio.to_thread(self.registration.catch_up, runtime.current)
                 self.plane.serve(runtime.engine, runtime.current)
                 runtime.keep_up(self.registration.wakeup)
+                gc.freeze()  # what is loaded by now stays: no collection has to look at it, with every answer waiting
                 yield runtime
         finally:
+            gc.unfreeze()
             self.registration.close()
             await runtime.close()
 

@@ -88,8 +88,8 @@ class RouteTable:
 
     def __init__(self, routes: Iterable[Route] = ROUTES) -> None:
         self.routes = tuple(routes)
-        self._exact: dict[str, Route] = {}
-        self._named: dict[str, Route] = {}
+        self._exact: dict[str, Match] = {}
+        self._named: dict[str, Match] = {}
         for route in self.routes:
             if route.scope not in get_args(Scope):
                 raise SettingsInvalid(
@@ -99,11 +99,15 @@ class RouteTable:
             path = route.path.removesuffix("*") if table is self._named else route.path
             if path in table:
                 raise SettingsInvalid(f"the route {route.path} is there twice", key=route.path)
-            table[path] = route
+            table[path] = Match(route)
 
     def find(self, method: str, path: str) -> Match | HttpRefusal:
         """The route for a request, or why there is none."""
-        match = self._match(path)
+        match = self._exact.get(path)
+        if match is None:
+            for start, named in self._named.items():
+                if path.startswith(start) and len(path) > len(start):
+                    match = Match(named.route, unquote(path[len(start) :]))
         if match is not None and method in match.route.methods:
             return match
         if refusal := _refuse_unserved(method, path):
@@ -113,14 +117,6 @@ class RouteTable:
         methods = match.route.methods
         reason = f"{path[:_SHOWN]} takes {' and '.join(methods)}, not {method}."
         return HttpRefusal(405, reason, (("allow", ", ".join(methods)),), match.route.dialect)
-
-    def _match(self, path: str) -> Match | None:
-        if path in self._exact:
-            return Match(self._exact[path])
-        for start, route in self._named.items():
-            if path.startswith(start) and len(path) > len(start):
-                return Match(route, unquote(path[len(start) :]))
-        return None
 
 
 def _refuse_unserved(method: str, path: str) -> HttpRefusal | None:
