@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clew.model.blocks import made
 from clew.model.origin import Origin
 from clew.pipeline.step import Facts
-from clew.pipeline.tool_ids import maker_ids
+from clew.pipeline.tool_calls import maker_ids
 from clew.thinking.recognise import Context
 from clew.wire.requests import encode, parse
 from tests.build import GLM, OPUS, Json, Scribe, assistant, raw, request, sent, target, text, tool_result, tool_use, user

@@ -14,7 +14,7 @@ from clew.model.recording import Recording, Shelf
 from clew.model.request import Request, blocks_of
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking import keep_thinking
-from clew.pipeline.thinking.lighter import reduce_thoughts, reduced_thoughts
+from clew.pipeline.thinking.open import reduce_thoughts, reduced_thoughts
 from clew.thinking.keys import key_of
 from clew.thinking.seal import Seal, Sealer
 from clew.thinking.strands import remarks_of, repair_mark, strand_keys

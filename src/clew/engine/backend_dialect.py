@@ -34,7 +34,7 @@ from clew.pipeline.stream.block_trace import ReportBlock, TracedReader
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.passthrough import PassedAnswer
 from clew.pipeline.stream.translation import TranslatedAnswer
-from clew.pipeline.thinking.lighter import reduce_thoughts, reduced_thoughts
+from clew.pipeline.thinking.open import reduce_thoughts, reduced_thoughts
 from clew.thinking.keys import key_of
 from clew.thinking.strands import LEFT_OUT, repair_mark, repairs_in
 

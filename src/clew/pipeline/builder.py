@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from clew.errors import RequestInvalid
 from clew.model.blocks import FILLER, THINKING_TYPES
@@ -26,7 +26,7 @@ from clew.pipeline.cache_marks import mark_messages
 from clew.pipeline.context_edits import context_management
 from clew.pipeline.step import CacheRules
 from clew.pipeline.thinking_modes import ThinkingSetting, fit_to_model, mode_of
-from clew.thinking.budgets import Budget, BudgetEvent, BudgetRules, budget_for, human_input
+from clew.thinking.budgets import BudgetEvent, BudgetRules, budget_for, human_input
 
 T = TypeVar("T")
 
@@ -60,85 +60,45 @@ class BuiltRequest(Struct, Generic[T], frozen=True, kw_only=True):
     answer: T
 
 
-class _Draft(Struct, frozen=True, kw_only=True):
-    """The request as far as it is built."""
-
-    parts: RequestParts
-    profile: ModelFacts
-    budget: Budget = Budget(0)
-    messages: Sequence[JsonObject] = ()
-    removed: TrailingThinking | None = None
-    setting: ThinkingSetting = ThinkingSetting()
-    body: JsonObject = {}
-
-
 def build_request(parts: RequestParts, send: Callable[[JsonObject], T]) -> BuiltRequest[T]:
     """Build the request and hand its body to `send`."""
-    draft = _Draft(parts=parts, profile=parts.profile or profile_for(parts.model))
-    trace: list[str] = []
-    for name, step in _STEPS:
-        draft = step(draft)
-        trace.append(name)
-    answer = send(draft.body)
+    profile = parts.profile or profile_for(parts.model)
+    budget = budget_for([found for message in parts.messages if (found := human_input(message))], parts.budget)
+    kept, removed = normalise_messages(parts.messages)
+    fixed = [block.get("cache_control") for block in (*parts.tools, *objects_of(parts.system))]
+    marks = [mark for mark in fixed if isinstance(mark, dict)]
+    messages = mark_messages([bare(message) for message in kept], parts.cache, line=profile.line, fixed=marks)
+    asked: JsonObject | None = {"type": "enabled", "budget_tokens": budget.tokens} if budget.tokens > 0 else None
+    setting = fit_to_model(ThinkingSetting(thinking=asked, max_tokens=parts.max_tokens), profile)
+    body = _body_of(parts, messages, setting)
     return BuiltRequest(
-        body=draft.body,
-        betas=(CONTEXT_BETA,) if "context_management" in draft.body else (),
-        trace=(*trace, "send"),
-        events=tuple(event for event in (draft.budget.event, draft.removed) if event is not None),
-        warnings=(draft.budget.warning,) if draft.budget.warning else (),
-        changes=draft.setting.changes,
-        answer=answer,
+        body=body,
+        betas=(CONTEXT_BETA,) if "context_management" in body else (),
+        trace=("budget", "normalise", "cache", "build", "send"),
+        events=tuple(event for event in (budget.event, removed) if event is not None),
+        warnings=(budget.warning,) if budget.warning else (),
+        changes=setting.changes,
+        answer=send(body),
     )
 
 
-def _budget(draft: _Draft) -> _Draft:
-    inputs = [found for message in draft.parts.messages if (found := human_input(message))]
-    return structs.replace(draft, budget=budget_for(inputs, draft.parts.budget))
-
-
-def _normalise(draft: _Draft) -> _Draft:
-    messages, removed = normalise_messages(draft.parts.messages)
-    return structs.replace(draft, messages=[bare(message) for message in messages], removed=removed)
-
-
-def _cache(draft: _Draft) -> _Draft:
-    parts = draft.parts
-    blocks = [*parts.tools, *objects_of(parts.system)]
-    fixed = [mark for block in blocks if isinstance(mark := block.get("cache_control"), dict)]
-    marked = mark_messages(draft.messages, parts.cache, line=draft.profile.line, fixed=fixed)
-    return structs.replace(draft, messages=marked)
-
-
-def _build(draft: _Draft) -> _Draft:
-    parts, tokens = draft.parts, draft.budget.tokens
-    asked: JsonObject | None = {"type": "enabled", "budget_tokens": tokens} if tokens > 0 else None
-    setting = fit_to_model(ThinkingSetting(thinking=asked, max_tokens=parts.max_tokens), draft.profile)
-    body: JsonObject = {
-        "model": parts.model,
-        "system": parts.system,
-        "messages": [*draft.messages],
-        "max_tokens": parts.max_tokens,
-    }
+def _body_of(parts: RequestParts, messages: Sequence[JsonObject], setting: ThinkingSetting) -> JsonObject:
+    has_thinking = mode_of(setting.thinking) in ("enabled", "adaptive")
     optional: JsonObject = {
         "tools": [*parts.tools] or None,
         "thinking": setting.thinking,
         "output_config": {"effort": setting.effort} if setting.effort else None,
         "context_management": context_management(
-            preserve=parts.preserve_thinking,
-            has_thinking=mode_of(setting.thinking) in ("enabled", "adaptive"),
-            others=parts.edits,
+            preserve=parts.preserve_thinking, has_thinking=has_thinking, others=parts.edits
         ),
     }
-    body |= {name: value for name, value in optional.items() if value is not None}
-    return structs.replace(draft, setting=setting, body=body)
-
-
-_STEPS: tuple[tuple[str, Callable[[_Draft], _Draft]], ...] = (
-    ("budget", _budget),
-    ("normalise", _normalise),
-    ("cache", _cache),
-    ("build", _build),
-)
+    return {
+        "model": parts.model,
+        "system": parts.system,
+        "messages": [*messages],
+        "max_tokens": parts.max_tokens,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
 
 
 # ── plain messages of a client's history

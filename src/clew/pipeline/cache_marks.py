@@ -22,7 +22,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from clew.model.blocks import THINKING_TYPES, Block, is_thinking, made, text_block
 from clew.model.change import Change
 from clew.model.facts import blocks as block_facts
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue, object_of, text_of
 from clew.model.origin import Target
 from clew.model.request import Request, RequestMessage, blocks_of, with_blocks, with_content
 from clew.pipeline.step import CacheRules, Facts, Ttl
@@ -159,24 +159,19 @@ def _with_marks(request: Request, chosen: set[tuple[int, int]], mark: JsonObject
             changes.append(Change(STEP, f"{message_path(request, index)}.content", "set", WANTED))
             messages.append(with_content(message, (text_block(message.content, cache_control=mark),)))
             continue
-        blocks = [
-            _with_mark(request, index, block, mark if j in wanted else None, changes)
-            for j, block in enumerate(blocks_of(message))
-        ]
+        blocks: list[Block] = []
+        for j, block in enumerate(blocks_of(message)):
+            if not is_thinking(block) and value_of(block.cache_control) != (mark if j in wanted else None):
+                path, raw = block_path(request, index, block), raw_of(request, block)
+                if j in wanted:
+                    changes.append(Change(STEP, f"{path}.cache_control", "set", WANTED))
+                    block = made(set_key(raw, "cache_control", msgspec.json.encode(mark), path=path))
+                else:
+                    changes.append(Change(STEP, f"{path}.cache_control", "removed", MOVED))
+                    block = made(drop_key(raw, "cache_control", path=path))
+            blocks.append(block)
         messages.append(with_blocks(message, tuple(blocks)))
     return request.with_messages(tuple(messages)), tuple(changes)
-
-
-def _with_mark(request: Request, index: int, block: Block, mark: JsonObject | None, changes: list[Change]) -> Block:
-    if is_thinking(block) or value_of(block.cache_control) == mark:
-        return block
-    path = block_path(request, index, block)
-    raw = raw_of(request, block)
-    if mark is None:
-        changes.append(Change(STEP, f"{path}.cache_control", "removed", MOVED))
-        return made(drop_key(raw, "cache_control", path=path))
-    changes.append(Change(STEP, f"{path}.cache_control", "set", WANTED))
-    return made(set_key(raw, "cache_control", msgspec.json.encode(mark), path=path))
 
 
 # ── plain messages
@@ -189,7 +184,10 @@ def mark_messages(
 
     The messages given are not altered, and one that needs no other marks is returned as it is.
     """
-    markable = [[_is_markable(block) for block in _plain_blocks(message)] for message in messages]
+    markable: list[list[bool]] = []
+    for message in messages:
+        kinds = [(text_of(block.get("type")), block) for block in map(object_of, _plain_blocks(message))]
+        markable.append([can_carry(kind) and not (kind == "text" and not block.get("text")) for kind, block in kinds])
     marked = set(places_to_mark(markable, nearest=rules.nearest, room=_room(rules, line, fixed)))
     mark = mark_of(fitting_ttl(rules.ttl, fixed))
     out: list[JsonObject] = []
@@ -205,13 +203,6 @@ def mark_messages(
 def _plain_blocks(message: JsonObject) -> list[JsonValue]:
     content = message.get("content")
     return content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
-
-
-def _is_markable(block: JsonValue) -> bool:
-    if not isinstance(block, dict):
-        return False
-    kind = block.get("type")
-    return isinstance(kind, str) and can_carry(kind) and not (kind == "text" and not block.get("text"))
 
 
 def _plain_with_mark(block: JsonValue, mark: JsonObject | None) -> JsonValue:

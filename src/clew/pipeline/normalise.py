@@ -21,9 +21,9 @@ from clew.model.change import Change
 from clew.model.origin import Target
 from clew.model.past import Fold, folded
 from clew.model.request import Request, RequestMessage, blocks_of, with_blocks, with_content
-from clew.pipeline.server_calls import needs_filler, with_next
 from clew.pipeline.step import Facts
 from clew.pipeline.system import tidy_prompt
+from clew.pipeline.tool_calls import needs_filler, with_next
 from clew.pipeline.values import block_path, is_empty_text, is_nothing_but_blank, message_path, with_changed_fields
 from clew.wire.requests import raw_of
 from clew.wire.splice import drop_key
@@ -44,7 +44,13 @@ def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, 
     for index in folded(request.messages, _REFUSED):
         messages[index] = _tidied(request, index, target, changes)
     if messages and messages[-1].role == "assistant":
-        messages[-1] = _cut_at_end(request, messages[-1], changes)
+        blocks = blocks_of(messages[-1])
+        kept = without_trailing(blocks)
+        if len(kept) < len(blocks):
+            path, count = f"{message_path(request, len(messages) - 1)}.content", len(blocks) - len(kept)
+            why = f"blocksRemoved={count}, remainingBlocks={len(kept)}: the last message ended in thinking (R37)"
+            changes.append(Change(STEP, path, "removed", why))
+            messages[-1] = with_blocks(messages[-1], kept or (filler(),))
     system, more = request.body.system, tuple[Change, ...]()
     if system is not UNSET and system is not request.source.in_order:
         # The prompt is long, and mostly the very one that came with the request before.
@@ -70,17 +76,6 @@ _REFUSED: Fold[tuple[int, ...]] = Fold(
 """The indices of such messages."""
 
 
-def _cut_at_end(request: Request, message: RequestMessage, changes: list[Change]) -> RequestMessage:
-    """The last message, an assistant's, without the thinking at its end."""
-    blocks = blocks_of(message)
-    kept = without_trailing(blocks)
-    if len(kept) == len(blocks):
-        return message
-    why = f"blocksRemoved={len(blocks) - len(kept)}, remainingBlocks={len(kept)}: the last message ended in thinking (R37)"
-    changes.append(Change(STEP, f"{message_path(request, len(request.messages) - 1)}.content", "removed", why))
-    return with_blocks(message, kept or (filler(),))
-
-
 def without_trailing(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """The blocks up to the last that is not thinking."""
     end = len(blocks)
@@ -100,7 +95,16 @@ def _tidied(request: Request, index: int, target: Target, changes: list[Change])
             changes.append(Change(STEP, f"{path}.cache_control", "removed", MARKED))
             block = made(drop_key(raw_of(request, block), "cache_control", path=path))
         blocks.append(block)
-    kept = _without_empty_texts(request, index, blocks, target, changes)
+    kept: list[Block] = []
+    for block, follows in with_next(blocks, lambda block: not is_empty_text(block)):
+        if not is_empty_text(block):
+            kept.append(block)
+            continue
+        # An empty text that must follow thinking becomes the filler; other dialects need none.
+        needed = target.dialect == "anthropic" and needs_filler(kept, follows)
+        changes.append(Change(STEP, block_path(request, index, block), "replaced" if needed else "removed", EMPTY_TEXT))
+        if needed:
+            kept.append(filler())
     message = with_blocks(message, tuple(kept))
     why = EMPTIED if blocks and not kept else _why_empty(message)
     if not why:
@@ -118,19 +122,3 @@ def _why_empty(message: RequestMessage) -> str:
 
 def _is_marked(block: Block) -> bool:
     return block.cache_control is not UNSET and is_thinking(block)
-
-
-def _without_empty_texts(
-    request: Request, index: int, blocks: list[Block], target: Target, changes: list[Change]
-) -> list[Block]:
-    """The blocks without empty texts. One that must follow thinking becomes the filler; other dialects need none."""
-    kept: list[Block] = []
-    for block, follows in with_next(blocks, lambda block: not is_empty_text(block)):
-        if not is_empty_text(block):
-            kept.append(block)
-            continue
-        needed = target.dialect == "anthropic" and needs_filler(kept, follows)
-        changes.append(Change(STEP, block_path(request, index, block), "replaced" if needed else "removed", EMPTY_TEXT))
-        if needed:
-            kept.append(filler())
-    return kept

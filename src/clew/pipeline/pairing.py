@@ -137,11 +137,7 @@ def _orphan_as_text(result: Block) -> tuple[Made, ...]:
     if isinstance(content, str):
         blocks = [text_block(content)] if content.strip() else []
     else:
-        blocks = [block for raw in content if _may_stand_alone(block := made(bytes(raw)))]
+        # Those that are legal in a user message by themselves.
+        legal = {kind for kind, facts in block_facts().items() if "user" in facts.roles and facts.nested}
+        blocks = [block for raw in content if (block := made(bytes(raw))).type in legal and not is_empty_text(block)]
     return (text_block(ORPHAN_LABEL), *blocks) if blocks else ()
-
-
-def _may_stand_alone(block: Block) -> bool:
-    """Whether a block from inside a result is legal in a user message by itself."""
-    facts = block_facts().get(block.type)
-    return facts is not None and "user" in facts.roles and facts.nested and not is_empty_text(block)

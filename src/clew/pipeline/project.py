@@ -24,7 +24,7 @@ from clew.pipeline.step import Facts, Step
 from clew.pipeline.system import system_messages
 from clew.pipeline.thinking import keep_thinking
 from clew.pipeline.thinking_parameter import loop_parameter, thinking_parameter
-from clew.pipeline.tool_ids import maker_ids
+from clew.pipeline.tool_calls import maker_ids
 from clew.pipeline.tool_structure import tool_structure
 from clew.wire.requests import encode, parse
 
@@ -112,19 +112,16 @@ def project(
     [('messages.1.content.0', 'left out')]
     """
     facts = facts or Facts()
-    if not isinstance(request, Request):
-        request = parse(request if isinstance(request, bytes) else _written(request))
+    if isinstance(request, dict):
+        try:  # the standard writer refuses values that JSON does not have instead of writing null
+            request = json.dumps(request, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise RequestInvalid(f"the request cannot be written as JSON: {error}") from None
+    if isinstance(request, bytes):
+        request = parse(request)
     changes: list[Change] = []
     for step in steps_for(target) if steps is None else steps:
         request.source.wanted.check()
         request, made = step(request, target, facts)
         changes.extend(made)
     return Projection(request, tuple(changes))
-
-
-def _written(request: JsonObject) -> bytes:
-    """A plain object as bytes. The standard writer refuses values that JSON does not have instead of writing null."""
-    try:
-        return json.dumps(request, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise RequestInvalid(f"the request cannot be written as JSON: {error}") from None

@@ -24,7 +24,7 @@ from clew.model.facts.shapes import INTERLEAVED_BETA
 from clew.model.origin import Target
 from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks
 from clew.pipeline.context_edits import without_clear_thinking
-from clew.pipeline.step import Display, Facts
+from clew.pipeline.step import Facts
 from clew.pipeline.thinking_modes import (
     OFF_MODES,
     STEP,
@@ -58,7 +58,11 @@ FIXED_EFFORT = "the effort cannot change with thinking.type between_tools (R10)"
 def thinking_parameter(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step: what the client asks, as the model takes it."""
     given, profile = setting_of(request, target), target.profile
-    setting = _with_display(fit_to_model(given, profile), facts.options.display)
+    setting, display = fit_to_model(given, profile), facts.options.display
+    thinking = setting.thinking or {}
+    may_display = mode_of(thinking) in ("enabled", "adaptive") and thinking.get("display") is None
+    if display != "as sent" and may_display:
+        setting = setting.put({**thinking, "display": display}, "the config asks for it", path="thinking.display")
     if setting is given and not any(message.role == "system" for message in request.messages):
         return request, ()
     request, changes = _put_back(request, given, setting), setting.changes
@@ -75,7 +79,12 @@ def loop_parameter(request: Request, target: Target, facts: Facts) -> tuple[Requ
     """The step: thinking off where the open tool loop cannot have it."""
     thinking = object_of(request.body.thinking)
     if target.missing == "off" and is_on(thinking, target.profile) and call_without_thinking(request.messages):
-        return _off_for_all(request, target)
+        if not any(mode in target.profile.thinking for mode in OFF_MODES):
+            return request, ()
+        given = setting_of(request, target)
+        setting = switch_off(given, target.profile, NO_THINKING)  # its blocks stay
+        request, edits = without_clear_thinking(_put_back(request, given, setting), step=STEP)
+        return request, setting.changes + edits
     if mode_of(thinking) == "enabled" and cannot_think(request.messages):
         return thinking_off(request, target, NO_LEAD)
     if not is_on(thinking, target.profile) and "R38" in target.profile.legacy_texts:
@@ -94,16 +103,6 @@ def thinking_off(request: Request, target: Target, why: str) -> tuple[Request, t
     request, edits = without_clear_thinking(request, step=STEP)
     request, blocks = without_loop_thinking(request, step=STEP, why=WHILE_OFF)
     return request, setting.changes + edits + blocks
-
-
-def _off_for_all(request: Request, target: Target) -> tuple[Request, tuple[Change, ...]]:
-    """Thinking off for a backend that wants the thinking of every tool call back, where one has none. Blocks stay."""
-    if not any(mode in target.profile.thinking for mode in OFF_MODES):
-        return request, ()
-    given = setting_of(request, target)
-    setting = switch_off(given, target.profile, NO_THINKING)
-    request, edits = without_clear_thinking(_put_back(request, given, setting), step=STEP)
-    return request, setting.changes + edits
 
 
 def setting_of(request: Request, target: Target) -> ThinkingSetting:
@@ -131,14 +130,6 @@ def _put_back(request: Request, before: ThinkingSetting, after: ThinkingSetting)
         new = others or None if after.effort is None else {**given, "effort": after.effort}
         config = rewrite_object(config, new, path="output_config")
     return with_changed_fields(request, thinking=thinking, output_config=config)
-
-
-def _with_display(setting: ThinkingSetting, display: Display) -> ThinkingSetting:
-    """The display that the config asks for, where the client left it open and the mode may have one."""
-    thinking = setting.thinking or {}
-    if display == "as sent" or mode_of(thinking) not in ("enabled", "adaptive") or thinking.get("display") is not None:
-        return setting
-    return setting.put({**thinking, "display": display}, "the config asks for it", path="thinking.display")
 
 
 def _with_legal_message_efforts(

@@ -29,8 +29,8 @@ from clew.model.origin import ANTHROPIC, Target
 from clew.model.past import Fold, all_of, folded
 from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks, with_content
 from clew.pipeline.pairing import Pairing, UsedIds, pair, result_for_unanswered, with_paired_id, with_texts
-from clew.pipeline.server_calls import without_abandoned, without_others
 from clew.pipeline.step import Facts
+from clew.pipeline.tool_calls import without_abandoned, without_others
 from clew.pipeline.values import block_path, is_nothing_but_blank, message_path
 
 STEP = "tool_structure"
@@ -237,23 +237,15 @@ def _results_out_of_answers(request: Request) -> tuple[Request, tuple[Change, ..
         if message.role != "assistant" or not results:
             messages.append(message)
             continue
-        parts = _cut_at_results(message)
-        kept = {id(block) for part in parts for block in blocks_of(part)}
-        blank = [block for block in blocks_of(message) if id(block) not in kept]
         changes.extend(Change(STEP, block_path(request, index, block), "moved", IN_ANSWER) for block in results)
-        changes.extend(Change(STEP, block_path(request, index, block), "removed", BLANK) for block in blank)
-        messages.extend(parts)
+        is_first = True
+        for is_result, group in groupby(blocks_of(message), key=lambda block: block.type == "tool_result"):
+            blocks = tuple(group)
+            if is_result:
+                messages.append(Edited("user", blocks))
+            elif is_nothing_but_blank(blocks):
+                changes.extend(Change(STEP, block_path(request, index, block), "removed", BLANK) for block in blocks)
+            else:
+                messages.append(with_blocks(message, blocks) if is_first else Edited("assistant", blocks))
+                is_first = False
     return request.with_messages(tuple(messages)), tuple(changes)
-
-
-def _cut_at_results(message: RequestMessage) -> list[RequestMessage]:
-    """The message as alternating parts: its own blocks as the assistant's, the results in between as the user's."""
-    parts: list[RequestMessage] = []
-    for is_result, group in groupby(blocks_of(message), key=lambda block: block.type == "tool_result"):
-        blocks = tuple(group)
-        if is_result:
-            parts.append(Edited("user", blocks))
-        elif not is_nothing_but_blank(blocks):
-            first = all(part.role == "user" for part in parts)
-            parts.append(with_blocks(message, blocks) if first else Edited("assistant", blocks))
-    return parts

@@ -37,7 +37,7 @@ from clew.chat.ui.requests import system_of
 from clew.engine.ids import new_id
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
-from clew.pipeline.ui.parts import derived_id
+from clew.pipeline.ui.structure import derived_id
 from clew.settings.values import ChatSettings
 from clew.store.values import Thread
 

@@ -30,7 +30,7 @@ from clew.chat.opening import OnOverflow, OpenOptions, Where, check_overflow, sh
 from clew.chat.request import Wishes
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
-from clew.pipeline.ui.parts import derived_id
+from clew.pipeline.ui.structure import derived_id
 
 T = TypeVar("T")
 

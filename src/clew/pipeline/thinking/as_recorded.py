@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from clew.model.blocks import Block, Made, is_thinking, made, string_of
 from clew.model.change import Change
 from clew.model.origin import Target
-from clew.model.recording import Recording
 from clew.model.request import Request, blocks_of, with_content
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.outcomes import STEP, open_seal
@@ -64,18 +63,15 @@ class _Recorded:
         if recording.origin.realm != self._target.realm and self._target.foreign == "drop":
             return block  # its thoughts do not go to this reader in any form
         if recording.id not in self._read:
-            self._read[recording.id] = _thoughts_by_key(recording)
+            # Its thoughts by their own keys, and by the keys of the seals that the client holds in the same order.
+            thoughts = [thought for raw in recording.blocks if is_thinking(thought := made(raw))]
+            held = dict[bytes | None, Made](zip(recording.keys, thoughts, strict=False))
+            self._read[recording.id] = held | {key_of(thought): thought for thought in thoughts}
         own = self._read[recording.id].get(key)
         if own is None or text_hash(own) == text_hash(block):
             return block
         if not is_seal(proof_of(block)):
             return own
         # The recorded text under the client's seal, if the seal was made for it.
-        held = made({"type": "thinking", "thinking": string_of(own.thinking), "signature": proof_of(block)})
-        return held if open_seal(held, self._facts) is not None else block
-
-
-def _thoughts_by_key(recording: Recording) -> dict[bytes | None, Made]:
-    """Its thoughts by their own keys, and by the keys of the seals that the client holds in the same order."""
-    thoughts = [block for raw in recording.blocks if is_thinking(block := made(raw))]
-    return dict(zip(recording.keys, thoughts, strict=False)) | {key_of(block): block for block in thoughts}
+        sealed = made({"type": "thinking", "thinking": string_of(own.thinking), "signature": proof_of(block)})
+        return sealed if open_seal(sealed, self._facts) is not None else block

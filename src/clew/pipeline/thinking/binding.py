@@ -14,7 +14,8 @@ Without any recordings, there is nothing to compare the copy with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from clew.model.blocks import THINKING_TYPES, Block
 from clew.model.facts.models import canonical_model, reads
@@ -123,16 +124,23 @@ def _up_to_last(request: Request, found: Sequence[RecognisedAnswer], target: Tar
     if newest.digest and digest_of(native_proofs(found)) == proof_half(newest.digest):
         # The client's copy is the strand of L: it goes as it is, less what no maker of this realm made.
         return [without_refused_blocks(request, each, target, facts) for each in found]
-    row = strand_keys(newest, facts.recordings) + _keys_client_got(found[-1], newest)
-    keys = longest_tail(_groups(found, row), _placeable(found)) if facts.options.restore else frozenset(row)
-    return [_by_strand(request, each, keys, target, facts) for each in found]
-
-
-def _keys_client_got(last: RecognisedAnswer, newest: Recording) -> tuple[bytes, ...]:
-    """The thinking of L that the client got: all of it, or its beginning where the client stopped the answer."""
-    own = _client_keys(last)
+    # The thinking of L that the client got: all of it, or its beginning where the client stopped the answer.
+    own = _client_keys(found[-1])
     is_beginning = 0 < len(own) < len(newest.keys) and own == newest.keys[: len(own)]
-    return own if is_beginning and align(last.pieces, newest) is None else newest.keys
+    got = own if is_beginning and align(found[-1].pieces, newest) is None else newest.keys
+    row = strand_keys(newest, facts.recordings) + got
+    keys = longest_tail(_groups(found, row), partial(_can_place, found)) if facts.options.restore else frozenset(row)
+    outcomes: list[AnswerOutcome] = []
+    for each in found:
+        # All of its thinking if the strand has it, else the part that the strand has and the client sends.
+        recording = each.recording
+        if facts.options.restore and recording and recording.keys and keys.issuperset(recording.keys):
+            outcomes.append(all_thinking(request, each, recording))
+        else:
+            outcomes.append(
+                without_refused_blocks(request, each, target, facts, lambda block: "" if key_of(block) in keys else ASIDE)
+            )
+    return outcomes
 
 
 def native_proofs(found: Sequence[RecognisedAnswer]) -> list[str]:
@@ -161,28 +169,13 @@ def _client_keys(each: RecognisedAnswer) -> tuple[bytes, ...]:
     return tuple(key for piece in each.pieces if (key := key_of(piece.block)))
 
 
-def _placeable(found: Sequence[RecognisedAnswer]) -> Callable[[int, tuple[bytes, ...]], bool]:
+def _can_place(found: Sequence[RecognisedAnswer], index: int, group: tuple[bytes, ...]) -> bool:
     """Whether an answer can take exactly these blocks: from the client's copy, or from its recording, whole."""
-
-    def placeable(index: int, group: tuple[bytes, ...]) -> bool:
-        each = found[index]
-        client_keys = iter(_client_keys(each))
-        if all(key in client_keys for key in group):  # all of them, in this order
-            return True  # also a part: a client that stopped an answer never saw its end, or a repair left a block out
-        return bool(each.recording and group == each.recording.keys and align(each.pieces, each.recording) is not None)
-
-    return placeable
-
-
-def _by_strand(
-    request: Request, each: RecognisedAnswer, keys: frozenset[bytes], target: Target, facts: Facts
-) -> AnswerOutcome:
-    """An answer up to L: all of its thinking if the strand has it, else the part that the strand has and the client
-    sends."""
-    recording = each.recording
-    if facts.options.restore and recording and recording.keys and keys.issuperset(recording.keys):
-        return all_thinking(request, each, recording)
-    return without_refused_blocks(request, each, target, facts, lambda block: "" if key_of(block) in keys else ASIDE)
+    each = found[index]
+    client_keys = iter(_client_keys(each))
+    if all(key in client_keys for key in group):  # all of them, in this order
+        return True  # also a part: a client that stopped an answer never saw its end, or a repair left a block out
+    return bool(each.recording and group == each.recording.keys and align(each.pieces, each.recording) is not None)
 
 
 def _as_sent(

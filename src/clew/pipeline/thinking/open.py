@@ -11,21 +11,21 @@ later ones go besides it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from hashlib import sha256
 from itertools import compress
+from typing import Final
 
 import msgspec
 from msgspec import UNSET
 
-from clew.model.blocks import Block, Made, is_thinking, made, string_of
+from clew.model.blocks import Block, Made, is_thinking, made, payload_of, signature_of, string_of
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.origin import Target
-from clew.model.recording import Recording
-from clew.model.request import Request
+from clew.model.request import Request, blocks_of, with_blocks
 from clew.pipeline.step import Facts
-from clew.pipeline.thinking.lighter import as_for_the_last
-from clew.pipeline.thinking.other_dialect import in_anthropic_words
 from clew.pipeline.thinking.outcomes import (
     STEP,
     AnswerOutcome,
@@ -36,7 +36,7 @@ from clew.pipeline.thinking.outcomes import (
     reason_against,
 )
 from clew.thinking.history import AnswerPiece, align, holds_all
-from clew.thinking.keys import key_of
+from clew.thinking.keys import key_of, proof_of
 from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.strands import LEFT_OUT, remarks_of, strand_keys
 
@@ -60,7 +60,9 @@ def for_open(request: Request, found: Sequence[RecognisedAnswer], target: Target
 
 def _own_thinking(request: Request, each: RecognisedAnswer, target: Target, facts: Facts) -> AnswerOutcome:
     recording = each.recording
-    if recording and recording.origin.realm == target.realm and _has_thinking(recording):
+    # Not by its keys alone: thinking that was hidden from the client has none.
+    thinks = recording is not None and (recording.keys or any(is_thinking(made(raw)) for raw in recording.blocks))
+    if recording and thinks and recording.origin.realm == target.realm:
         may_restore = facts.options.restore or holds_all(each.pieces, recording)
         pieces = align(each.pieces, recording) if may_restore else None
         if pieces is not None:
@@ -76,11 +78,6 @@ def _own_thinking(request: Request, each: RecognisedAnswer, target: Target, fact
     )
     pieces = tuple(AnswerPiece(piece.message, own.get(id(piece.block)) or piece.block) for piece in rest.pieces)
     return AnswerOutcome(pieces, rest.changes)
-
-
-def _has_thinking(recording: Recording) -> bool:
-    """Not by its keys alone: thinking that was hidden from the client has none."""
-    return bool(recording.keys) or any(is_thinking(made(raw)) for raw in recording.blocks)
 
 
 def _why_not(block: Block, each: RecognisedAnswer, target: Target, facts: Facts) -> str:
@@ -136,3 +133,96 @@ def _with_missing(outcome: AnswerOutcome, target: Target) -> AnswerOutcome:
     block = made({"type": "thinking", "thinking": placeholder, "signature": ""})
     change = Change(STEP, f"messages.{at}.content.0", "added", MISSING)
     return AnswerOutcome((AnswerPiece(at, block), *outcome.pieces), (*outcome.changes, change))
+
+
+ELSEWHERE = "its maker wants it back in another dialect alone"
+
+
+def in_anthropic_words(outcome: AnswerOutcome, target: Target) -> AnswerOutcome:
+    """The answer of a vendor's endpoint in another dialect, on the way to the one in Anthropic's.
+
+    What that dialect keeps in place of a signature (`payload_of`) means nothing here. A thought that was plain text there is
+    its text here, where signatures are not looked at. Any other is left out, and so is one that came with something which
+    only its maker can read: without that its text proves nothing.
+    """
+    pieces: list[AnswerPiece] = []
+    changes: list[Change] = []
+    for piece in outcome.pieces:
+        payload = payload_of(proof_of(piece.block)) if piece.block.type == "thinking" else None
+        if not payload:
+            pieces.append(piece)
+        elif target.takes_unsigned and payload.keys() == {"field"}:
+            text = string_of(piece.block.thinking)
+            pieces.append(AnswerPiece(piece.message, made({"type": "thinking", "thinking": text, "signature": ""})))
+        else:
+            changes.append(Change(STEP, f"messages.{piece.message}", "left out", ELSEWHERE))
+    return AnswerOutcome(tuple(pieces), (*outcome.changes, *changes))
+
+
+_OPAQUE: Final = frozenset({"reasoning_details", "thinking_blocks", "tool_calls", "message"})
+"""Members that only the maker can read."""
+_REST: Final = re.compile(r'"rest_of":"[0-9a-f]{32}"\}')
+_REST_SIZE: Final = 45
+
+UNREAD = "its maker could not read it when it gave its last answer: only its text goes"
+
+
+def as_for_the_last(
+    found: Sequence[RecognisedAnswer], own: list[AnswerOutcome], target: Target, facts: Facts
+) -> list[AnswerOutcome]:
+    """Each answer with its thoughts in the form in which they went ahead of this reader's last one.
+
+    A maker that could not read its own entries again gets their text alone, as long as the conversation goes on from there.
+    The strand of its last answer says so, thought by thought. What it thought since then goes whole.
+    """
+    _, last = newest_made_by(found, target)
+    row = remarks_of(last, facts.recordings) if last else frozenset[bytes]()
+    return [_as_in(row, outcome) for outcome in own] if row else own
+
+
+def _as_in(row: frozenset[bytes], outcome: AnswerOutcome) -> AnswerOutcome:
+    pieces: list[AnswerPiece] = []
+    changes: list[Change] = []
+    for piece in outcome.pieces:
+        light = reduce_thought(piece.block)
+        if light is not piece.block and key_of(light) in row:
+            piece = AnswerPiece(piece.message, light)
+            changes.append(Change(STEP, f"messages.{piece.message}", "replaced", UNREAD))
+        pieces.append(piece)
+    return AnswerOutcome(tuple(pieces), (*outcome.changes, *changes)) if changes else outcome
+
+
+def reduce_thought(block: Block) -> Block:
+    """The thinking block without what only its maker can read, after the maker could not; the very same where it carries
+    nothing of that kind. What remains is its text, the field that it came in, and a mark that says of which thought it is
+    the rest: so the strand of the next answer says for each thought whether it went whole or reduced."""
+    signature = block.signature if isinstance(block.signature, str) else ""
+    payload = payload_of(signature) if block.type == "thinking" else None
+    if payload is None or not _OPAQUE & payload.keys():
+        return block
+    rest: JsonObject = {name: value for name, value in payload.items() if name not in _OPAQUE}
+    rest["rest_of"] = sha256(signature.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return made({"type": "thinking", "thinking": string_of(block.thinking), "signature": signature_of(rest)})
+
+
+def reduce_thoughts(request: Request) -> Request:
+    """The request with every thought reduced."""
+    return request.with_messages(
+        tuple(
+            message
+            if message.role != "assistant" or isinstance(message.content, str)
+            else with_blocks(message, tuple(reduce_thought(block) for block in blocks_of(message)))
+            for message in request.messages
+        )
+    )
+
+
+def reduced_thoughts(request: Request) -> list[Block]:
+    """The thoughts of a request that are only the rest of one."""
+    return [
+        block
+        for message in request.messages
+        if message.role == "assistant"
+        for block in blocks_of(message)
+        if block.type == "thinking" and isinstance(block.signature, str) and _REST.fullmatch(block.signature[-_REST_SIZE:])
+    ]

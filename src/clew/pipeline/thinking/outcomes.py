@@ -40,7 +40,9 @@ def apply_outcomes(
     """The request with each answer's pieces back in its messages. A message that nothing touched is the same object."""
     now: dict[int, list[Block]] = {}
     for before, after in zip(found, outcomes, strict=True):
-        same = len(before.pieces) == len(after.pieces) and all(map(_are_same, before.pieces, after.pieces))
+        same = len(before.pieces) == len(after.pieces) and all(
+            map(lambda old, new: old.block is new.block, before.pieces, after.pieces)
+        )
         if not same:
             now |= {index: [] for index in before.messages}
     for outcome in outcomes:
@@ -51,10 +53,6 @@ def apply_outcomes(
     for index, blocks in now.items():
         messages[index] = with_blocks(messages[index], tuple(blocks) or (filler(),))
     return request.with_messages(tuple(messages)), tuple(change for each in outcomes for change in each.changes)
-
-
-def _are_same(before: AnswerPiece, after: AnswerPiece) -> bool:
-    return before.block is after.block
 
 
 def newest_made_by(found: Sequence[RecognisedAnswer], target: Target) -> tuple[int, Recording | None]:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.model.json import JsonObject
-from clew.pipeline.ui.parts import ensure_uuid_ids, role_of
 from clew.pipeline.ui.reasoning import (
     Accepts,
     Conversion,
@@ -26,6 +25,8 @@ from clew.pipeline.ui.structure import (
     Defect,
     StructureError,
     ensure_tool_message_structure,
+    ensure_uuid_ids,
+    role_of,
     validate_tool_message_structure,
 )
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from clew.model.blocks import FILLER
 from clew.model.json import JsonObject, JsonValue, object_of
-from clew.pipeline.ui.parts import is_call, is_reasoning, is_thinking_part, parts_of, role_of, with_parts
+from clew.pipeline.ui.structure import is_call, is_reasoning, is_thinking_part, parts_of, role_of, with_parts
 from clew.thinking.seal import is_seal
 
 Conversion: TypeAlias = Literal["signed", "rename"]
@@ -34,22 +34,22 @@ def convert_reasoning_to_thinking(
     messages: Sequence[JsonObject], *, mode: Conversion = "signed", accepts: Accepts = accepts_native
 ) -> list[JsonObject]:
     """The messages with reasoning as thinking. One without reasoning is the same object, and so is every other part."""
-    return [_with_thinking(message, mode, accepts) for message in messages]
-
-
-def _with_thinking(message: JsonObject, mode: Conversion, accepts: Accepts) -> JsonObject:
-    parts = parts_of(message)
-    if parts is None or not any(is_reasoning(part) for part in parts):
-        return message
-    kept: list[JsonValue] = []
-    for part in parts:
-        if not isinstance(part, dict) or not is_reasoning(part):
-            kept.append(part)
-        elif mode == "rename":
-            kept.append({**part, "type": "thinking"})
-        else:
-            kept += _signed(part, accepts)
-    return with_parts(message, kept or [{"type": "text", "text": FILLER}])
+    converted: list[JsonObject] = []
+    for message in messages:
+        parts = parts_of(message)
+        if parts is None or not any(is_reasoning(part) for part in parts):
+            converted.append(message)
+            continue
+        kept: list[JsonValue] = []
+        for part in parts:
+            if not isinstance(part, dict) or not is_reasoning(part):
+                kept.append(part)
+            elif mode == "rename":
+                kept.append({**part, "type": "thinking"})
+            else:
+                kept += _signed(part, accepts)
+        converted.append(with_parts(message, kept or [{"type": "text", "text": FILLER}]))
+    return converted
 
 
 def _signed(part: JsonObject, accepts: Accepts) -> tuple[JsonObject, ...]:

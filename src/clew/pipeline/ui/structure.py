@@ -1,4 +1,7 @@
-"""Tool calls and their results in messages of their own, as the API wants them.
+"""UI-style messages: plain dictionaries with `id`, `role` and a list of `parts`, as chat front ends keep them.
+
+One message may hold text, reasoning, tool calls and their results all together, in the order in which they were shown. The
+transforms of this package make copies for an API and never touch what they are given.
 
 A front end keeps a call and its result in one assistant message. The API wants the call in an assistant message, its result
 in the user message after it, and what came later in another. Messages are cut where the order of their parts shows it; the
@@ -7,6 +10,7 @@ ids of new messages are derived from the old one's, so that the same history is 
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Literal, TypeAlias
@@ -14,7 +18,79 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from clew.model.json import JsonObject, JsonValue
-from clew.pipeline.ui.parts import derived_id, is_call, is_result, is_thinking_part, parts_of, role_of, tool_id, with_parts
+
+_CALLS = frozenset({"tool-call", "tool_use"})
+_RESULTS = frozenset({"tool-result", "tool_result"})
+_REASONING = frozenset({"reasoning", "reasoning-delta"})
+_THINKING = frozenset({"thinking", "redacted_thinking"})
+
+_NAMESPACE = uuid.UUID("6f9a1c1e-0b5c-5d1c-9f43-8f2b6a4d7e10")
+"""Ours alone: derived ids never meet anyone else's."""
+
+
+def parts_of(message: JsonObject) -> list[JsonValue] | None:
+    """The message's parts; None if it has no list of them, and then no transform looks at it."""
+    parts = message.get("parts")
+    return parts if isinstance(parts, list) else None
+
+
+def role_of(message: JsonObject) -> JsonValue:
+    return message.get("role")
+
+
+def with_parts(message: JsonObject, parts: Sequence[JsonValue]) -> JsonObject:
+    return {**message, "parts": list(parts)}
+
+
+def _kind(part: JsonValue) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    return kind if isinstance(kind, str) else ""
+
+
+def is_call(part: JsonValue) -> bool:
+    return _kind(part) in _CALLS
+
+
+def is_result(part: JsonValue) -> bool:
+    return _kind(part) in _RESULTS
+
+
+def is_reasoning(part: JsonValue) -> bool:
+    """Reasoning as a front end names it, before conversion."""
+    return _kind(part) in _REASONING
+
+
+def is_thinking_part(part: JsonValue) -> bool:
+    """Thinking as the API names it, or reasoning that will become it."""
+    return _kind(part) in _THINKING or is_reasoning(part)
+
+
+def tool_id(part: JsonValue) -> str:
+    """The id that ties a call to its result; "" if there is none."""
+    fields = part if isinstance(part, dict) else {}
+    ids = (fields.get(key) for key in ("toolCallId", "tool_use_id", "id"))
+    return next((each for each in ids if isinstance(each, str) and each), "")
+
+
+def derived_id(*names: JsonValue) -> str:
+    """A UUID that depends on these names and on nothing else, so that the same history gets the same ids each time."""
+    return str(uuid.uuid5(_NAMESPACE, "\x1f".join(str(name) for name in names)))
+
+
+def ensure_uuid_ids(messages: Sequence[JsonObject]) -> list[JsonObject]:
+    """The messages with UUIDs as ids; every other field stays, and a message that has one is the same object."""
+    return [
+        message if _is_uuid(message.get("id")) else {**message, "id": derived_id(message.get("id") or index)}
+        for index, message in enumerate(messages)
+    ]
+
+
+def _is_uuid(value: JsonValue) -> bool:
+    try:
+        return isinstance(value, str) and str(uuid.UUID(value)) == value.lower()
+    except ValueError:
+        return False
+
 
 Defect: TypeAlias = Literal["both in one message", "missing result", "result without call", "result in assistant message"]
 
@@ -59,17 +135,14 @@ def _segments(parts: Sequence[JsonValue]) -> list[list[JsonValue]]:
     early = [part for part in parts[:first] if is_result(part)]
     rest = [part for part in parts[:first] if not is_result(part)] + list(parts[first:])
     groups = [list(group) for _, group in groupby(rest, key=is_result)]
-    segments = [piece for at, group in enumerate(groups) for piece in (_apart(group) if at else [group])]
-    return [early, *segments] if early else segments
-
-
-def _apart(group: list[JsonValue]) -> list[list[JsonValue]]:
-    """The parts that follow results: an answer to them, and then the next call with the thinking that led to it."""
-    call = next((index for index, part in enumerate(group) if is_call(part)), len(group))
-    thought = next((index for index, part in enumerate(group[:call]) if is_thinking_part(part)), call)
-    if is_result(group[0]) or call == len(group) or thought == 0:
-        return [group]
-    return [group[:thought], group[thought:]]
+    segments = [early] if early else []
+    for at, group in enumerate(groups):
+        # What follows results is an answer to them, and then the next call with the thinking that led to it.
+        call = next((index for index, part in enumerate(group) if is_call(part)), len(group))
+        thought = next((index for index, part in enumerate(group[:call]) if is_thinking_part(part)), call)
+        is_one = at == 0 or is_result(group[0]) or call == len(group) or thought == 0
+        segments += [group] if is_one else [group[:thought], group[thought:]]
+    return segments
 
 
 def validate_tool_message_structure(messages: Sequence[JsonObject]) -> list[StructureError]:
@@ -77,25 +150,19 @@ def validate_tool_message_structure(messages: Sequence[JsonObject]) -> list[Stru
     errors: list[StructureError] = []
     for index, message in enumerate(messages):
         if role_of(message) == "assistant":
-            errors += _errors_in_assistant(messages, index)
+            calls, results = _ids(message, is_call), _ids(message, is_result)
+            if results:
+                defect: Defect = "both in one message" if calls else "result in assistant message"
+                errors.append(_error(defect, messages, index, results))
+            after = messages[index + 1] if index + 1 < len(messages) else {}
+            answered = _ids(after, is_result) if role_of(after) == "user" else []
+            missing = [call for call in calls if call not in answered]
+            errors += [_error("missing result", messages, index, missing)] if missing else []
             continue
         known = _ids(messages[index - 1], is_call) if index and role_of(messages[index - 1]) == "assistant" else []
         strays = [result for result in _ids(message, is_result) if result not in known]
         errors += [_error("result without call", messages, index, strays)] if strays else []
     return errors
-
-
-def _errors_in_assistant(messages: Sequence[JsonObject], index: int) -> list[StructureError]:
-    calls, results = _ids(messages[index], is_call), _ids(messages[index], is_result)
-    errors: list[StructureError] = []
-    if calls and results:
-        errors.append(_error("both in one message", messages, index, results))
-    elif results:
-        errors.append(_error("result in assistant message", messages, index, results))
-    after = messages[index + 1] if index + 1 < len(messages) else {}
-    answered = _ids(after, is_result) if role_of(after) == "user" else []
-    missing = [call for call in calls if call not in answered]
-    return [*errors, _error("missing result", messages, index, missing)] if missing else errors
 
 
 def _ids(message: JsonObject, wanted: Callable[[JsonValue], bool]) -> list[str]:

@@ -304,7 +304,7 @@ WHERE NOT EXISTS (SELECT 1 FROM turns WHERE turns.principal = threads.principal 
 def m010_betas_of_a_request(connection: Database) -> None:
     """Some fields of a message are refused without a value of the `anthropic-beta` header, which the client sent and which
     was not kept. So a thread of Claude Code could not be continued by clew's own chat. Older requests have no betas here;
-    what their messages need is derived from the messages (`clew.pipeline.betas`)."""
+    what their messages need is derived from the messages (`clew.pipeline.parameters`)."""
     connection.execute("ALTER TABLE exchanges ADD COLUMN betas TEXT NOT NULL DEFAULT ''")
 
 

@@ -1,4 +1,4 @@
-"""Calls of server tools that a target cannot be given, left out of answers.
+"""Calls of server tools that a target cannot be given, left out of answers; and tool ids as their maker gave them.
 
 *Abandoned* calls (R29): an answer that paused, or that the user stopped while the server searched, ends in a call without a
 result. Sent back alone it goes on; once the user has written something else it is refused, in every request from then on.
@@ -15,13 +15,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
 
-from clew.model.blocks import Block, filler, is_thinking
+import msgspec
+
+from clew.model.blocks import Block, filler, is_signed, is_thinking, made
 from clew.model.change import Change
 from clew.model.facts.shapes import blocks
-from clew.model.request import Request, blocks_of, with_blocks
+from clew.model.origin import Target
+from clew.model.request import Request, RequestMessage, blocks_of, with_blocks
+from clew.pipeline.step import Facts
 from clew.pipeline.values import block_path, or_filler
+from clew.wire.requests import raw_of
+from clew.wire.splice import set_key
 
 
 def without_blocks(
@@ -87,12 +92,7 @@ def without_abandoned(request: Request, *, step: str) -> tuple[Request, tuple[Ch
 
 def is_servers_id(id: object) -> bool:
     """Whether Anthropic takes the id for a call of its own server."""
-    return isinstance(id, str) and _server_id_pattern().fullmatch(id) is not None
-
-
-@cache
-def _server_id_pattern() -> re.Pattern[str]:
-    return re.compile(blocks()["server_tool_use"].fields["id"].pattern)
+    return isinstance(id, str) and re.fullmatch(blocks()["server_tool_use"].fields["id"].pattern, id) is not None
 
 
 def without_others(request: Request, *, step: str) -> tuple[Request, tuple[Change, ...]]:
@@ -107,3 +107,42 @@ def without_others(request: Request, *, step: str) -> tuple[Request, tuple[Chang
             elif isinstance(block.tool_use_id, str) and block.tool_use_id in calls:
                 found.append((index, block))
     return without_blocks(request, found, step=step, why=OTHERS)
+
+
+# ── ids
+
+
+def maker_ids(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """The step: tool ids as their maker gave them.
+
+    A client sees a safe id wherever a maker's own may not be unique; the recording knows both. A maker gets its own back, in
+    the calls and in their results; every other backend gets the safe one, which is legal everywhere. No Change: a safe id is
+    put on for the client's sake, and comes off again (law 1).
+    """
+    own = {} if target.binding else _own_ids(request, target, facts)
+    if not own:
+        return request, ()
+    messages: list[RequestMessage] = []
+    for message in request.messages:
+        blocks = list(blocks_of(message))
+        for at, block in enumerate(blocks):
+            key, id = ("tool_use_id", block.tool_use_id) if block.type == "tool_result" else ("id", block.id)
+            if block.type in ("tool_use", "tool_result") and is_signed(id) and id in own:
+                blocks[at] = made(set_key(raw_of(request, block), key, msgspec.json.encode(own[id])))
+        messages.append(with_blocks(message, tuple(blocks)))
+    return request.with_messages(tuple(messages)), ()
+
+
+def _own_ids(request: Request, target: Target, facts: Facts) -> dict[str, str]:
+    """The maker's own ids by the safe ones, for the calls that this realm made."""
+    own: dict[str, str] = {}
+    for message in request.messages:
+        for block in blocks_of(message) if message.role == "assistant" else ():
+            if block.type != "tool_use" or not is_signed(block.id):
+                continue
+            for recording in facts.recordings.by_tool(block.id):
+                if recording.principal == facts.context.principal and recording.origin.realm == target.realm:
+                    given = [block.id for raw in recording.blocks if (block := made(raw)).type.endswith("tool_use")]
+                    pairs = zip(recording.said.ids, given, strict=False)
+                    own |= {held: id for held, id in pairs if is_signed(id) and id != held}
+    return own
