@@ -5,12 +5,12 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
-from clew.chat.request import Wishes
 from msgspec import structs
 
 from clew import AsyncAgent, tool
 from clew.chat.agent.run import AsyncRun
 from clew.chat.conversation import AsyncConversation
+from clew.chat.request import Wishes
 from clew.chat.service import AnswerEvent, AnswerLock, BegunCalls, Claim, OnTurn, Question
 from clew.chat.turns import StoredTurn, Tree
 from clew.store.values import Passage, Thread

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from clew.chat.request import history_of
 from click.testing import CliRunner
 from msgspec import Struct
 from starlette.requests import Request
@@ -23,6 +22,7 @@ from clew.admin.metrics import Metrics
 from clew.admin.routing import Endpoint
 from clew.admin.services import AdminServices
 from clew.chat.formats import FORMATS, Format, ImportContext, NumberedLine
+from clew.chat.request import history_of
 from clew.chat.turns import StoredTurn, Tree
 from clew.chat.ui.messages import ui_messages
 from clew.cli import main

@@ -2,9 +2,9 @@
 
 import json
 
-from clew.chat.request import Projected
 from msgspec import Raw, structs
 
+from clew.chat.request import Projected
 from clew.model.change import Change
 from clew.store.values import Passage
 from clew.web.blocks import ShownBlock

@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from clew.chat.request import Wishes
 
 from clew.admin.chat.endpoints import ChatBody
+from clew.chat.request import Wishes
 from clew.chat.ui.parts import message_of_parts
 from clew.errors import RequestInvalid
 from clew.settings.values import ChatSettings
