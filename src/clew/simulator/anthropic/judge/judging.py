@@ -16,12 +16,10 @@ from typing import Final, Literal, TypeAlias
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.facts import betas, default_stances, rules
 from clew.model.json import JsonValue
+from clew.simulator.anthropic.judge import messages, parameters, schema, tools
 from clew.simulator.anthropic.judge.case import BrokenRule, Case, betas_of, refusal_of, violations
 from clew.simulator.anthropic.judge.content import check_marks, check_media
-from clew.simulator.anthropic.judge.messages import check_emptiness, check_layout, check_passed_back, check_roles
-from clew.simulator.anthropic.judge.parameters import check_parameters, check_sampling, check_thinking
 from clew.simulator.anthropic.judge.prompt import prompt_of, refused_prompt
-from clew.simulator.anthropic.judge.schema import check_schema
 from clew.simulator.anthropic.judge.signatures import RequestSigner, SigningPoint
 from clew.simulator.anthropic.judge.thinking import (
     check_bindings,
@@ -30,7 +28,6 @@ from clew.simulator.anthropic.judge.thinking import (
     check_signatures,
     read_thinking,
 )
-from clew.simulator.anthropic.judge.tools import check_pairing, check_tools
 from clew.simulator.anthropic.vendors import waived
 from clew.simulator.identity import signing_key
 from clew.simulator.interfaces import Account, Books, JudgeVerdict, Kind, Stance, VendorRefusal
@@ -97,11 +94,42 @@ Path: TypeAlias = Literal["/v1/messages", "/v1/messages/count_tokens"]
 Check: TypeAlias = Callable[[Case], Iterable[BrokenRule]]
 
 PHASES: Final[tuple[tuple[Check, ...], ...]] = (
-    (check_schema,),
+    (schema.check_shape, schema.check_long_names, schema.check_moved_blocks),
     (check_model,),
-    (check_parameters, check_thinking, check_sampling, check_tools),
-    (check_roles, check_pairing, check_emptiness, check_marks, check_media),
-    (check_layout,),
+    (
+        parameters.check_max_tokens,
+        parameters.check_stop_sequences,
+        parameters.check_system_role,
+        parameters.check_output_format,
+        parameters.check_mcp_servers,
+        parameters.check_edits,
+        parameters.check_budget,
+        parameters.check_thinking_type,
+        parameters.check_effort,
+        parameters.check_message_efforts,
+        parameters.check_deprecated_sampling,
+        parameters.check_sampling,
+        tools.check_tools,
+        tools.check_strict_tools,
+    ),
+    (
+        messages.check_roles,
+        messages.check_system_messages,
+        messages.check_block_roles,
+        messages.check_emptiness,
+        messages.check_empty_system,
+        tools.check_call_ids,
+        tools.check_pairing,
+        tools.check_text_after_call,
+        check_marks,
+        check_media,
+    ),
+    (
+        messages.check_ending,
+        messages.check_leading_thinking,
+        messages.check_trailing_thinking,
+        messages.check_thinking_off,
+    ),
 )
 """What the request, its headers and the tables decide, from the schema on."""
 
@@ -127,7 +155,7 @@ def judge(
         found = violations(chain.from_iterable(check(case) for check in phase), case.stance)
         if found:
             return JudgeVerdict(violation=found[0], request=case.body)
-    missing = check_passed_back(case)
+    missing = messages.check_passed_back(case)
     if missing:
         return JudgeVerdict(violation=missing, request=case.body)
     return _judge_thinking(case, signing_key(kind, seed, realm))

@@ -1,9 +1,9 @@
 """The structure of the messages: roles, empty content, where thinking may stand, and how a request may end.
 
-`check_roles`: the first message, alternation, system messages, blocks in the wrong role (R18, R19, R21, R23, R32, R54).
-`check_emptiness`: empty and blank texts (R16, R22); inside a tool result every text is legal. `check_layout`: the place of
-thinking, and the end of a request (R20, R35–R38); runs count as one message. `check_passed_back` is no rule of the book:
-some vendors want the thinking of every tool call back, and refuse in the words of their row of `vendors.toml`.
+Roles: the first message, alternation, system messages, blocks in the wrong role (R18, R19, R21, R23, R32, R54). Empty and
+blank texts (R16, R22); inside a tool result every text is legal. The place of thinking, and the end of a request (R20,
+R35–R38); runs count as one message. `check_passed_back` is no rule of the book: some vendors want the thinking of every tool
+call back, and refuse in the words of their row of `vendors.toml`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from clew.model.facts import blocks
 from clew.model.json import JsonObject
-from clew.simulator.anthropic.judge.case import BrokenRule, Case, JudgedMessage, RequestBlock, RoleRun
+from clew.simulator.anthropic.judge.case import BrokenRule, Case, JudgedMessage, RequestBlock
 from clew.simulator.anthropic.judge.tools import unfinished_calls
 from clew.simulator.interfaces import VendorRefusal
 from clew.simulator.values import as_dict, as_list, as_str, is_blank
@@ -33,9 +33,6 @@ def check_roles(case: Case) -> Iterator[BrokenRule]:
         if one.role == other.role != "system":
             yield BrokenRule("R21.not-alternating", other.path, {"role": other.role})
             break
-    yield from _system_messages(case)
-    for message in case.messages:
-        yield from _misplaced_blocks(message)
 
 
 def _is_directive(message: JudgedMessage) -> bool:
@@ -47,7 +44,7 @@ def _configures(message: JudgedMessage) -> bool:
     return any(value is not None for value in as_dict(message.value.get("output_config")).values())
 
 
-def _system_messages(case: Case) -> Iterator[BrokenRule]:
+def check_system_messages(case: Case) -> Iterator[BrokenRule]:
     """Each group of system messages, with the messages of other roles on both sides of it."""
     before: JudgedMessage | None = None
     group: list[JudgedMessage] = []
@@ -79,16 +76,17 @@ def _system_message(
         yield BrokenRule("R32.precedes-wrong-turn", message.path)
 
 
-def _misplaced_blocks(message: JudgedMessage) -> Iterator[BrokenRule]:
-    if message.role != "user" and message.has("tool_result"):
-        yield BrokenRule("R23.tool-result-in-assistant", message.path)
-    thinking = next((block for block in message.blocks if block.is_thinking), None)
-    if message.role == "user" and thinking:
-        yield BrokenRule("R23.thinking-in-user", message.path, {"tag": thinking.type})
-    for block in message.blocks:
-        if block.type == "compaction" and block.value.get("content") == "":
-            yield BrokenRule("R54.compaction-empty", f"{block.path}.compaction.content")
-        yield from _wrong_role(message.role, block)
+def check_block_roles(case: Case) -> Iterator[BrokenRule]:
+    for message in case.messages:
+        if message.role != "user" and message.has("tool_result"):
+            yield BrokenRule("R23.tool-result-in-assistant", message.path)
+        thinking = next((block for block in message.blocks if block.is_thinking), None)
+        if message.role == "user" and thinking:
+            yield BrokenRule("R23.thinking-in-user", message.path, {"tag": thinking.type})
+        for block in message.blocks:
+            if block.type == "compaction" and block.value.get("content") == "":
+                yield BrokenRule("R54.compaction-empty", f"{block.path}.compaction.content")
+            yield from _wrong_role(message.role, block)
 
 
 def _wrong_role(role: str, block: RequestBlock) -> Iterator[BrokenRule]:
@@ -111,24 +109,19 @@ def check_emptiness(case: Case) -> Iterator[BrokenRule]:
         if message.role == "user" and message.content in ("", []):
             yield BrokenRule("R22.user-empty", message.path)
         if isinstance(message.content, list):
-            yield from _empty_texts(message)
+            for block in message.blocks:
+                if _is_empty_text(block.value):
+                    yield BrokenRule("R22.empty-text", block.path)
+                    if block.value.get("cache_control") is not None:
+                        yield BrokenRule("R22.empty-text-cached", f"{block.path}.text")
         blank = [block for block in message.blocks if _is_blank_text(block.value)]
         if blank and len(blank) == len(message.blocks):
             yield BrokenRule("R22.blank-text", message.path)
         else:
             yield from (BrokenRule("R22.blank-text-beside", block.path) for block in blank)
-    yield from _empty_system(case)
 
 
-def _empty_texts(message: JudgedMessage) -> Iterator[BrokenRule]:
-    for block in message.blocks:
-        if _is_empty_text(block.value):
-            yield BrokenRule("R22.empty-text", block.path)
-            if block.value.get("cache_control") is not None:
-                yield BrokenRule("R22.empty-text-cached", f"{block.path}.text")
-
-
-def _empty_system(case: Case) -> Iterator[BrokenRule]:
+def check_empty_system(case: Case) -> Iterator[BrokenRule]:
     system = case.body.get("system")
     texts = [as_dict(block) for block in as_list(system)]
     for index, block in enumerate(texts):
@@ -151,19 +144,11 @@ def _is_blank_text(block: JsonObject) -> bool:
 # The layout of thinking.
 
 
-def check_layout(case: Case) -> Iterator[BrokenRule]:
-    if case.ends_with_assistant:
-        yield from _ending(case, case.runs[-1], case.messages[-1].path)
-    first = first_of_loop(case)
-    if case.thinking_type == "enabled" and first and not first.is_thinking:
-        yield _thinking_expected("R35.tool-loop", first)
-    yield from _thinking_not_first(case)
-    yield from _trailing_thinking(case)
-    yield from _thinking_while_off(case)
-
-
-def _ending(case: Case, run: RoleRun, path: str) -> Iterator[BrokenRule]:
-    """The request ends with the assistant: a prefill, or the continuation of a paused answer."""
+def check_ending(case: Case) -> Iterator[BrokenRule]:
+    """A request that ends with the assistant: a prefill, or the continuation of a paused answer."""
+    if not case.ends_with_assistant:
+        return
+    run, path = case.runs[-1], case.messages[-1].path
     last = run.blocks[-1] if run.blocks else None
     continues = bool(unfinished_calls(run))
     manual = case.thinking_type == "enabled"
@@ -178,6 +163,19 @@ def _ending(case: Case, run: RoleRun, path: str) -> Iterator[BrokenRule]:
     text = as_str(last.value.get("text")) if last and last.type == "text" else ""
     if case.model.prefill and text != text.rstrip() and not is_blank(text):
         yield BrokenRule("R20.trailing-whitespace", path)
+
+
+def check_leading_thinking(case: Case) -> Iterator[BrokenRule]:
+    """In manual mode, an answer with thinking begins with it, and so does the open tool loop."""
+    if case.thinking_type != "enabled":
+        return
+    first = first_of_loop(case)
+    if first and not first.is_thinking:
+        yield _thinking_expected("R35.tool-loop", first)
+    for run in case.runs if "R36" in case.model.legacy_texts else ():
+        thinks = run.role == "assistant" and any(block.is_thinking for block in run.blocks)
+        if thinks and not run.blocks[0].is_thinking:
+            yield BrokenRule("R36.thinking-not-first", run.blocks[0].path, {"found": run.blocks[0].type})
 
 
 def _thinking_expected(rule: str, found: RequestBlock) -> BrokenRule:
@@ -195,16 +193,7 @@ def first_of_loop(case: Case) -> RequestBlock | None:
     return first.blocks[0] if first and first.blocks else None
 
 
-def _thinking_not_first(case: Case) -> Iterator[BrokenRule]:
-    if case.thinking_type != "enabled" or "R36" not in case.model.legacy_texts:
-        return
-    for run in case.runs:
-        thinks = run.role == "assistant" and any(block.is_thinking for block in run.blocks)
-        if thinks and not run.blocks[0].is_thinking:
-            yield BrokenRule("R36.thinking-not-first", run.blocks[0].path, {"found": run.blocks[0].type})
-
-
-def _trailing_thinking(case: Case) -> Iterator[BrokenRule]:
+def check_trailing_thinking(case: Case) -> Iterator[BrokenRule]:
     """Answers in mid-history that end with thinking. The first answer may."""
     answers = [run for run in case.runs if run.role == "assistant"]
     for run in answers[1:]:
@@ -213,7 +202,7 @@ def _trailing_thinking(case: Case) -> Iterator[BrokenRule]:
             yield BrokenRule("R37.mid-history", run.messages[-1].path, {"tag": run.blocks[-1].type})
 
 
-def _thinking_while_off(case: Case) -> Iterator[BrokenRule]:
+def check_thinking_off(case: Case) -> Iterator[BrokenRule]:
     if case.thinking_on or not (case.loop_is_open or case.ends_with_assistant):
         return
     if case.stance["C-8"] == "profile" and "R38" not in case.model.legacy_texts:

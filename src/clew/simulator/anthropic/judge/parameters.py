@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clew.model.facts.shapes import CLEAR_THINKING, INTERLEAVED_BETA, MCP_WITHOUT_TOOLSETS_BETA
-from clew.model.json import JsonObject
 from clew.simulator.anthropic.judge.case import BrokenRule, Case
 from clew.simulator.values import as_dict, as_list, as_number, as_str, is_blank
 
@@ -14,20 +13,7 @@ _OLDER_VERSION = "2023-06-01"
 _LEAST_TOP_P = 0.95
 
 
-def check_parameters(case: Case) -> Iterator[BrokenRule]:
-    yield from _max_tokens(case)
-    yield from _output_format(case)
-    yield from _mcp_servers(case)
-    yield from _edits(case)
-    stops = [entry for entry in as_list(case.body.get("stop_sequences")) if isinstance(entry, str)]
-    if any(stop == "" or is_blank(stop) for stop in stops):
-        yield BrokenRule("R15.stop-sequence-blank", "stop_sequences")
-    system = next((message for message in case.messages if message.role == "system"), None)
-    if system and not case.model.system_messages:
-        yield BrokenRule("R32.role-unsupported", f"{system.path}.role")
-
-
-def _max_tokens(case: Case) -> Iterator[BrokenRule]:
+def check_max_tokens(case: Case) -> Iterator[BrokenRule]:
     asked, cap = as_number(case.body.get("max_tokens")), case.model.max_tokens
     if asked is not None and cap and asked > cap:
         names = {"max_tokens": asked, "cap": cap, "model": case.body.get("model")}
@@ -45,27 +31,32 @@ def _max_tokens(case: Case) -> Iterator[BrokenRule]:
         yield BrokenRule("R7.zero-with-forced-tool", "max_tokens")
 
 
-def _output_format(case: Case) -> Iterator[BrokenRule]:
+def check_stop_sequences(case: Case) -> Iterator[BrokenRule]:
+    stops = [entry for entry in as_list(case.body.get("stop_sequences")) if isinstance(entry, str)]
+    if any(stop == "" or is_blank(stop) for stop in stops):
+        yield BrokenRule("R15.stop-sequence-blank", "stop_sequences")
+
+
+def check_system_role(case: Case) -> Iterator[BrokenRule]:
+    system = next((message for message in case.messages if message.role == "system"), None)
+    if system and not case.model.system_messages:
+        yield BrokenRule("R32.role-unsupported", f"{system.path}.role")
+
+
+def check_output_format(case: Case) -> Iterator[BrokenRule]:
     if case.option("output_config", "format") is None:
         return
-    found = [block for message in case.messages for block in _with_nested(message.value)]
-    sources = [as_dict(block.get("citations")) for block in found if block.get("type") in ("document", "search_result")]
-    if any(citations.get("enabled") is True for citations in sources):
+    blocks = [block.value for message in case.messages for block in message.blocks]
+    results = [block for block in blocks if block.get("type") == "tool_result"]
+    nested = [as_dict(item) for result in results for item in as_list(result.get("content"))]
+    sources = [block for block in (*blocks, *nested) if block.get("type") in ("document", "search_result")]
+    if any(as_dict(source.get("citations")).get("enabled") is True for source in sources):
         yield BrokenRule("R12.format-with-citations", "output_config.format")
     if case.model.prefill and case.ends_with_assistant:
         yield BrokenRule("R12.format-with-prefill", "output_config.format")
 
 
-def _with_nested(message: JsonObject) -> Iterator[JsonObject]:
-    """The blocks of a message, and those inside its tool results."""
-    for item in as_list(message.get("content")):
-        block = as_dict(item)
-        yield block
-        if block.get("type") == "tool_result":
-            yield from (as_dict(nested) for nested in as_list(block.get("content")))
-
-
-def _mcp_servers(case: Case) -> Iterator[BrokenRule]:
+def check_mcp_servers(case: Case) -> Iterator[BrokenRule]:
     if MCP_WITHOUT_TOOLSETS_BETA in case.betas:
         return
     used = {as_str(tool.get("mcp_server_name")) for tool in case.tools if tool.get("type") == "mcp_toolset"}
@@ -75,7 +66,7 @@ def _mcp_servers(case: Case) -> Iterator[BrokenRule]:
             yield BrokenRule("R17.mcp-unpaired", f"mcp_servers.{index}", {"name": name})
 
 
-def _edits(case: Case) -> Iterator[BrokenRule]:
+def check_edits(case: Case) -> Iterator[BrokenRule]:
     if case.body.get("compaction") is not None and case.body.get("context_management") is not None:
         yield BrokenRule("R17.compaction-with-edits", "compaction")
     edits = [as_dict(edit).get("type") for edit in as_list(case.option("context_management", "edits"))]
@@ -91,10 +82,7 @@ def _edits(case: Case) -> Iterator[BrokenRule]:
 # Thinking and effort, by model.
 
 
-def check_thinking(case: Case) -> Iterator[BrokenRule]:
-    yield from _thinking_type(case)
-    yield from _request_effort(case)
-    yield from _message_efforts(case)
+def check_budget(case: Case) -> Iterator[BrokenRule]:
     budget, limit = as_number(case.thinking.get("budget_tokens")), as_number(case.body.get("max_tokens"))
     if case.thinking_type == "enabled" and budget is not None and limit and budget >= limit:
         interleaved = case.model.interleaved == "beta" and INTERLEAVED_BETA in case.betas and case.tools
@@ -102,7 +90,7 @@ def check_thinking(case: Case) -> Iterator[BrokenRule]:
             yield BrokenRule("R11.budget-not-below-max", "thinking.enabled.budget_tokens")
 
 
-def _thinking_type(case: Case) -> Iterator[BrokenRule]:
+def check_thinking_type(case: Case) -> Iterator[BrokenRule]:
     asked, modes = case.thinking_type, case.model.thinking
     if asked in ("enabled", "adaptive", "between_tools") and asked not in modes:
         yield BrokenRule(f"R10.{asked.replace('_', '-')}-unsupported", "thinking.type")
@@ -120,7 +108,7 @@ def _thinking_type(case: Case) -> Iterator[BrokenRule]:
         yield BrokenRule("R10.disabled-unsupported", "thinking.type")
 
 
-def _request_effort(case: Case) -> Iterator[BrokenRule]:
+def check_effort(case: Case) -> Iterator[BrokenRule]:
     level = as_str(case.option("output_config", "effort"))
     if not level:
         return
@@ -144,7 +132,7 @@ def _above(rule: str, level: str, limit: str) -> Iterator[BrokenRule]:
         yield BrokenRule(rule, "output_config.effort", {"level": level, "limit": limit})
 
 
-def _message_efforts(case: Case) -> Iterator[BrokenRule]:
+def check_message_efforts(case: Case) -> Iterator[BrokenRule]:
     """Efforts on system messages. `level` is the effort in effect up to each of them."""
     level = as_str(case.option("output_config", "effort")) or case.model.effort_default
     for message in case.messages:
@@ -157,36 +145,31 @@ def _message_efforts(case: Case) -> Iterator[BrokenRule]:
             level = asked
 
 
-# Sampling, by model.
+# Sampling, by model. Only the older API version has temperature, top_p and top_k; the newer schema refuses them (R2).
 
 
-def check_sampling(case: Case) -> Iterator[BrokenRule]:
-    """Temperature, top_p and top_k. Only the older API version has them; the newer schema refuses them (R2)."""
-    if case.version != _OLDER_VERSION:
-        return
-    temperature, top_p = as_number(case.body.get("temperature")), as_number(case.body.get("top_p"))
-    if case.model.sampling == "reject":
-        yield from _deprecated_sampling(case, temperature, top_p)
-    elif case.thinking_type in ("enabled", "adaptive"):
-        yield from _sampling_with_thinking(case, temperature, top_p)
-    if temperature is not None and top_p is not None and not case.model.temperature_and_top_p:
-        yield BrokenRule("R14.temperature-and-top-p", "top_p")
-
-
-def _deprecated_sampling(case: Case, temperature: float | None, top_p: float | None) -> Iterator[BrokenRule]:
+def check_deprecated_sampling(case: Case) -> Iterator[BrokenRule]:
     """A default value changes nothing, so it passes; top_k has no default."""
-    if temperature not in (None, 1):
+    if case.version != _OLDER_VERSION or case.model.sampling != "reject":
+        return
+    if as_number(case.body.get("temperature")) not in (None, 1):
         yield BrokenRule("R14.temperature-deprecated", "temperature")
-    if top_p not in (None, 1):
+    if as_number(case.body.get("top_p")) not in (None, 1):
         yield BrokenRule("R14.top-p-deprecated", "top_p")
     if as_number(case.body.get("top_k")) is not None:
         yield BrokenRule("R14.top-k-deprecated", "top_k")
 
 
-def _sampling_with_thinking(case: Case, temperature: float | None, top_p: float | None) -> Iterator[BrokenRule]:
-    if temperature not in (None, 1):
-        yield BrokenRule("R13.temperature-with-thinking", "temperature")
-    if top_p is not None and not _LEAST_TOP_P <= top_p <= 1:
-        yield BrokenRule("R13.top-p-with-thinking", "top_p")
-    if as_number(case.body.get("top_k")) is not None:
-        yield BrokenRule("R13.top-k-with-thinking", "top_k")
+def check_sampling(case: Case) -> Iterator[BrokenRule]:
+    if case.version != _OLDER_VERSION:
+        return
+    temperature, top_p = as_number(case.body.get("temperature")), as_number(case.body.get("top_p"))
+    if case.model.sampling != "reject" and case.thinking_type in ("enabled", "adaptive"):
+        if temperature not in (None, 1):
+            yield BrokenRule("R13.temperature-with-thinking", "temperature")
+        if top_p is not None and not _LEAST_TOP_P <= top_p <= 1:
+            yield BrokenRule("R13.top-p-with-thinking", "top_p")
+        if as_number(case.body.get("top_k")) is not None:
+            yield BrokenRule("R13.top-k-with-thinking", "top_k")
+    if temperature is not None and top_p is not None and not case.model.temperature_and_top_p:
+        yield BrokenRule("R14.temperature-and-top-p", "top_p")

@@ -3,7 +3,7 @@
 `RequestSchema` walks over the body along the tables of fields and blocks. They list the keys of each object, and for each
 defect the rule that it breaks. Paths are the vendor's: they include the tag of a union's member
 (`thinking.enabled.budget_tokens`). Nothing is checked below a value of a wrong kind, or below one that a gate refuses.
-`check_schema` adds what the tables cannot say: stances, and the blocks that the newer API version moved.
+The other checks say what the tables cannot: stances, and the blocks that the newer API version moved.
 """
 
 from __future__ import annotations
@@ -37,15 +37,12 @@ _KINDS: Final[Mapping[type, tuple[str, ...]]] = {
 """The kinds of each type. An integer is a number, too; true is not a number, and 1.0 is not an integer."""
 
 
-def check_schema(case: Case) -> Iterator[BrokenRule]:
-    """Everything that the shape of the body decides."""
-    yield from RequestSchema(case.version, case.betas, case.counting).check(case.body)
-    yield from _long_names(case)
-    if case.version == _NEWER_VERSION and len(as_list(case.body.get("messages"))) <= _MAX_MESSAGES:
-        yield from _moved_blocks(case)
+def check_shape(case: Case) -> Iterator[BrokenRule]:
+    """Everything that the tables of fields and blocks decide."""
+    return RequestSchema(case.version, case.betas, case.counting).check(case.body)
 
 
-def _long_names(case: Case) -> Iterator[BrokenRule]:
+def check_long_names(case: Case) -> Iterator[BrokenRule]:
     """Tool names that the pattern of 128 characters takes and the documented one does not (C-17)."""
     pattern = fields().shapes["tool.custom"].fields["name"].pattern
     for index, tool in enumerate(as_list(case.body.get("tools"))):
@@ -55,7 +52,9 @@ def _long_names(case: Case) -> Iterator[BrokenRule]:
                 yield BrokenRule("R59.name-over-64", f"tools.{index}.custom.name")
 
 
-def _moved_blocks(case: Case) -> Iterator[BrokenRule]:
+def check_moved_blocks(case: Case) -> Iterator[BrokenRule]:
+    if case.version != _NEWER_VERSION or len(as_list(case.body.get("messages"))) > _MAX_MESSAGES:
+        return
     for message in case.messages:
         for block in message.blocks:
             if message.role == "assistant" and block.type == "document":
@@ -124,7 +123,9 @@ class RequestSchema:
 
     def _check_text(self, value: str, row: Field, path: str) -> Iterator[BrokenRule]:
         if row.values and value not in row.values:
-            yield _broken(row.value, path, values=_alternatives(row.values))
+            *words, last = (f"'{value}'" for value in row.values)
+            values = f"{', '.join(words)} or {last}" if words else last
+            yield _broken(row.value, path, values=values)
         elif value in row.gated_values and row.gated_values[value] not in self.betas:
             yield _broken(row.value_gate, path)
         elif row.pattern and not re.fullmatch(row.pattern, value):
@@ -157,12 +158,7 @@ class RequestSchema:
             yield _broken("R4.field-required", _joined(path, union.key))
         elif not isinstance(tag, str):
             yield _wrong_kind("R4.wrong-type", _joined(path, union.key), "string")
-        else:
-            yield from self._check_member(value, tag, union, path)
-
-    def _check_member(self, value: JsonObject, tag: str, union: UnionMembers, path: str) -> Iterator[BrokenRule]:
-        member = union.members.get(tag)
-        if member is None:
+        elif (member := union.members.get(tag)) is None:
             where = _joined(path, "role") if union.key == "role" else path
             yield _broken(union.unknown, where, tag=tag, tags=self._legal_tags(union))
         elif member.beta and self.betas.isdisjoint(member.beta):
@@ -211,9 +207,3 @@ def _broken(rule: str, path: str, **names: object) -> BrokenRule:
 def _joined(path: str, key: str) -> str:
     """A path and one more step; an empty step adds nothing."""
     return f"{path}.{key}" if path and key else path or key
-
-
-def _alternatives(values: tuple[str, ...]) -> str:
-    """'a', 'b' or 'c'."""
-    words = [f"'{value}'" for value in values]
-    return " or ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]

@@ -38,10 +38,9 @@ def check_tools(case: Case) -> Iterator[BrokenRule]:
     if refused:
         types = {"model": case.body.get("model"), "types": ", ".join(refused)}
         yield BrokenRule("R61.tool-types-unsupported", "tools", types)
-    yield from _strict(case)
 
 
-def _strict(case: Case) -> Iterator[BrokenRule]:
+def check_strict_tools(case: Case) -> Iterator[BrokenRule]:
     """A strict tool's schema has no object that is open to more properties."""
     for index, item in enumerate(as_list(case.body.get("tools"))):
         tool = as_dict(item)
@@ -53,23 +52,20 @@ def _strict(case: Case) -> Iterator[BrokenRule]:
 
 
 def check_pairing(case: Case) -> Iterator[BrokenRule]:
-    yield from _repeated_ids(case)
     provided = {as_str(tool.get("name")) for tool in case.tools}
     empty = RoleRun("", (), ())
     for before, run, after in zip((empty, *case.runs), case.runs, (*case.runs[1:], empty), strict=False):
         if run.role == "assistant":
-            yield from _unanswered(run, after)
-            yield from _server_results(run)
+            yield from _client_calls(run, after)
             yield from _server_calls(run, after, provided)
         else:
             yield from _results(before, run)
     used = any(block.type in ("tool_use", "tool_result") for run in case.runs for block in run.blocks)
     if used and not case.tools:
         yield BrokenRule("R30.tools-undefined", "tools")
-    yield from _text_after_call(case)
 
 
-def _repeated_ids(case: Case) -> Iterator[BrokenRule]:
+def check_call_ids(case: Case) -> Iterator[BrokenRule]:
     seen: set[str] = set()
     for block in (block for run in case.runs if run.role == "assistant" for block in run.blocks):
         if block.type != "tool_use":
@@ -87,7 +83,7 @@ def _answered_id(block: RequestBlock) -> str:
     return as_str(block.value.get("tool_use_id"))
 
 
-def _unanswered(run: RoleRun, after: RoleRun) -> Iterator[BrokenRule]:
+def _client_calls(run: RoleRun, after: RoleRun) -> Iterator[BrokenRule]:
     leading = takewhile(lambda block: block.type == "tool_result", after.blocks)
     answered = {_answered_id(block) for block in leading}
     open_calls = [block for block in run.blocks if block.type == "tool_use" and _block_id(block) not in answered]
@@ -116,15 +112,6 @@ def _calling_type(block: RequestBlock) -> str:
     return row.answers if row else ""
 
 
-def _server_results(run: RoleRun) -> Iterator[BrokenRule]:
-    called: set[tuple[str, str]] = set()
-    for block in run.blocks:
-        call, answered = _calling_type(block), _answered_id(block)
-        if call and (call, answered) not in called:
-            yield BrokenRule("R29.result-without-call", block.path, {"tag": block.type, "id": answered, "call": call})
-        called.add((block.type, _block_id(block)))
-
-
 def unfinished_calls(run: RoleRun) -> list[RequestBlock]:
     """The calls of server tools without a result: the answer was paused, or cut."""
     answered = {_answered_id(block) for block in run.blocks if _calling_type(block)}
@@ -132,6 +119,12 @@ def unfinished_calls(run: RoleRun) -> list[RequestBlock]:
 
 
 def _server_calls(run: RoleRun, after: RoleRun, provided: set[str]) -> Iterator[BrokenRule]:
+    called: set[tuple[str, str]] = set()
+    for block in run.blocks:
+        call, answered = _calling_type(block), _answered_id(block)
+        if call and (call, answered) not in called:
+            yield BrokenRule("R29.result-without-call", block.path, {"tag": block.type, "id": answered, "call": call})
+        called.add((block.type, _block_id(block)))
     followed = any(other.type != "tool_result" for other in after.blocks)
     for block in unfinished_calls(run):
         name = as_str(block.value.get("name"))
@@ -142,7 +135,7 @@ def _server_calls(run: RoleRun, after: RoleRun, provided: set[str]) -> Iterator[
             yield BrokenRule("R29.tool-not-provided", block.path, names)
 
 
-def _text_after_call(case: Case) -> Iterator[BrokenRule]:
+def check_text_after_call(case: Case) -> Iterator[BrokenRule]:
     last = case.last_answer
     if last is None or not case.loop_is_open:
         return
