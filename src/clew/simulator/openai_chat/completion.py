@@ -122,7 +122,15 @@ def _add_call(draft: MessageDraft, piece: AnswerBlock, case: ChatCase, salt: str
     for part in [] if whole else parts or ["{}"]:
         draft.add("tool_calls", {"tool_calls": [{**index, **decoded(chunks.again), "function": {"arguments": part}}]})
     if case.form == "details" and case.traits.makes == "gemini" and not number:
-        _add_sealed_call(draft, case, salt, as_str(id_))
+        # The signature of a call through an aggregator is an entry with the call's id.
+        entry: JsonObject = {
+            "type": "reasoning.encrypted",
+            "data": seal(case.memory.secret, as_str(id_), salt=salt),
+            "id": id_,
+            "format": "google-gemini-v1",
+            "index": 0,
+        }
+        draft.add_entry(entry)
 
 
 def _signature(draft: MessageDraft, case: ChatCase, salt: str) -> JsonObject:
@@ -131,19 +139,6 @@ def _signature(draft: MessageDraft, case: ChatCase, salt: str) -> JsonObject:
         return {}
     data = seal(case.memory.secret, msgspec.json.encode(draft.text).decode(), salt=salt)
     return {"extra_content": {"google": {"thought_signature": data}}}
-
-
-def _add_sealed_call(draft: MessageDraft, case: ChatCase, salt: str, id_: str) -> None:
-    """The signature of a call through an aggregator: an entry with the call's id."""
-    entry: JsonObject = {
-        "type": "reasoning.encrypted",
-        "data": seal(case.memory.secret, id_, salt=salt),
-        "id": id_,
-        "format": "google-gemini-v1",
-        "index": 0,
-    }
-    draft.details.append(entry)
-    draft.add("reasoning", {"reasoning_details": [dict(entry)]})
 
 
 # On the wire.

@@ -95,14 +95,9 @@ def _openai(error: ChatError) -> JsonObject:
 
 
 def _openrouter(error: ChatError) -> JsonObject:
-    shown: JsonObject = {"message": error.message, "code": error.status}
-    if error.rule != "chat.details-shape" and any(fnmatchcase(error.rule, pattern) for pattern in _PROVIDER_RULES):
-        shown = {"message": "Provider returned error", "code": error.status, "metadata": _provider_error(error)}
-    return {"error": shown, "user_id": "user_sim"}
-
-
-def _provider_error(error: ChatError) -> JsonObject:
-    """The metadata of an error from the vendor behind the aggregator."""
+    """An error of the vendor behind the aggregator is a text inside the aggregator's own."""
+    if error.rule == "chat.details-shape" or not any(fnmatchcase(error.rule, pattern) for pattern in _PROVIDER_RULES):
+        return {"error": {"message": error.message, "code": error.status}, "user_id": "user_sim"}
     body = _openai(error)
     if error.maker == "Anthropic":
         body = {"type": "error", "error": {"type": "invalid_request_error", "message": error.message}}
@@ -110,7 +105,9 @@ def _provider_error(error: ChatError) -> JsonObject:
         body = {"error": {"code": 400, "message": error.message, "status": "INVALID_ARGUMENT"}}
     advice = _ADVICE if error.rule == "chat.signature-missing" else ""
     raw = advice + msgspec.json.encode(body).decode()
-    return {"raw": raw, "provider_name": error.maker, "is_byok": False}
+    metadata: JsonObject = {"raw": raw, "provider_name": error.maker, "is_byok": False}
+    shown: JsonObject = {"message": "Provider returned error", "code": error.status, "metadata": metadata}
+    return {"error": shown, "user_id": "user_sim"}
 
 
 def _openrouter_in_stream(error: ChatError) -> JsonObject:
@@ -127,23 +124,22 @@ _XAI_CODES: Final = {
 }
 
 
-def _mistral(error: ChatError) -> JsonObject:
-    if error.status == HTTPStatus.UNAUTHORIZED:
-        return {"detail": error.message}
-    message: JsonValue = {"detail": [_mistral_detail(error)]} if error.type in _PYDANTIC else error.message
-    kind = "invalid_request_error" if error.type in _PYDANTIC else error.type
-    return {"object": "error", "message": message, "type": kind, "param": None, "code": error.code or None}
-
-
 _PYDANTIC: Final = ("extra_forbidden", "missing", "string_type", "union_tag_invalid")
 
 
-def _mistral_detail(error: ChatError) -> JsonObject:
-    place: list[JsonValue] = [int(part) if part.isdecimal() else part for part in error.path.split(".")]
-    role = error.names.get("role")
-    if isinstance(role, str) and place[0] == "messages":
-        place.insert(2, role)
-    return {"type": error.type, "loc": ["body", *place], "msg": error.message}
+def _mistral(error: ChatError) -> JsonObject:
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        return {"detail": error.message}
+    message: JsonValue = error.message
+    kind = error.type
+    if error.type in _PYDANTIC:
+        place: list[JsonValue] = [int(part) if part.isdecimal() else part for part in error.path.split(".")]
+        role = error.names.get("role")
+        if isinstance(role, str) and place[0] == "messages":
+            place.insert(2, role)
+        message = {"detail": [{"type": error.type, "loc": ["body", *place], "msg": error.message}]}
+        kind = "invalid_request_error"
+    return {"object": "error", "message": message, "type": kind, "param": None, "code": error.code or None}
 
 
 def _llamacpp(error: ChatError) -> JsonObject:

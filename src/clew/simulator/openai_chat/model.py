@@ -20,7 +20,7 @@ from clew.simulator.openai_chat.completion import Completion, draft_of, message_
 from clew.simulator.openai_chat.judge.case import ChatCase, IndexedMessage, answer_limit, calls_of, text_of
 from clew.simulator.openai_chat.memory import PrefixCache, add_mark, prompt_tokens
 from clew.simulator.player import TurnContext, play_turn
-from clew.simulator.script import Act, ScriptTurn, Think
+from clew.simulator.script import ScriptTurn, Think
 from clew.simulator.turns import DEFAULT, ScenarioPicker, calls_in, improvise, state_of, turn_of
 from clew.simulator.values import as_dict, as_list, as_str
 
@@ -61,7 +61,12 @@ class ChatModel:
         request = _messages_request(case)
         state = state_of(request)
         scenario = self._scenarios.scenario_for(request)
-        turn = turn_of(scenario, state) if scenario else _marked(improvise(request, state, self._seed), case)
+        if scenario:
+            turn = turn_of(scenario, state)
+        else:
+            secret, acts = case.memory.secret, improvise(request, state, self._seed).acts
+            marked = (Think(add_mark(secret, act.text), act.shown) if isinstance(act, Think) else act for act in acts)
+            turn = ScriptTurn(tuple(marked))
         context = TurnContext(
             request=request,
             prompt=Prompt(thinking="adaptive" if case.thinking else "off", interleaved=True),
@@ -93,13 +98,6 @@ class ChatModel:
             usage=usage_of(answer, prompt_tokens(case.body), cached, vendor.numbers),
             usage_asked=as_dict(case.body.get("stream_options")).get("include_usage") is True,
         )
-
-
-def _marked(turn: ScriptTurn, case: ChatCase) -> ScriptTurn:
-    def mark(act: Act) -> Act:
-        return Think(add_mark(case.memory.secret, act.text), act.shown) if isinstance(act, Think) else act
-
-    return ScriptTurn(tuple(mark(act) for act in turn.acts))
 
 
 # The request as one of the Messages API.

@@ -53,6 +53,11 @@ class MessageDraft:
     def add(self, kind: DeltaKind, value: JsonObject) -> None:
         self.steps.append(ChatDelta(kind, value))
 
+    def add_entry(self, entry: JsonObject) -> None:
+        """Add an entry of reasoning_details that goes out whole."""
+        self.details.append(entry)
+        self.add("reasoning", {"reasoning_details": [dict(entry)]})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThoughtToWrite:
@@ -131,7 +136,7 @@ def _claude_entry(draft: MessageDraft, thought: ThoughtToWrite) -> None:
     """Text, then its signature in a delta of its own. A redacted thought is sealed."""
     head: JsonObject = {"format": "anthropic-claude-v1", "index": len(draft.details)}
     if thought.redacted:
-        _add_whole(draft, {"type": "reasoning.encrypted", "data": thought.sealed, **head})
+        draft.add_entry({"type": "reasoning.encrypted", "data": thought.sealed, **head})
         return
     signature = sign(thought.secret, thought.model, thought.text, salt=f"{thought.salt} {len(draft.details)}")
     _add_in_pieces(draft, thought, {"type": "reasoning.text", **head}, "text")
@@ -147,7 +152,7 @@ def _sealed_summary(form: str, prefix: str) -> Callable[[MessageDraft, ThoughtTo
         if not thought.redacted:
             _add_in_pieces(draft, thought, {"type": "reasoning.summary", **head}, "summary")
         id_ = f"{prefix}{thought.salt[-12:]}{len(draft.details)}"
-        _add_whole(draft, {"type": "reasoning.encrypted", "data": thought.sealed, "id": id_, **head})
+        draft.add_entry({"type": "reasoning.encrypted", "data": thought.sealed, "id": id_, **head})
 
     return write
 
@@ -156,24 +161,14 @@ def _add_in_pieces(draft: MessageDraft, thought: ThoughtToWrite, head: JsonObjec
     if thought.redacted:
         return
     draft.reasoning += thought.text
-    _merge(draft, head, key, thought.text)
+    last = as_dict(draft.details[-1]) if draft.details else {}
+    if last and {name: last.get(name) for name in head} == head and key in last:  # entries of one index in a row are one
+        last[key] = f"{last[key]}{thought.text}"
+    else:
+        draft.details.append({**head, key: thought.text})
     for piece in accumulate(thought.pieces) if thought.traits.cumulative else thought.pieces:
         flat = dict.fromkeys(thought.traits.mirrors, piece)
         draft.add("reasoning", {**flat, "reasoning_details": [{**head, key: piece}]})
-
-
-def _merge(draft: MessageDraft, head: JsonObject, key: str, text: str) -> None:
-    """Entries of one index that follow each other are one."""
-    last = as_dict(draft.details[-1]) if draft.details else {}
-    if last and {name: last.get(name) for name in head} == head and key in last:
-        last[key] = f"{last[key]}{text}"
-    else:
-        draft.details.append({**head, key: text})
-
-
-def _add_whole(draft: MessageDraft, entry: JsonObject) -> None:
-    draft.details.append(entry)
-    draft.add("reasoning", {"reasoning_details": [dict(entry)]})
 
 
 _ENTRY_WRITERS: Final[dict[str, Callable[[MessageDraft, ThoughtToWrite], None]]] = {

@@ -5,12 +5,12 @@ The rules are rows of `rules.toml`, in the order of checking; a vendor may have 
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
-from typing import Final
 
 import msgspec
 from msgspec import Struct, structs
@@ -68,7 +68,7 @@ class ChatCase:
     @cached_property
     def thinking(self) -> bool:
         """Whether the model thinks in answer to this request."""
-        read = (_SWITCHES[name](self.body.get(name)) for name in self.traits.switches if name in self.body)
+        read = (_switch(name, self.body.get(name)) for name in self.traits.switches if name in self.body)
         switches = [switch for switch in read if switch is not None]
         match self.traits.thinks:
             case "always":
@@ -127,44 +127,27 @@ def _has_wish(body: JsonObject, wish: str) -> bool:
     return value == wanted if equals else value is True or (isinstance(value, list) and bool(value))
 
 
-# The fields that switch thinking on or off; None if a value does neither.
-
-
-def _effort(value: JsonValue) -> bool | None:
-    return value != "none" if isinstance(value, str) else None
-
-
-def _reasoning(value: JsonValue) -> bool | None:
+def _switch(name: str, value: JsonValue) -> bool | None:
+    """Whether this field switches thinking on or off; None if its value does neither."""
     asked = as_dict(value)
-    if asked.get("enabled") is False:
-        return False
-    return _effort(asked.get("effort")) if "effort" in asked else bool(asked)
-
-
-def _flag(value: JsonValue) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _template(value: JsonValue) -> bool | None:
-    asked = as_dict(value)
-    return _flag(asked.get("enable_thinking", asked.get("thinking")))
-
-
-def _google(value: JsonValue) -> bool | None:
-    config = as_dict(as_dict(as_dict(value).get("google")).get("thinking_config"))
-    return config.get("thinking_budget") != 0 if config else None
-
-
-_TYPES: Final = {"enabled": True, "adaptive": True, "disabled": False}
-_SWITCHES: Final[dict[str, Callable[[JsonValue], bool | None]]] = {
-    "thinking": lambda value: _TYPES.get(as_str(as_dict(value).get("type"))),
-    "reasoning_effort": _effort,
-    "reasoning": _reasoning,
-    "enable_thinking": _flag,
-    "chat_template_kwargs": _template,
-    "prompt_mode": lambda value: value == "reasoning",
-    "extra_body": _google,
-}
+    match name:
+        case "thinking":
+            return {"enabled": True, "adaptive": True, "disabled": False}.get(as_str(asked.get("type")))
+        case "reasoning_effort":
+            return value != "none" if isinstance(value, str) else None
+        case "reasoning" if asked.get("enabled") is False:
+            return False
+        case "reasoning":
+            return _switch("reasoning_effort", asked["effort"]) if "effort" in asked else bool(asked)
+        case "chat_template_kwargs":
+            return _switch("enable_thinking", asked.get("enable_thinking", asked.get("thinking")))
+        case "prompt_mode":
+            return value == "reasoning"
+        case "extra_body":
+            config = as_dict(as_dict(asked.get("google")).get("thinking_config"))
+            return config.get("thinking_budget") != 0 if config else None
+        case _:  # `enable_thinking`
+            return value if isinstance(value, bool) else None
 
 
 # Rules.
@@ -230,17 +213,12 @@ def first_in_force(found: Iterable[BrokenChatRule], vendor: ChatVendor, stance: 
 def refusal_by(vendor: ChatVendor, broken: BrokenChatRule) -> VendorRefusal:
     """A broken rule in the vendor's words."""
     rule = rule_of(vendor, broken.rule)
+    place = re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", broken.path)  # `messages.3.tool_calls.0` as `messages[3].tool_calls[0]`
     return VendorRefusal(
         rule=rule.id,
         grade=rule.grade,
         status=rule.status,
         error_type=rule.type,
-        message=rule.text.format(**{"path": broken.path, "place": _bracketed(broken.path), **broken.names}),
+        message=rule.text.format(**{"path": broken.path, "place": place, **broken.names}),
         path=broken.path,
     )
-
-
-def _bracketed(path: str) -> str:
-    """`messages.3.tool_calls.0` as `messages[3].tool_calls[0]`."""
-    first, *rest = path.split(".")
-    return first + "".join(f"[{part}]" if part.isdecimal() else f".{part}" for part in rest)

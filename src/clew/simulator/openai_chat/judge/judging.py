@@ -13,17 +13,8 @@ from typing import Final, TypeAlias
 
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.simulator.interfaces import Stance, VendorRefusal
+from clew.simulator.openai_chat.judge import messages, reasoning, requests
 from clew.simulator.openai_chat.judge.case import BrokenChatRule, ChatCase, first_in_force, refusal_by
-from clew.simulator.openai_chat.judge.messages import check_conversation, check_messages
-from clew.simulator.openai_chat.judge.reasoning import check_reasoning
-from clew.simulator.openai_chat.judge.requests import (
-    check_body,
-    check_length,
-    check_model,
-    check_parameters,
-    check_tool_choice,
-    check_tools,
-)
 from clew.simulator.openai_chat.judge.returned import ReturnedReasoning, returned_reasoning
 from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.vendors import ChatVendor
@@ -32,12 +23,19 @@ from clew.wire.strict_json import decode_json
 Check: TypeAlias = Callable[[ChatCase], Iterable[BrokenChatRule]]
 
 PHASES: Final[tuple[tuple[Check, ...], ...]] = (
-    (check_body, check_messages, check_tools),
-    (check_model,),
-    (check_parameters, check_tool_choice),
-    (check_conversation,),
-    (check_reasoning,),
-    (check_length,),
+    (requests.check_body, messages.check_messages, requests.check_tools),
+    (requests.check_model,),
+    (
+        requests.check_parameters,
+        requests.check_unsupported,
+        requests.check_effort,
+        requests.check_thinking_field,
+        requests.check_limits,
+        requests.check_tool_choice,
+    ),
+    (messages.check_pairs, messages.check_calls, messages.check_order, messages.check_images),
+    (reasoning.check_passed_back, reasoning.check_details, reasoning.check_signatures),
+    (requests.check_length,),
 )
 
 

@@ -137,16 +137,7 @@ def _check_calls(each: IndexedMessage, vendor: ChatVendor) -> Iterator[BrokenCha
 # The messages as a conversation.
 
 
-def check_conversation(case: ChatCase) -> Iterator[BrokenChatRule]:
-    yield from _pairs(case)
-    yield from _calls(case)
-    yield from _order(case)
-    yield from _images(case)
-    if not any(each.role == "user" for each in case.messages):
-        yield BrokenChatRule("chat.user-missing", "messages")
-
-
-def _pairs(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_pairs(case: ChatCase) -> Iterator[BrokenChatRule]:
     """Tool messages directly follow the calls that they answer, and answer all of them."""
     called: list[str] = []
     left: Counter[str] = Counter()
@@ -177,7 +168,7 @@ def _unanswered(caller: int, called: list[str], left: Counter[str]) -> Iterator[
         yield BrokenChatRule("chat.call-unanswered", f"messages.{caller}", {"ids": ", ".join(ids), "id": ids[0]})
 
 
-def _calls(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_calls(case: ChatCase) -> Iterator[BrokenChatRule]:
     for each in case.assistants:
         seen: set[str] = set()
         for number, call in enumerate(calls_of(each.message)):
@@ -199,13 +190,15 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _order(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_order(case: ChatCase) -> Iterator[BrokenChatRule]:
     for before, each in pairwise(case.messages):
         if each.role not in _FOLLOWERS.get(before.role, ()):
             yield BrokenChatRule("chat.order", f"{each.path}.role", {"role": each.role, "before": before.role})
     last = case.messages[-1] if case.messages else None
     if last and last.role not in ("user", "tool") and last.message.get("prefix") is not True:
         yield BrokenChatRule("chat.last-role", f"{last.path}.role", {"role": last.role})
+    if not any(each.role == "user" for each in case.messages):
+        yield BrokenChatRule("chat.user-missing", "messages")
     spoken = [each for each in case.messages if each.role in ("user", "assistant", "tool")]
     for before, each in pairwise(spoken):
         if each.role == before.role and each.role != "tool":
@@ -213,7 +206,7 @@ def _order(case: ChatCase) -> Iterator[BrokenChatRule]:
             yield BrokenChatRule("chat.successive", each.path, names)
 
 
-def _images(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_images(case: ChatCase) -> Iterator[BrokenChatRule]:
     for each in case.messages:
         for number, item in enumerate(as_list(each.message.get("content"))):
             part, path = as_dict(item), f"{each.path}.content.{number}"

@@ -18,29 +18,22 @@ from clew.simulator.values import as_dict, as_list, as_str
 _TYPES: Final = ("reasoning.text", "reasoning.summary", "reasoning.encrypted", "reasoning.server_tool_call")
 
 
-def check_reasoning(case: ChatCase) -> Iterator[BrokenChatRule]:
-    match case.traits.needs:
-        case "absence":
-            for each in case.assistants:
-                if "reasoning_content" in each.message:
-                    path = f"{each.path}.reasoning_content"
-                    yield BrokenChatRule("chat.reasoning-forbidden", path, {"index": each.index})
-        case "key" | "text":
-            yield from _required(case, with_text=case.traits.needs == "text")
-        case "signature":
-            yield from _signatures(case)
-        case "details" | "nothing":
-            pass
-    if "reasoning_details" in case.traits.takes:
-        yield from _details(case)
-
-
-def _required(case: ChatCase, *, with_text: bool) -> Iterator[BrokenChatRule]:
-    """While thinking is on, every message with tool calls has the key, or even some text."""
-    for each in case.assistants if case.thinking else ():
+def check_passed_back(case: ChatCase) -> Iterator[BrokenChatRule]:
+    """While thinking is on, each message with tool calls has the key, or even some text. Some vendors forbid the key."""
+    for each in case.assistants:
         given = [each.message.get(name) for name in case.traits.takes]
-        there = any(given) if with_text else any(isinstance(value, str | list) for value in given)
-        if calls_of(each.message) and not there:
+        match case.traits.needs:
+            case "absence" if "reasoning_content" in each.message:
+                path = f"{each.path}.reasoning_content"
+                yield BrokenChatRule("chat.reasoning-forbidden", path, {"index": each.index})
+                continue
+            case "key":
+                there = any(isinstance(value, str | list) for value in given)
+            case "text":
+                there = any(given)
+            case _:
+                continue
+        if case.thinking and calls_of(each.message) and not there:
             path = f"{each.path}.{case.traits.takes[0]}"
             yield BrokenChatRule("chat.reasoning-missing", path, {"index": each.index})
 
@@ -48,7 +41,9 @@ def _required(case: ChatCase, *, with_text: bool) -> Iterator[BrokenChatRule]:
 # Entries of reasoning_details.
 
 
-def _details(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_details(case: ChatCase) -> Iterator[BrokenChatRule]:
+    if "reasoning_details" not in case.traits.takes:
+        return
     seen: set[str] = set()
     for each in case.assistants:
         given = each.message.get("reasoning_details")
@@ -113,11 +108,13 @@ def _without_unsigned_text(case: ChatCase, wanted: list[JsonValue]) -> list[Json
 # Thought signatures on tool calls, and on text.
 
 
-def _signatures(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_signatures(case: ChatCase) -> Iterator[BrokenChatRule]:
     """Since the user's last message, the first call of every step has a signature of this vendor, or a dummy.
 
     Text needs no signature, but one that it has must be valid.
     """
+    if case.traits.needs != "signature":
+        return
     for each in case.assistants:
         if not _is_valid(case, signature_of(each.message)):
             yield BrokenChatRule("chat.signature-invalid", f"{each.path}.extra_content")

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonValue
 from clew.simulator.openai_chat.judge.case import BrokenChatRule, ChatCase, answer_limit
 from clew.simulator.openai_chat.memory import prompt_tokens
 from clew.simulator.values import as_dict, as_list, as_number, as_str
@@ -97,10 +97,6 @@ def check_length(case: ChatCase) -> Iterator[BrokenChatRule]:
 
 
 def check_parameters(case: ChatCase) -> Iterator[BrokenChatRule]:
-    yield from _unsupported(case)
-    yield from _effort(case)
-    yield from _thinking(case)
-    yield from _limits(case)
     for name, (low, high) in _RANGES.items():
         given = as_number(case.body.get(name))
         if given is not None and not low <= given <= high:
@@ -112,7 +108,7 @@ def check_parameters(case: ChatCase) -> Iterator[BrokenChatRule]:
         yield BrokenChatRule("chat.stream-options", "stream_options")
 
 
-def _unsupported(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_unsupported(case: ChatCase) -> Iterator[BrokenChatRule]:
     for name, argument in case.traits.refuses.items():
         if case.body.get(name) is not None:
             names = {"field": name, "argument": argument, "model": case.model}
@@ -124,7 +120,7 @@ def _unsupported(case: ChatCase) -> Iterator[BrokenChatRule]:
             yield BrokenChatRule("chat.parameter-pinned", name, names)
 
 
-def _effort(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_effort(case: ChatCase) -> Iterator[BrokenChatRule]:
     for path, given in (
         ("reasoning_effort", case.body.get("reasoning_effort")),
         ("reasoning.effort", as_dict(case.body.get("reasoning")).get("effort")),
@@ -134,7 +130,7 @@ def _effort(case: ChatCase) -> Iterator[BrokenChatRule]:
             yield BrokenChatRule("chat.effort-value", path, {"given": given, "efforts": efforts, "model": case.model})
 
 
-def _thinking(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_thinking_field(case: ChatCase) -> Iterator[BrokenChatRule]:
     """Only `{type: enabled | disabled}`, and the fields that the vendor's row adds."""
     traits, value = case.traits, case.body.get("thinking")
     if "thinking" not in traits.switches or value is None:
@@ -144,7 +140,7 @@ def _thinking(case: ChatCase) -> Iterator[BrokenChatRule]:
         yield BrokenChatRule("chat.thinking-shape", "thinking", {"given": msgspec.json.encode(value).decode()})
 
 
-def _limits(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_limits(case: ChatCase) -> Iterator[BrokenChatRule]:
     names = [name for name in ("max_tokens", "max_completion_tokens") if case.body.get(name) is not None]
     if len(names) == 2:
         yield BrokenChatRule("chat.max-tokens-both", "max_tokens")
@@ -166,26 +162,20 @@ def check_tools(case: ChatCase) -> Iterator[BrokenChatRule]:
     for number, item in enumerate(as_list(case.body.get("tools"))):
         path, tool = f"tools.{number}", as_dict(item)
         function = as_dict(tool.get("function"))
-        name = as_str(function.get("name"))
+        name, schema = as_str(function.get("name")), function.get("parameters")
         if tool.get("type") != "function":
             yield BrokenChatRule("chat.tool-shape", f"{path}.type")
         elif not name:
             yield BrokenChatRule("chat.tool-shape", f"{path}.function.name")
         elif not NAME.fullmatch(name):
             yield BrokenChatRule("chat.tool-name", f"{path}.function.name", {"name": name})
-        yield from _tool_schema(function, name, f"{path}.function.parameters")
+        if schema is None:
+            yield BrokenChatRule("chat.tool-parameters", f"{path}.function.parameters", {"name": name})
+        elif (kind := as_dict(schema).get("type", "None")) != "object":
+            yield BrokenChatRule("chat.tool-schema", f"{path}.function.parameters", {"name": name, "given": kind})
         if name and name in names:
             yield BrokenChatRule("chat.tool-repeated", f"{path}.function.name", {"name": name})
         names.add(name)
-
-
-def _tool_schema(function: JsonObject, name: str, path: str) -> Iterator[BrokenChatRule]:
-    schema = function.get("parameters")
-    kind = as_dict(schema).get("type", "None")
-    if schema is None:
-        yield BrokenChatRule("chat.tool-parameters", path, {"name": name})
-    elif kind != "object":
-        yield BrokenChatRule("chat.tool-schema", path, {"name": name, "given": kind})
 
 
 def check_tool_choice(case: ChatCase) -> Iterator[BrokenChatRule]:
