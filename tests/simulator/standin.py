@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from clew.simulator import tokens
 from clew.simulator.interfaces import Account, BlockFate, JudgeVerdict, Kind, Prompt, Stance, VendorRefusal
+from clew.simulator.values import segments
 
 
 class Hashing:
@@ -52,7 +52,7 @@ def _prompt(request: dict[str, Any], headers: Mapping[str, str]) -> Prompt:
         blocks=tuple(_blocks(request)),
         transformations=() if binding else None,
         applied_edits=() if managed else None,
-        input_tokens=sum(segment.tokens for segment in tokens.segments(request)),
+        input_tokens=sum(segment.tokens for segment in segments(request)),
         cache_minimum=8,
     )
 

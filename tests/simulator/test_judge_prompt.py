@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from clew.simulator import tokens
 from clew.simulator.interfaces import Prompt
 from clew.simulator.stances import stance
+from clew.simulator.values import tokens_of_json, tokens_of_text
 from tests.manifest import accepts, proves, refuses
 from tests.simulator.judging import TOOL, ask, call, named, request, result, system, text, user
 from tests.simulator.talks import Talk, Think
@@ -102,7 +102,7 @@ def test_newer_models_keep_all() -> None:
     bare = talk.copy()
     for message in (1, 3, 5):
         del bare.messages[message]["content"][0]
-    thought = sum(tokens.of_text(words) for words in ("One.", "Two." * 10, "Three."))
+    thought = sum(tokens_of_text(words) for words in ("One.", "Two." * 10, "Three."))
     assert talk.judged().prompt.input_tokens == bare.judged().prompt.input_tokens + thought
 
 
@@ -227,13 +227,13 @@ def test_the_least_that_a_cache_entry_holds_is_a_stance() -> None:
 
 def test_tokens_count_system_tools_and_messages_without_marks() -> None:
     """The estimate can be worked out by hand: four bytes are one token."""
-    tool_tokens = tokens.of_json(json.loads(json.dumps(TOOL)))
+    tool_tokens = tokens_of_json(json.loads(json.dumps(TOOL)))
     body = request(system="x" * 40, tools=[TOOL, {**TOOL, "name": "b", "defer_loading": True}], messages=[user("x" * 20)])
     assert prompt(body).input_tokens == 10 + tool_tokens + 5
     marked = {**body, "system": [text("x" * 40, cache_control={"type": "ephemeral"})]}
     assert prompt(marked).input_tokens == 10 + tool_tokens + 5
     cited = text("x" * 20, citations=[{"type": "page_location", "cited_text": "x" * 40}])
-    assert prompt(request(messages=[user(cited)])).input_tokens == tokens.of_json(cited)
+    assert prompt(request(messages=[user(cited)])).input_tokens == tokens_of_json(cited)
 
 
 @accepts("rule:R32.clear-at-gated")

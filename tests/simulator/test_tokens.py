@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clew.simulator.tokens import Segment, of_json, of_text, segments
+from clew.simulator.values import Segment, segments, tokens_of_json, tokens_of_text
 
 
 def cost(request: Any) -> int:
@@ -10,8 +10,8 @@ def cost(request: Any) -> int:
 
 
 def test_four_bytes_are_a_token() -> None:
-    assert [of_text(text) for text in ("", "a", "abcd", "abcde", "ääää", "\ud800")] == [0, 1, 1, 2, 2, 1]
-    assert of_json({"a": 1}) == 2
+    assert [tokens_of_text(text) for text in ("", "a", "abcd", "abcde", "ääää", "\ud800")] == [0, 1, 1, 2, 2, 1]
+    assert tokens_of_json({"a": 1}) == 2
 
 
 def test_a_prompt_is_its_tools_system_and_messages_in_this_order() -> None:
@@ -49,9 +49,9 @@ def test_a_file_costs_a_constant_also_inside_a_tool_result() -> None:
     def image(size: int) -> Any:
         return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * size}}
 
-    assert of_json(image(10)) == of_json(image(4_000_000)) > 1500
+    assert tokens_of_json(image(10)) == tokens_of_json(image(4_000_000)) > 1500
     result = {"type": "tool_result", "tool_use_id": "t", "content": [image(4_000_000), {"type": "text", "text": "a"}]}
-    assert 1500 < of_json(result) < 1600
+    assert 1500 < tokens_of_json(result) < 1600
 
 
 def test_what_is_no_request_costs_nothing() -> None:

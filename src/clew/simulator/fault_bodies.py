@@ -23,14 +23,7 @@ from clew.simulator.anthropic.replies import ANTHROPIC_ERRORS
 from clew.simulator.faults import FaultSpec
 from clew.simulator.steps import End, Repeat, Send, SendHead, Step, Steps
 
-_CONTENT: Final = (
-    "content_block_start",
-    "content_block_delta",
-    "content_block_stop",
-    "reasoning",
-    "content",
-    "tool_calls",
-)
+_CONTENT: Final = ("content_block_start", "content_block_delta", "content_block_stop", "reasoning", "content", "tool_calls")
 """The content events of a stream, in all dialects."""
 
 
@@ -157,21 +150,17 @@ def _flood(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
     yield from before
     match fault.shape:
         case "event":
-            yield from _one_event(fault.size, last)
+            # The last delta again, with a string of this size; or a ping, if there was no delta.
+            *_, found = (None, *_STRING.finditer(last))
+            head, tail = (last[: found.end(1)], last[found.end(1) :]) if found else (_PADDED_PING, _STRING_END)
+            yield Send(head)
+            yield from _one_line(fault.size)
+            yield Send(tail)
         case "line":
             yield from _one_line(fault.size)
         case "events":
             yield Repeat(last, fault.size or None)
     yield from after
-
-
-def _one_event(size: int, last: bytes) -> Iterator[Step]:
-    """The last delta again, with a string of this size; or a ping, if there was no delta."""
-    *_, found = (None, *_STRING.finditer(last))
-    head, tail = (last[: found.end(1)], last[found.end(1) :]) if found else (_PADDED_PING, _STRING_END)
-    yield Send(head)
-    yield from _one_line(size)
-    yield Send(tail)
 
 
 def _one_line(size: int) -> Iterator[Step]:
@@ -205,7 +194,8 @@ def packed(coding: str, size: int) -> bytes:
         case "gzip":
             return _gzip(size)
         case "zstd":
-            return _zstd(size)
+            count, rest = divmod(size, _ZSTD_BLOCK)
+            return _ZSTD_HEAD + _same_byte(_ZSTD_BLOCK, last=False) * count + _same_byte(rest, last=True)
         case _:
             return gzip.compress(b"", mtime=0) * size
 
@@ -226,13 +216,8 @@ def _deflated(zeros: bytes) -> bytes:
     return packer.compress(zeros) + packer.flush(zlib.Z_FULL_FLUSH)
 
 
-def _zstd(size: int) -> bytes:
-    """Blocks that repeat one byte so many times."""
-    count, rest = divmod(size, _ZSTD_BLOCK)
-    return _ZSTD_HEAD + _same_byte(_ZSTD_BLOCK, last=False) * count + _same_byte(rest, last=True)
-
-
 def _same_byte(length: int, *, last: bool) -> bytes:
+    """A block of zstd that repeats one byte so many times."""
     return (last | 1 << 1 | length << 3).to_bytes(3, "little") + b"\0"
 
 

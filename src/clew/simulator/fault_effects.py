@@ -68,7 +68,10 @@ def _with_other_delivery(fault: FaultSpec, steps: Steps) -> Steps:
             # The silence: a body right after its head would go out with a content-length, not as a stream.
             return (_head(steps), Silence(0), body, steps[-1])
         case "content-type":
-            return tuple(_with_type(step, fault.content_type) for step in steps)
+            head = _head(steps)
+            kept = [(name, value) for name, value in head.headers if name != "content-type"]
+            typed = SendHead(head.status, (("content-type", fault.content_type), *kept))
+            return tuple(typed if step is head else step for step in steps)
         case "no-answer":
             return (End("rst" if fault.how == "rst" else "fin"),)
         case _:
@@ -83,13 +86,6 @@ def _drip(steps: Steps, size: int) -> Iterator[Step]:
         for place in range(0, len(step.data), size):
             yield Send(step.data[place : place + size], step.event)
             yield Silence(0)  # so that the event loop sends it as a separate segment
-
-
-def _with_type(step: Step, content_type: str) -> Step:
-    if not isinstance(step, SendHead):
-        return step
-    kept = [(name, value) for name, value in step.headers if name != "content-type"]
-    return SendHead(step.status, (("content-type", content_type), *kept))
 
 
 def _head(steps: Steps) -> SendHead:

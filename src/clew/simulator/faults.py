@@ -36,7 +36,6 @@ does to an answer is in `fault_effects`.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -127,14 +126,7 @@ def parse(text: str) -> FaultSpec:
         raise SettingsInvalid(f"fault {text!r}: {error}", key="fault") from error
     if kind not in KINDS:
         raise SettingsInvalid(f"there is no fault {kind!r}; there are {', '.join(KINDS)}", key="fault")
-    options = dict(_options(kind, words))
-    try:
-        return msgspec.convert({"kind": kind, **options}, FaultSpec, strict=False)
-    except msgspec.ValidationError as error:
-        raise SettingsInvalid(f"fault {text!r}: {error}", key="fault") from error
-
-
-def _options(kind: str, words: list[str]) -> Iterator[tuple[str, str]]:
+    options: dict[str, str] = {}
     for place, word in enumerate(words):
         name, equals, value = word.partition("=")
         if not equals and place == 0 and KINDS[kind]:
@@ -142,7 +134,11 @@ def _options(kind: str, words: list[str]) -> Iterator[tuple[str, str]]:
         if name not in KINDS[kind]:
             allowed = ", ".join(KINDS[kind]) or "no options"
             raise SettingsInvalid(f"fault {kind!r} has no option {name!r}; it has {allowed}", key="fault")
-        yield name, value
+        options[name] = value
+    try:
+        return msgspec.convert({"kind": kind, **options}, FaultSpec, strict=False)
+    except msgspec.ValidationError as error:
+        raise SettingsInvalid(f"fault {text!r}: {error}", key="fault") from error
 
 
 @dataclass(slots=True)

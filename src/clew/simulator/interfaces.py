@@ -7,7 +7,7 @@ signature.
 
 For the Messages API, the server checks authentication (R1, C-1), the size of the body (R62), unknown paths, and how an
 answer is streamed (R65–R72, C-11). The judge checks everything that the headers and the body decide, R2–R64 without
-R55–R57, in the order of R63. Both count tokens with `clew.simulator.tokens`.
+R55–R57, in the order of R63. Both count tokens with `clew.simulator.values`.
 """
 
 from __future__ import annotations

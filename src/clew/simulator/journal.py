@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
@@ -63,13 +63,7 @@ class JournalEntry:
 
     def record_verdict(self, verdict: JudgeVerdict) -> None:
         fates: list[JsonObject] = [
-            {
-                "path": block.path,
-                "maker": block.maker,
-                "whose": block.whose,
-                "fate": block.fate,
-                "reason": block.reason,
-            }
+            {"path": block.path, "maker": block.maker, "whose": block.whose, "fate": block.fate, "reason": block.reason}
             for block in verdict.prompt.blocks
         ]
         self.record_thinking(fates, verdict.violation)
@@ -106,9 +100,13 @@ class JournalEntry:
             except (ValueError, RecursionError):
                 self.readable = False
         shown = {name: getattr(self, name) for name in self.__slots__ if name not in ("body", "readable")}
-        if self.readable:
-            return {**shown, "body": msgspec.Raw(body)}
-        return {**shown, "body": None, **_opaque(body)}
+        shown["body"] = msgspec.Raw(body) if self.readable else None
+        if body and not self.readable:
+            try:
+                shown["body_text"] = body.decode("utf-8")
+            except UnicodeDecodeError:
+                shown["body_base64"] = base64.b64encode(body).decode("ascii")
+        return shown
 
 
 class Journal:
@@ -144,7 +142,11 @@ class Journal:
         self._next += 1
         self._entries.append(entry)
         self._body_bytes += len(request.body)
-        self._drop_old_bodies()
+        while self._body_bytes > self._budget and self._dropped < len(self._entries) - 1:  # the newest is always kept
+            oldest = self._entries[self._dropped]
+            self._body_bytes -= len(oldest.body or b"")
+            oldest.body, oldest.readable = None, None
+            self._dropped += 1
         return entry
 
     def close(self, entry: JournalEntry, ended: Literal["whole", "cut", "client left"]) -> None:
@@ -181,27 +183,10 @@ class Journal:
         """The number of the first entry: the numbers have no gaps."""
         return self._next - len(self._entries)
 
-    def _drop_old_bodies(self) -> None:
-        """Keep the bodies within the budget. The newest is kept in any case."""
-        while self._body_bytes > self._budget and self._dropped < len(self._entries) - 1:
-            entry = self._entries[self._dropped]
-            self._body_bytes -= len(entry.body or b"")
-            entry.body, entry.readable = None, None
-            self._dropped += 1
-
 
 def entries_json(entries: Iterable[JournalEntry]) -> bytes:
     """Entries as one JSON array."""
     return msgspec.json.encode([entry.as_json() for entry in entries])
-
-
-def _opaque(body: bytes) -> Mapping[str, str]:
-    if not body:
-        return {}
-    try:
-        return {"body_text": body.decode("utf-8")}
-    except UnicodeDecodeError:
-        return {"body_base64": base64.b64encode(body).decode("ascii")}
 
 
 def _refusal_json(refusal: VendorRefusal) -> JsonObject:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from clew.model.json import JsonObject, JsonValue
+from clew.simulator.values import as_dict, as_list
 
 _DEPTH: Final = 12
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w./-]+|\b[\w-]+\.[A-Za-z]{1,5}\b")
@@ -63,7 +64,10 @@ def _value(schema: JsonValue, place: _SchemaPlace) -> JsonValue:
     if (offered := _offered(schema)) is not None:
         return offered
     if isinstance(reference := schema.get("$ref"), str):
-        return _value(_resolve(reference, place.root), place.inside(place.name))
+        found: JsonValue = place.root
+        for part in reference.removeprefix("#").strip("/").split("/"):
+            found = as_dict(found).get(part)
+        return _value(found, place.inside(place.name))
     for key in ("anyOf", "oneOf"):
         if isinstance(options := schema.get(key), list) and options:
             return _value(options[0], place.inside(place.name))
@@ -89,7 +93,10 @@ def _typed(schema: JsonObject, place: _SchemaPlace) -> JsonValue:
         kind = "object" if "properties" in schema else "string"
     match kind:
         case "object":
-            return _object(schema, place)
+            properties = schema.get("properties")
+            required = as_list(schema.get("required")) if isinstance(properties, dict) else []
+            names = [name for name in required if isinstance(name, str)]
+            return {name: _value(as_dict(properties).get(name, {}), place.inside(name)) for name in names}
         case "array":
             least = schema.get("minItems")
             count = least if isinstance(least, int) else 0
@@ -102,15 +109,6 @@ def _typed(schema: JsonObject, place: _SchemaPlace) -> JsonValue:
             return False
         case _:
             return None
-
-
-def _object(schema: JsonObject, place: _SchemaPlace) -> JsonObject:
-    properties = schema.get("properties")
-    required = schema.get("required")
-    if not isinstance(properties, dict):
-        return {}
-    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
-    return {name: _value(properties.get(name, {}), place.inside(name)) for name in names}
 
 
 def _string(schema: JsonObject, place: _SchemaPlace) -> str:
@@ -146,13 +144,6 @@ def _number(schema: JsonObject) -> int | float:
     if isinstance(step := schema.get("multipleOf"), int | float) and step > 0:
         value = -(-value // step) * step
     return value
-
-
-def _resolve(reference: str, root: JsonObject) -> JsonValue:
-    found: JsonValue = root
-    for part in reference.removeprefix("#").strip("/").split("/"):
-        found = found.get(part) if isinstance(found, dict) else None
-    return found
 
 
 def _merged(schema: JsonObject, parts: list[JsonValue]) -> JsonObject:

@@ -13,7 +13,6 @@ from typing import Final, cast
 
 from clew.model.facts.shapes import TOKEN_COUNT_BETA
 from clew.model.json import JsonObject
-from clew.simulator import tokens
 from clew.simulator.answers import (
     AnswerBlock,
     AnswerItem,
@@ -48,7 +47,7 @@ from clew.simulator.script import (
     ThinkRedacted,
 )
 from clew.simulator.turns import ConversationState, pick_tool, tools_on_offer
-from clew.simulator.values import as_dict, as_list
+from clew.simulator.values import as_dict, as_list, tokens_of_json, tokens_of_text
 
 _CHUNK: Final = 24
 _DEFAULT_LIMIT: Final = 4096
@@ -109,14 +108,17 @@ class _TurnPlayer:
         match act:
             case Think():
                 self._think(act)
-            case ThinkRedacted(text):
-                self._think_redacted(text)
+            case ThinkRedacted(text) if self._may_think():
+                data = self._context.signer.redact(self._filled(text), answer=self._content)
+                self._add(redacted_block(data), tokens_of_text(text), thinking=True)
+            case ThinkRedacted():
+                self._skipped = True
             case Say(text):
                 self._say(self._filled(text))
             case CallTool():
                 self._call(act)
             case SendBlock(value):
-                self._add(whole_block(value), tokens.of_json(value))
+                self._add(whole_block(value), tokens_of_json(value))
             case Pause() | SendPings() | SendEvent():
                 self._items.append(act)
             case Stop() | SetUsage() | SetPace() | FaultSpec():
@@ -149,16 +151,22 @@ class _TurnPlayer:
         whole = self._filled(act.text)
         text = text_up_to(whole, self._left)
         if text == whole:
-            cost, signature = tokens.of_text(whole), self._context.signer.sign(text, answer=self._content)
+            cost, signature = tokens_of_text(whole), self._context.signer.sign(text, answer=self._content)
         else:
             cost, signature = self._left, ""
             self._end(Stop("max_tokens"))
+        prompt = self._context.prompt
+        shown = {
+            "asked": prompt.display == "summarized",
+            "never": False,
+            "update": prompt.display != "omitted" or prompt.thinking == "between_tools",
+        }
         block = thinking_block(
-            text if self._is_shown(act) else "",
+            text if shown[act.shown] else "",
             signature,
             self._chunk,
             empty_delta=self._context.empty_delta,
-            estimated_tokens=tokens.of_text(text) if TOKEN_COUNT_BETA in self._context.betas else None,
+            estimated_tokens=tokens_of_text(text) if TOKEN_COUNT_BETA in self._context.betas else None,
         )
         self._add(block, cost, thinking=True)
 
@@ -175,21 +183,6 @@ class _TurnPlayer:
                 leading = all("thinking" in str(block.get("type")) for block in self._content)
                 return prompt.interleaved or (leading and self._context.state.turn == 0)
 
-    def _is_shown(self, act: Think) -> bool:
-        prompt = self._context.prompt
-        if act.shown == "never":
-            return False
-        if act.shown == "update":
-            return prompt.display != "omitted" or prompt.thinking == "between_tools"
-        return prompt.display == "summarized"
-
-    def _think_redacted(self, text: str) -> None:
-        if not self._may_think():
-            self._skipped = True
-            return
-        data = self._context.signer.redact(self._filled(text), answer=self._content)
-        self._add(redacted_block(data), tokens.of_text(text), thinking=True)
-
     # Text and calls.
 
     def _say(self, whole: str) -> None:
@@ -199,7 +192,7 @@ class _TurnPlayer:
             self._end(Stop("max_tokens"))
         elif sequence is not None:
             self._end(Stop("stop_sequence", sequence))
-        self._add(text_block(fitting, self._chunk), tokens.of_text(fitting))
+        self._add(text_block(fitting, self._chunk), tokens_of_text(fitting))
 
     def _call(self, act: CallTool) -> None:
         name, whole = self._chosen_tool(act)
@@ -207,8 +200,8 @@ class _TurnPlayer:
             self._skipped = True
             return
         input_, sequence = input_up_to_sequence(whole, self._sequences)
-        budget = self._left - tokens.of_text(name)
-        closed = tokens.of_json(input_) <= budget
+        budget = self._left - tokens_of_text(name)
+        closed = tokens_of_json(input_) <= budget
         if not closed:
             input_ = input_up_to(input_, budget)
             self._end(Stop("max_tokens"))
@@ -217,7 +210,7 @@ class _TurnPlayer:
         id_ = self._context.ids.tool(self._calls, name, self._context.calls_before)
         self._calls += 1
         block = tool_use_block(id_, name, input_, self._chunk, closed=closed)
-        self._add(block, tokens.of_text(name) + tokens.of_json(input_))
+        self._add(block, tokens_of_text(name) + tokens_of_json(input_))
 
     def _chosen_tool(self, act: CallTool) -> tuple[str | None, JsonObject]:
         """The tool's name and input; no name if the request does not allow the call."""

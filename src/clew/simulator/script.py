@@ -185,7 +185,13 @@ def parse(text: str, name: str) -> Scenario:
                 f"scenario {name}, line {number}: turn: what it says goes below it, not {rest!r}", file=name
             )
         else:
-            turns[-1].append(_act(word, rest, f"scenario {name}, line {number}"))
+            where = f"scenario {name}, line {number}"
+            if word not in WORDS:
+                raise SettingsInvalid(f"{where}: there is no {word!r}; there are {', '.join(['about', 'turn', *WORDS])}")
+            try:
+                turns[-1].append(WORDS[word](rest))
+            except (ValueError, TypeError, SettingsInvalid) as error:
+                raise SettingsInvalid(f"{where}: {word}: {error}") from error
     played = turns if turns[0] else turns[1:]
     if not played:
         raise SettingsInvalid(f"scenario {name} says nothing: it has no directions", file=name)
@@ -212,15 +218,6 @@ def _directions(text: str, name: str) -> Iterator[tuple[int, str, str]]:
         start, word, rest = number, word.strip(), [first.strip()]
     if start:
         yield start, word, "\n".join(rest).lstrip("\n")
-
-
-def _act(word: str, rest: str, where: str) -> Act:
-    if word not in WORDS:
-        raise SettingsInvalid(f"{where}: there is no {word!r}; there are {', '.join(['about', 'turn', *WORDS])}")
-    try:
-        return WORDS[word](rest)
-    except (ValueError, TypeError, SettingsInvalid) as error:
-        raise SettingsInvalid(f"{where}: {word}: {error}") from error
 
 
 def _call(rest: str) -> CallTool:

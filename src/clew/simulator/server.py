@@ -30,10 +30,7 @@ _SERVERS: Final[dict[str, Callable[[SimulatorSettings, Judge], VendorServer]]] =
     "anthropic": MessagesServer,
     "openai-chat": lambda settings, judge: ChatServer(settings),
 }
-_ROWS: Final[dict[str, Callable[[], Mapping[str, KindRow]]]] = {
-    "anthropic": vendors,
-    "openai-chat": chat_vendors,
-}
+_ROWS: Final[dict[str, Callable[[], Mapping[str, KindRow]]]] = {"anthropic": vendors, "openai-chat": chat_vendors}
 
 
 def kinds() -> dict[str, str]:

@@ -21,10 +21,7 @@ from clew.simulator.script import Pause
 
 HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 
-SSE_HEADERS: Final[HeaderPairs] = (
-    ("content-type", "text/event-stream; charset=utf-8"),
-    ("cache-control", "no-cache"),
-)
+SSE_HEADERS: Final[HeaderPairs] = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
 _FLUSH_SECONDS: Final = 0.01
 
 
@@ -106,30 +103,23 @@ async def play(steps: Steps, respond: Responder) -> None:
     match steps:
         case (SendHead(status, headers), Send(data), End("end")):
             respond.send(status, headers, data)
+            return
         case _:
-            for step in steps:
-                await _do(step, respond)
-
-
-async def _do(step: Step, respond: Responder) -> None:
-    match step:
-        case SendHead(status, headers):
-            respond.start(status, headers)
-        case Send(data):
-            await respond.write(data)
-        case Repeat():
-            await _repeat(step, respond)
-        case Silence(seconds):
-            await asyncio.sleep(seconds)
-        case End():
-            await _end(step, respond)
-
-
-async def _repeat(step: Repeat, respond: Responder) -> None:
-    """Sleep after each piece, so that other requests go on: writing to a fast reader alone never yields to the loop."""
-    for _ in itertools.count() if step.times is None else range(step.times):
-        await respond.write(step.data)
-        await asyncio.sleep(step.every)
+            pass
+    for step in steps:
+        match step:
+            case SendHead(status, headers):
+                respond.start(status, headers)
+            case Send(data):
+                await respond.write(data)
+            case Repeat(data, times, every):
+                for _ in itertools.count() if times is None else range(times):
+                    await respond.write(data)
+                    await asyncio.sleep(every)  # always: writing to a fast reader alone never yields to other requests
+            case Silence(seconds):
+                await asyncio.sleep(seconds)
+            case End():
+                await _end(step, respond)
 
 
 async def _end(end: End, respond: Responder) -> None:

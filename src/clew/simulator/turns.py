@@ -33,6 +33,8 @@ from clew.simulator.values import as_dict, as_list, text_blocks
 
 # The conversation so far.
 
+_REMINDER: Final = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*", re.DOTALL)
+
 
 @dataclass(frozen=True, slots=True)
 class ConversationState:
@@ -63,7 +65,7 @@ def state_of(request: JsonObject) -> ConversationState:
         if block.get("type") == "tool_result"
     ]
     texts = _texts(since[0].get("content")) if since else ()
-    prompt = "\n".join(text for text in texts if not _is_reminder(text))
+    prompt = "\n".join(text for text in texts if not _REMINDER.fullmatch(text))
     return ConversationState(prompt=prompt, turn=len(answers), results=tuple(results))
 
 
@@ -94,11 +96,6 @@ def _blocks(message: JsonObject) -> list[JsonObject]:
     return [block for block in as_list(message.get("content")) if isinstance(block, dict)]
 
 
-def _is_reminder(text: str) -> bool:
-    text = text.strip()
-    return text.startswith("<system-reminder>") and text.endswith("</system-reminder>")
-
-
 def _texts(content: JsonValue) -> Iterator[str]:
     for block in text_blocks(content):
         if isinstance(block, dict) and isinstance(text := block.get("text"), str):
@@ -111,21 +108,7 @@ DEFAULT: Final = "default"
 _MARK: Final = re.compile(r"\[\[scenario:([\w.-]+)\]\]")
 _SUFFIX: Final = ".scenario"
 _MOST_QUOTED: Final = 300
-_HARMLESS: Final = (
-    "read",
-    "get",
-    "list",
-    "ls",
-    "glob",
-    "grep",
-    "search",
-    "find",
-    "look",
-    "view",
-    "fetch",
-    "show",
-    "echo",
-)
+_HARMLESS: Final = ("read", "get", "list", "ls", "glob", "grep", "search", "find", "look", "view", "fetch", "show", "echo")
 """How the names of harmless tools begin, the most harmless first."""
 _OPENINGS: Final = (
     "The user wants something of me; let me see what I have.",
@@ -206,7 +189,12 @@ def improvise(request: JsonObject, state: ConversationState, seed: int) -> Scrip
         acts = (CallTool("*"),)
     else:
         thoughts = _READINGS if state.results else _OPENINGS
-        acts = (Think(_pick(thoughts, seed, state.prompt)), Say(_reply(request, state)))
+        schema = as_dict(as_dict(request.get("output_config")).get("format")).get("schema")
+        if isinstance(schema, dict):
+            reply = msgspec.json.encode(value_for(cast(JsonObject, schema), state.prompt)).decode()
+        else:
+            reply = f"I read: {_quote(' / '.join(state.results))}" if state.results else f"You said: {_quote(state.prompt)}"
+        acts = (Think(_pick(thoughts, seed, state.prompt)), Say(reply))
     return ScriptTurn(acts)
 
 
@@ -224,15 +212,6 @@ def pick_tool(request: JsonObject) -> JsonObject | None:
         return next((rank for rank, word in enumerate(_HARMLESS) if name.startswith(word)), len(_HARMLESS))
 
     return min(offered, key=harm, default=None)
-
-
-def _reply(request: JsonObject, state: ConversationState) -> str:
-    schema = as_dict(as_dict(request.get("output_config")).get("format")).get("schema")
-    if isinstance(schema, dict):
-        return msgspec.json.encode(value_for(cast(JsonObject, schema), state.prompt)).decode()
-    if state.results:
-        return f"I read: {_quote(' / '.join(state.results))}"
-    return f"You said: {_quote(state.prompt)}"
 
 
 def _quote(text: str) -> str:

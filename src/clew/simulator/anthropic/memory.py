@@ -17,7 +17,7 @@ none, only this memory knows the vendor's own blocks.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -26,7 +26,7 @@ import msgspec
 
 from clew.model.json import JsonObject
 from clew.simulator.interfaces import Books
-from clew.simulator.tokens import segments
+from clew.simulator.values import segments
 
 _LOOKBACK: Final = 20
 _SECONDS: Final = {"5m": 300.0, "1h": 3600.0}
@@ -71,7 +71,9 @@ class PromptCache:
         marks = [i for i, end in enumerate(ends) if end.ttl and end.tokens >= minimum]
         if not marks:
             return CacheUse()
-        read = max((self._found(ends, mark) for mark in marks), default=0)
+        now = self._clock()
+        near = (end for mark in marks for end in ends[max(0, mark - _LOOKBACK + 1) : mark + 1])
+        read = max((end.tokens for end in near if self._expiry.get(end.digest, 0) > now), default=0)
         written = {"5m": 0, "1h": 0}
         done = read
         for mark in marks:
@@ -79,17 +81,11 @@ class PromptCache:
             ttl = end.ttl or "5m"
             written[ttl] += max(0, end.tokens - done)
             done = max(done, end.tokens)
-            self._expiry[end.digest] = self._clock() + _SECONDS[ttl]
+            self._expiry[end.digest] = now + _SECONDS[ttl]
         return CacheUse(read=read, written_5m=written["5m"], written_1h=written["1h"])
 
     def reset(self) -> None:
         self._expiry.clear()
-
-    def _found(self, ends: Sequence[_PrefixEnd], mark: int) -> int:
-        for end in reversed(ends[max(0, mark - _LOOKBACK + 1) : mark + 1]):
-            if self._expiry.get(end.digest, 0) > self._clock():
-                return end.tokens
-        return 0
 
 
 def _prefix_ends(request: JsonObject, owner: str, without: Set[str]) -> list[_PrefixEnd]:

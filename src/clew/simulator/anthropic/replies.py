@@ -227,10 +227,7 @@ def _usage_at_start(whole: MessageAnswer) -> JsonObject:
         "input_tokens": whole.prompt.input_tokens - cache.read - written,
         "cache_creation_input_tokens": written,
         "cache_read_input_tokens": cache.read,
-        "cache_creation": {
-            "ephemeral_5m_input_tokens": cache.written_5m,
-            "ephemeral_1h_input_tokens": cache.written_1h,
-        },
+        "cache_creation": {"ephemeral_5m_input_tokens": cache.written_5m, "ephemeral_1h_input_tokens": cache.written_1h},
         "output_tokens": min(1, whole.answer.output_tokens),
         "service_tier": "standard",
         "inference_geo": "not_available",

@@ -104,7 +104,12 @@ def model_page(query: str, kind: Kind, known: ModelRows = None) -> JsonObject | 
     limit = _limit(given.get("limit", _DEFAULT_LIMIT))
     if isinstance(limit, VendorRefusal):
         return limit
-    rows = _rows(kind, known)
+    vendor = vendor_of(kind)
+    if vendor.models:
+        rows = [_row(name, vendor.facts_of(name)) for name in vendor.models]
+    else:
+        served = [facts for facts in (known or models()).values() if facts.id != UNKNOWN]
+        rows = [_row(facts.id, facts) for facts in sorted(served, key=lambda facts: -facts.released)]
     names = [row["id"] for row in rows]
     page = rows[:limit]
     if given.get("after_id") in names:
@@ -131,14 +136,6 @@ def _limit(text: str) -> int | VendorRefusal:
     return int(text)
 
 
-def _rows(kind: Kind, known: ModelRows) -> list[JsonObject]:
-    vendor = vendor_of(kind)
-    if vendor.models:
-        return [_row(name, vendor.facts_of(name)) for name in vendor.models]
-    served = [facts for facts in (known or models()).values() if facts.id != UNKNOWN]
-    return [_row(facts.id, facts) for facts in sorted(served, key=lambda facts: -facts.released)]
-
-
 def _row(name: str, facts: ModelFacts) -> JsonObject:
     return {
         "type": "model",
@@ -162,10 +159,7 @@ def _capabilities(facts: ModelFacts) -> JsonObject:
         "citations": yes,
         "code_execution": yes,
         "context_management": {"supported": True, **dict.fromkeys(_EDITS, yes)},
-        "effort": {
-            "supported": bool(facts.effort),
-            **{level: {"supported": level in facts.effort} for level in _EFFORTS},
-        },
+        "effort": {"supported": bool(facts.effort), **{level: {"supported": level in facts.effort} for level in _EFFORTS}},
         "image_input": yes,
         "pdf_input": yes,
         "server_tools": {"supported": True, "web_search": yes, "code_execution": yes},

@@ -52,8 +52,16 @@ def message_of(draft: MessageDraft, case: ChatCase) -> JsonObject:
     if draft.chunks and case.form == "chunks":
         content = [*draft.chunks]
     message: JsonObject = {"role": "assistant", "content": content}
-    if case.thinking:
-        message |= _reasoning(draft, case)
+    mirrors: JsonObject = dict.fromkeys(case.traits.mirrors, draft.reasoning)
+    match case.form if case.thinking else "hidden":
+        case "reasoning_content" | "reasoning" as field:
+            message |= {field: draft.reasoning, **mirrors}
+        case "details":
+            message |= {**mirrors, "reasoning_details": draft.details}
+        case "tags" if draft.reasoning:
+            message |= mirrors
+        case _:
+            pass
     if draft.calls:
         message["tool_calls"] = draft.calls
     return message | draft.signed
@@ -66,19 +74,6 @@ def reasoning_field(draft: MessageDraft, case: ChatCase) -> str:
     name = case.traits.back or _FIELDS.get(case.form, case.form)
     there = draft.details if case.form == "details" else draft.reasoning
     return name if there and name in case.traits.takes else ""
-
-
-def _reasoning(draft: MessageDraft, case: ChatCase) -> JsonObject:
-    flat: JsonObject = dict.fromkeys(case.traits.mirrors, draft.reasoning)
-    match case.form:
-        case "reasoning_content" | "reasoning":
-            return {case.form: draft.reasoning, **flat}
-        case "details":
-            return {**flat, "reasoning_details": draft.details}
-        case "tags":
-            return flat if draft.reasoning else {}
-        case "chunks" | "hidden":
-            return {}
 
 
 def _add_thought(draft: MessageDraft, piece: AnswerBlock, case: ChatCase, salt: str) -> None:

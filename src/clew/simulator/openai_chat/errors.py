@@ -75,8 +75,20 @@ class ChatErrors:
     def event(self, fault: str, message: str) -> bytes:
         """A fault on demand, inside a stream that began with 200."""
         error = self._fault(fault, message, self.status(fault))
-        shape = _openrouter_in_stream if self._vendor.envelope == "openrouter" else self._shape
-        return b"data: " + msgspec.json.encode(shape(error)) + b"\n\n"
+        value = self._shape(error)
+        if self._vendor.envelope == "openrouter":
+            value = {
+                "id": "gen-sim",
+                "object": "chat.completion.chunk",
+                "created": 0,
+                "model": "",
+                "provider": "",
+                "error": {"code": error.status, "message": error.message},
+                "choices": [
+                    {"index": 0, "delta": {"content": ""}, "finish_reason": "error", "native_finish_reason": "error"}
+                ],
+            }
+        return b"data: " + msgspec.json.encode(value) + b"\n\n"
 
     def status(self, fault: str) -> int:
         rows = (rule_of(self._vendor, rule) for rule in _STATUS_RULES)
@@ -108,12 +120,6 @@ def _openrouter(error: ChatError) -> JsonObject:
     metadata: JsonObject = {"raw": raw, "provider_name": error.maker, "is_byok": False}
     shown: JsonObject = {"message": "Provider returned error", "code": error.status, "metadata": metadata}
     return {"error": shown, "user_id": "user_sim"}
-
-
-def _openrouter_in_stream(error: ChatError) -> JsonObject:
-    choice: JsonObject = {"index": 0, "delta": {"content": ""}, "finish_reason": "error", "native_finish_reason": "error"}
-    head: JsonObject = {"id": "gen-sim", "object": "chat.completion.chunk", "created": 0, "model": "", "provider": ""}
-    return {**head, "error": {"code": error.status, "message": error.message}, "choices": [choice]}
 
 
 _XAI_CODES: Final = {
@@ -168,10 +174,7 @@ _SHAPES: Final[dict[Envelope, Callable[[ChatError], JsonValue]]] = {
     "mistral": _mistral,
     "llamacpp": _llamacpp,
     "short": lambda error: {"error": {"message": error.message, "type": error.type}},
-    "xai": lambda error: {
-        "code": _XAI_CODES.get(error.status, HTTPStatus(error.status).phrase),
-        "error": error.message,
-    },
+    "xai": lambda error: {"code": _XAI_CODES.get(error.status, HTTPStatus(error.status).phrase), "error": error.message},
     "minimax": lambda error: {
         "type": "error",
         "error": {"type": error.type, "message": error.message, "http_code": str(error.status)},
@@ -181,13 +184,7 @@ _SHAPES: Final[dict[Envelope, Callable[[ChatError], JsonValue]]] = {
         "error": {"message": error.message, "type": error.type, "param": error.path or None, "code": error.status}
     },
     "google": lambda error: [
-        {
-            "error": {
-                "code": error.status,
-                "message": error.message,
-                "status": _GOOGLE_STATUSES.get(error.status, "UNKNOWN"),
-            }
-        }
+        {"error": {"code": error.status, "message": error.message, "status": _GOOGLE_STATUSES.get(error.status, "UNKNOWN")}}
     ],
     "flat": lambda error: {
         "message": error.message,

@@ -19,14 +19,14 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator import tokens
-from clew.simulator.values import as_dict, as_list, as_str
+from clew.simulator.values import as_dict, as_list, as_str, tokens_of_json
 
 _TOKENS_PER_IMAGE: Final = 1500
 _HEAD: Final = b"\x12chat"
@@ -94,17 +94,12 @@ def _fingerprint(message: JsonObject, text: str) -> str:
     calls: list[JsonValue] = []
     for call in as_list(message.get("tool_calls")):
         function = as_dict(as_dict(call).get("function"))
-        calls.append([function.get("name"), _canonical(function.get("arguments"))])
+        arguments = function.get("arguments")
+        if isinstance(arguments, str):
+            with suppress(msgspec.DecodeError):
+                arguments = msgspec.json.decode(arguments)
+        calls.append([function.get("name"), arguments])
     return msgspec.json.encode([text.strip(), calls], order="sorted").decode()
-
-
-def _canonical(arguments: JsonValue) -> JsonValue:
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return msgspec.json.decode(arguments)
-    except msgspec.DecodeError:
-        return arguments
 
 
 def _call_ids(message: JsonObject) -> Iterator[str]:
@@ -149,9 +144,9 @@ def _tokens(segment: JsonValue) -> int:
     parts = as_list(as_dict(segment).get("content"))
     others = [part for part in parts if as_dict(part).get("type") != "image_url"]
     if len(others) == len(parts):
-        return tokens.of_json(segment)
+        return tokens_of_json(segment)
     light: JsonObject = {**as_dict(segment), "content": others}
-    return tokens.of_json(light) + (len(parts) - len(others)) * _TOKENS_PER_IMAGE
+    return tokens_of_json(light) + (len(parts) - len(others)) * _TOKENS_PER_IMAGE
 
 
 # Proofs.

@@ -21,17 +21,7 @@ from clew.simulator.openai_chat.judge.judging import judge_chat
 from clew.simulator.openai_chat.memory import AnswerMemory, GivenAnswer
 from clew.simulator.openai_chat.model import ChatModel
 from clew.simulator.openai_chat.vendors import chat_vendors, model_list, model_row
-from clew.simulator.steps import (
-    SSE_HEADERS,
-    End,
-    HeaderPairs,
-    Send,
-    SendHead,
-    Steps,
-    json_reply,
-    rule_headers,
-    silences_of,
-)
+from clew.simulator.steps import SSE_HEADERS, End, HeaderPairs, Send, SendHead, Steps, json_reply, rule_headers, silences_of
 from clew.simulator.vendor_server import AccountRequest, SimulatorSettings, VendorServer, decoded, misuse
 
 _COMPLETIONS: Final = "/chat/completions"

@@ -16,7 +16,7 @@ from functools import cached_property
 from clew.model.facts import ModelFacts, Rule, path_order, rules
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.anthropic.vendors import MessagesVendor, vendor_of
-from clew.simulator.interfaces import Account, Books, Kind, Stance, VendorRefusal
+from clew.simulator.interfaces import Account, Books, Display, Kind, Stance, ThinkingMode, VendorRefusal
 from clew.simulator.values import as_dict, as_list, as_str, text_blocks
 
 ROLES = ("user", "assistant", "system")
@@ -144,6 +144,28 @@ class Case:
         return self.model.thinking_default != "off"
 
     @property
+    def thinking_mode(self) -> ThinkingMode:
+        """The requested mode, or the model's default. A manual tool loop that does not begin with thinking is off (R50)."""
+        match self.thinking_type:
+            case "":
+                return "off" if self.model.thinking_default == "off" else "adaptive"
+            case "enabled":
+                first = self.first_of_loop
+                without = "enabled" not in self.model.thinking or (first is not None and not first.is_thinking)
+                return "off" if without else "enabled"
+            case "adaptive" | "between_tools" as asked:
+                return asked
+            case _:
+                return "off"
+
+    @property
+    def display(self) -> Display:
+        asked = self.thinking.get("display")
+        if asked in ("summarized", "omitted", "updates"):
+            return asked
+        return "omitted" if self.model.display_default == "omitted" else "summarized"
+
+    @property
     def tools(self) -> list[JsonObject]:
         return [tool for tool in as_list(self.body.get("tools")) if isinstance(tool, dict)]
 
@@ -165,6 +187,16 @@ class Case:
         """Whether the last message that is not of role system is a user message with a tool_result."""
         last = next((message for message in reversed(self.messages) if message.role != "system"), None)
         return last is not None and last.role == "user" and last.has("tool_result")
+
+    @property
+    def first_of_loop(self) -> RequestBlock | None:
+        """The first block of the first assistant run in the open tool loop. In manual mode it must be thinking."""
+        if not self.loop_is_open:
+            return None
+        start = max(self.questions, default=-1)
+        runs = (run for run in self.runs if run.role == "assistant" and run.messages[0].index > start)
+        first = next(runs, None)
+        return first.blocks[0] if first and first.blocks else None
 
     def option(self, name: str, key: str) -> JsonValue:
         """`body[name][key]`, or None."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -65,7 +65,12 @@ def check_marks(case: Case) -> Iterator[BrokenRule]:
         yield BrokenRule("R58.automatic-fifth", "cache_control")
     if automatic and automatic.is_marked and automatic.ttl != _ttl(as_dict(case.body.get("cache_control"))):
         yield BrokenRule("R58.automatic-ttl", "cache_control.ttl")
-    yield from _order(marked)
+    short = False
+    for item in marked:
+        if short and item.ttl == "1h":
+            yield BrokenRule("R58.ttl-order", f"{item.path}.cache_control.ttl")
+            break
+        short = short or item.ttl == "5m"
 
 
 def _cacheable_items(case: Case) -> Iterator[CacheableItem]:
@@ -81,15 +86,6 @@ def _cacheable_items(case: Case) -> Iterator[CacheableItem]:
             if block.type == "tool_result":
                 for index, nested in enumerate(as_list(block.value.get("content"))):
                     yield CacheableItem(f"{block.path}.content.{index}", as_dict(nested), is_top=False)
-
-
-def _order(marked: list[CacheableItem]) -> Iterator[BrokenRule]:
-    short = False
-    for item in marked:
-        if short and item.ttl == "1h":
-            yield BrokenRule("R58.ttl-order", f"{item.path}.cache_control.ttl")
-            return
-        short = short or item.ttl == "5m"
 
 
 # Images and PDFs.
@@ -125,7 +121,12 @@ def check_media(case: Case) -> Iterator[BrokenRule]:
     media = [*_media(case)]
     images = [medium for medium in media if medium.kind == "image"]
     for image in images:
-        yield from _check_image(image, many=len(images) > _MANY_IMAGES)
+        if len(image.data) > _MOST_BYTES:
+            yield BrokenRule("R64.image-too-large", image.path, {"bytes": len(image.data)})
+        elif (size := _image_size(image.media_type, image.bytes)) is None:
+            yield BrokenRule("R64.image-unreadable", f"{image.path}.data")
+        elif len(images) > _MANY_IMAGES and max(size) > _MOST_PIXELS:
+            yield BrokenRule("R64.image-dimensions", f"{image.path}.data")
     pdfs = (medium for medium in media if medium.media_type == "application/pdf")
     if sum(len(_PAGE.findall(pdf.bytes)) for pdf in pdfs) > _MOST_PAGES:
         yield BrokenRule("R64.pdf-pages")
@@ -148,31 +149,19 @@ def _medium(path: str, block: JsonObject) -> Iterator[Medium]:
         yield Medium(where, kind, as_str(source.get("media_type")), as_str(source.get("data")))
 
 
-def _check_image(image: Medium, *, many: bool) -> Iterator[BrokenRule]:
-    if len(image.data) > _MOST_BYTES:
-        yield BrokenRule("R64.image-too-large", image.path, {"bytes": len(image.data)})
-        return
-    reader = _SIZE_READERS.get(image.media_type)
-    size = reader(image.bytes) if reader else None
-    if size is None:
-        yield BrokenRule("R64.image-unreadable", f"{image.path}.data")
-    elif many and max(size) > _MOST_PIXELS:
-        yield BrokenRule("R64.image-dimensions", f"{image.path}.data")
-
-
-# Width and height from an image's first bytes; None if the data is of another type, or too short.
-
-
-def _png_size(data: bytes) -> _Size | None:
-    if len(data) < 24 or data[:8] != b"\x89PNG\r\n\x1a\n":
-        return None
-    return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
-
-
-def _gif_size(data: bytes) -> _Size | None:
-    if len(data) < 10 or data[:6] not in (b"GIF87a", b"GIF89a"):
-        return None
-    return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
+def _image_size(media_type: str, data: bytes) -> _Size | None:
+    """Width and height from an image's first bytes; None if the data is of another type, or too short."""
+    match media_type:
+        case "image/png" if len(data) >= 24 and data[:8] == b"\x89PNG\r\n\x1a\n":
+            return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+        case "image/gif" if len(data) >= 10 and data[:6] in (b"GIF87a", b"GIF89a"):
+            return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
+        case "image/jpeg":
+            return _jpeg_size(data)
+        case "image/webp" if len(data) >= 30 and data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+            return _webp_size(data)
+        case _:
+            return None
 
 
 def _jpeg_size(data: bytes) -> _Size | None:
@@ -185,20 +174,12 @@ def _jpeg_size(data: bytes) -> _Size | None:
     return None
 
 
-def _webp_size(data: bytes) -> _Size | None:
-    if len(data) < 30 or data[:4] != b"RIFF" or data[8:12] != b"WEBP":
-        return None
-    if data[12:16] == b"VP8X":
-        return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
-    if data[12:16] == b"VP8L":
-        bits = int.from_bytes(data[21:25], "little")
-        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
-    return int.from_bytes(data[26:28], "little") & 0x3FFF, int.from_bytes(data[28:30], "little") & 0x3FFF
-
-
-_SIZE_READERS: Final[Mapping[str, Callable[[bytes], _Size | None]]] = {
-    "image/gif": _gif_size,
-    "image/jpeg": _jpeg_size,
-    "image/png": _png_size,
-    "image/webp": _webp_size,
-}
+def _webp_size(data: bytes) -> _Size:
+    match data[12:16]:
+        case b"VP8X":
+            return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
+        case b"VP8L":
+            bits = int.from_bytes(data[21:25], "little")
+            return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+        case _:
+            return int.from_bytes(data[26:28], "little") & 0x3FFF, int.from_bytes(data[28:30], "little") & 0x3FFF

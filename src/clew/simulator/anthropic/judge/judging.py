@@ -124,12 +124,7 @@ PHASES: Final[tuple[tuple[Check, ...], ...]] = (
         check_marks,
         check_media,
     ),
-    (
-        messages.check_ending,
-        messages.check_leading_thinking,
-        messages.check_trailing_thinking,
-        messages.check_thinking_off,
-    ),
+    (messages.check_ending, messages.check_leading_thinking, messages.check_trailing_thinking, messages.check_thinking_off),
 )
 """What the request, its headers and the tables decide, from the schema on."""
 

@@ -169,7 +169,7 @@ def check_leading_thinking(case: Case) -> Iterator[BrokenRule]:
     """In manual mode, an answer with thinking begins with it, and so does the open tool loop."""
     if case.thinking_type != "enabled":
         return
-    first = first_of_loop(case)
+    first = case.first_of_loop
     if first and not first.is_thinking:
         yield _thinking_expected("R35.tool-loop", first)
     for run in case.runs if "R36" in case.model.legacy_texts else ():
@@ -180,17 +180,6 @@ def check_leading_thinking(case: Case) -> Iterator[BrokenRule]:
 
 def _thinking_expected(rule: str, found: RequestBlock) -> BrokenRule:
     return BrokenRule(rule, f"{found.path}.type", {"found": found.type})
-
-
-def first_of_loop(case: Case) -> RequestBlock | None:
-    """The first block of the first assistant run in the open tool loop. In manual mode it must be thinking."""
-    if not case.loop_is_open:
-        return None
-    questions = case.questions
-    start = questions[-1] if questions else -1
-    runs = (run for run in case.runs if run.role == "assistant" and run.messages[0].index > start)
-    first = next(runs, None)
-    return first.blocks[0] if first and first.blocks else None
 
 
 def check_trailing_thinking(case: Case) -> Iterator[BrokenRule]:

@@ -95,19 +95,16 @@ def _canonical(value: JsonValue, tools: DeferredTools) -> JsonValue:
     """A block or a tool with only the members that count. Nested blocks are reduced likewise; a tool's input stays whole."""
     if not isinstance(value, dict):
         return value
-    kept: JsonObject = {key: _member(key, member, tools) for key, member in value.items() if _counts(key, member)}
+    kept: JsonObject = {}
+    for key, member in value.items():
+        defaults = (default for name, default in _DEFAULTS if name == key)
+        is_default = any(member == default and type(member) is type(default) for default in defaults)
+        if key != "cache_control" and member is not None and not is_default:
+            kept[key] = _member(key, member, tools)
     if value.get("type") == "tool_reference":
         name = as_str(value.get("tool_name")) or as_str(value.get("name"))
         kept["definition"] = _canonical(tools.get(name, {}), {})
     return kept
-
-
-def _counts(key: str, member: JsonValue) -> bool:
-    return (
-        key != "cache_control"
-        and member is not None
-        and not any(key == name and member == default and type(member) is type(default) for name, default in _DEFAULTS)
-    )
 
 
 def _member(key: str, member: JsonValue, tools: DeferredTools) -> JsonValue:

@@ -9,28 +9,28 @@ off, no thinking is read at all.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from clew.model.facts.shapes import BINDING_BETA, CLEAR_THINKING, CLEAR_TOOL_USES, INTERLEAVED_BETA
-from clew.model.json import JsonObject, JsonValue
-from clew.simulator import tokens
-from clew.simulator.anthropic.judge.case import Case, JudgedMessage, RequestBlock
-from clew.simulator.anthropic.judge.messages import first_of_loop
+from clew.model.json import JsonObject
+from clew.simulator.anthropic.judge.case import Case, RequestBlock
 from clew.simulator.anthropic.judge.prefix import is_summary
 from clew.simulator.anthropic.judge.thinking import BindingResult, ThinkingHistory
-from clew.simulator.interfaces import BlockFate, Display, Prompt, ThinkingMode
-from clew.simulator.values import as_dict, as_list, as_number, as_str, text_blocks
+from clew.simulator.interfaces import BlockFate, Prompt
+from clew.simulator.values import as_dict, as_list, as_number, as_str, text_blocks, tokens_of_block, tokens_of_json
 
 _TRIGGER, _KEPT_USES = 100_000, 3
 
 
 def prompt_of(case: Case, history: ThinkingHistory, bindings: BindingResult) -> Prompt:
-    mode = _mode(case)
+    mode = case.thinking_mode
+    interleaved = mode != "off"
+    if mode == "enabled" and case.model.interleaved != "auto":
+        interleaved = case.model.interleaved == "beta" and INTERLEAVED_BETA in case.betas
     # The full length of each thinking block, whatever was shown of it; of an unknown block, the length of its JSON.
     sizes = {
-        returned.block.path: returned.imprint.tokens if returned.imprint else tokens.of_json(returned.block.value)
+        returned.block.path: returned.imprint.tokens if returned.imprint else tokens_of_json(returned.block.value)
         for returned in history.blocks
     }
     thinking = _clear_thinking(case, bindings.fates, sizes, off=mode == "off")
@@ -41,8 +41,8 @@ def prompt_of(case: Case, history: ThinkingHistory, bindings: BindingResult) -> 
     other_minimum = case.model.min_cache_tokens_skills if case.stance["C-10"] == "skills" else 0
     return Prompt(
         thinking=mode,
-        display=_display(case),
-        interleaved=_is_interleaved(case, mode),
+        display=case.display,
+        interleaved=interleaved,
         blocks=thinking.fates,
         transformations=tuple(bindings.transformations) if BINDING_BETA in case.betas else None,
         applied_edits=entries if case.body.get("context_management") is not None else None,
@@ -60,55 +60,24 @@ def refused_prompt(prompt: Prompt, path: str) -> Prompt:
     return replace(prompt, blocks=())
 
 
-def _mode(case: Case) -> ThinkingMode:
-    """The requested mode, or the model's default. A manual tool loop that does not begin with thinking has none (R50)."""
-    asked = case.thinking_type
-    if not asked:
-        return "off" if case.model.thinking_default == "off" else "adaptive"
-    if asked == "enabled":
-        first = first_of_loop(case)
-        without = "enabled" not in case.model.thinking or (first is not None and not first.is_thinking)
-        return "off" if without else "enabled"
-    return cast(ThinkingMode, asked) if asked in ("adaptive", "between_tools") else "off"
-
-
-def _display(case: Case) -> Display:
-    asked = case.thinking.get("display")
-    if asked in ("summarized", "omitted", "updates"):
-        return asked
-    return "omitted" if case.model.display_default == "omitted" else "summarized"
-
-
-def _is_interleaved(case: Case, mode: ThinkingMode) -> bool:
-    if mode == "enabled" and case.model.interleaved != "auto":
-        return case.model.interleaved == "beta" and INTERLEAVED_BETA in case.betas
-    return mode != "off"
-
-
 # How long it is.
 
 
 def _visible_tokens(case: Case) -> int:
-    """All but thinking: system, the loaded tools, and the messages from the newest summary on."""
-    tools = (tool for tool in as_list(case.body.get("tools")) if as_dict(tool).get("defer_loading") is not True)
-    blocks = [block for message in _shown_messages(case) for block in message.blocks]
+    """All but thinking: system, the loaded tools, and the messages from the newest summary on, all without cache marks."""
+    last_user = max((message.index for message in case.messages if message.role == "user"), default=-1)
+    blocks = [
+        block
+        for message in case.messages
+        if message.value.get("clear_at") != "next_user_message" or message.index > last_user
+        for block in message.blocks
+    ]
     summaries = [place for place, block in enumerate(blocks) if is_summary(block.value)]
     read = (block.value for block in blocks[summaries[-1] if summaries else 0 :] if not block.is_thinking)
-    return sum(_tokens(value) for value in (*text_blocks(case.body.get("system") or []), *tools, *read))
-
-
-def _shown_messages(case: Case) -> Iterator[JudgedMessage]:
-    """Without the system messages that a later user message has cleared."""
-    last_user = max((message.index for message in case.messages if message.role == "user"), default=-1)
-    for message in case.messages:
-        if message.value.get("clear_at") != "next_user_message" or message.index > last_user:
-            yield message
-
-
-def _tokens(value: JsonValue) -> int:
-    block: JsonObject = {key: member for key, member in as_dict(value).items() if key != "cache_control"}
-    text = as_str(block.get("text"))
-    return tokens.of_text(text) if block.keys() <= {"type", "text"} and text else tokens.of_json(block)
+    tools = (tool for tool in as_list(case.body.get("tools")) if as_dict(tool).get("defer_loading") is not True)
+    values = (as_dict(value) for value in (*text_blocks(case.body.get("system") or []), *tools, *read))
+    bare = ({key: member for key, member in value.items() if key != "cache_control"} for value in values)
+    return sum(tokens_of_block(block) for block in bare)
 
 
 # What the server leaves out.
@@ -190,7 +159,7 @@ def _clear_tool_uses(case: Case, input_tokens: int) -> ClearedContent:
     else:
         triggered = input_tokens > (_TRIGGER if limit is None else limit)
     gone = _old_results(edit, blocks, results) if triggered else []
-    freed = sum(tokens.of_json(result.value.get("content")) for result in gone)
+    freed = sum(tokens_of_json(result.value.get("content")) for result in gone)
     least = as_number(as_dict(edit.get("clear_at_least")).get("value")) or 0
     if not gone or freed < least:
         return ClearedContent()

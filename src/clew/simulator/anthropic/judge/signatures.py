@@ -22,10 +22,9 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from clew.model.json import JsonObject
-from clew.simulator import tokens
 from clew.simulator.anthropic.judge.case import THINKING, Case
-from clew.simulator.anthropic.judge.prefix import ConversationPrefix, deferred_tools
-from clew.simulator.values import as_dict, as_list, as_str
+from clew.simulator.anthropic.judge.prefix import ConversationPrefix, DeferredTools, deferred_tools
+from clew.simulator.values import as_dict, as_list, as_str, tokens_of_text
 
 _HEADER = b"\x12sim1"
 _MAC_BYTES = 16
@@ -114,6 +113,18 @@ class SigningPoint:
     read: Link
     rank: int = 0
 
+    def after(self, block: JsonObject, key: bytes, tools: DeferredTools) -> SigningPoint:
+        """The point after one more block of the answer."""
+        if block.get("type") not in THINKING:
+            return replace(self, prefix=self.prefix.after("assistant", block, tools), rank=0)
+        redacted = block.get("type") == "redacted_thinking"
+        proof = read_signature(key, as_str(block.get("data" if redacted else "signature")), redacted=redacted)
+        if proof is None:
+            return replace(self, rank=self.rank + 1)
+        id_, own = proof
+        sent, read = self.sent.followed_by(id_, own.sent), self.read.followed_by(id_, own.read)
+        return SigningPoint(self.prefix, sent, read, self.rank + 1)
+
 
 @dataclass(frozen=True, slots=True)
 class RequestSigner:
@@ -142,9 +153,9 @@ class RequestSigner:
         return make_signature(self.key, self._imprint(text, answer, redacted=True))
 
     def _imprint(self, text: str, answer: Sequence[JsonObject], *, redacted: bool) -> Imprint:
-        here = self.start
+        here, tools = self.start, deferred_tools(self.case.body)
         for block in answer:
-            here = self._after(here, block)
+            here = here.after(block, self.key, tools)
         # AWS's block_binding can bind to an end user and open the block to other accounts (C-4).
         binding = as_dict(self.case.thinking.get("block_binding"))
         user = as_str(self.case.option("metadata", "user_id"))
@@ -155,7 +166,7 @@ class RequestSigner:
             account=self.case.account.name,
             end_user=hash_text(user) if binding.get("bind_to_end_user") is True else b"",
             accounts=tuple(as_str(name) for name in others),
-            tokens=tokens.of_text(text),
+            tokens=tokens_of_text(text),
             prefix=here.prefix.digest,
             base=here.prefix.base,
             head=here.prefix.head,
@@ -167,19 +178,6 @@ class RequestSigner:
             rank=here.rank,
             text=hash_text(text),
         )
-
-    def _after(self, here: SigningPoint, block: JsonObject) -> SigningPoint:
-        """The point after one more block of the answer."""
-        if block.get("type") not in THINKING:
-            prefix = here.prefix.after("assistant", block, deferred_tools(self.case.body))
-            return replace(here, prefix=prefix, rank=0)
-        redacted = block.get("type") == "redacted_thinking"
-        proof = read_signature(self.key, as_str(block.get("data" if redacted else "signature")), redacted=redacted)
-        if proof is None:
-            return replace(here, rank=here.rank + 1)
-        id_, own = proof
-        sent, read = here.sent.followed_by(id_, own.sent), here.read.followed_by(id_, own.read)
-        return SigningPoint(here.prefix, sent, read, here.rank + 1)
 
     def _answer_id(self) -> bytes:
         """Which response this is: the same request to the same model for the same account gives the same one."""

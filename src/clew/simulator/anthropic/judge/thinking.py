@@ -123,7 +123,9 @@ def check_modified(case: Case, history: ThinkingHistory) -> Iterator[BrokenRule]
             continue
         if returned.imprint and _is_out_of_place(returned, returned.imprint, before):
             yield BrokenRule("R34.modified", returned.block.path)
-        if returned.imprint and _is_edited(case, returned, returned.imprint):
+        # A text may be missing: without it the block is as `omitted` would have given it.
+        text, signature = (as_str(returned.block.value.get(key)) for key in ("thinking", "signature"))
+        if returned.imprint and text and hash_text(text) != returned.imprint.text and signature not in case.books.omitted:
             yield BrokenRule("R34.text-edited", returned.block.path)
         before = returned
 
@@ -134,12 +136,6 @@ def _is_out_of_place(returned: ReturnedThinking, own: Imprint, before: ReturnedT
     if returned.adjoins:
         return other is None or (other.answer, other.rank + 1) != (own.answer, own.rank)
     return own.rank != 0 or (other is not None and other.answer == own.answer and other.place >= own.place)
-
-
-def _is_edited(case: Case, returned: ReturnedThinking, own: Imprint) -> bool:
-    """A text may be missing: without it the block is as `omitted` would have given it."""
-    text, signature = (as_str(returned.block.value.get(key)) for key in ("thinking", "signature"))
-    return text != "" and hash_text(text) != own.text and signature not in case.books.omitted
 
 
 # Bindings.
@@ -186,7 +182,12 @@ def check_bindings(case: Case, history: ThinkingHistory) -> BindingResult:
         elif returned.epoch < history.epoch:
             result.decide(returned, "stripped", "before the newest compaction")
         elif case.vendor.binds and (reason := _unreadable(case, own)):
-            _drop_unreadable(result, returned, own, reason)
+            # The model does not read the block, but it was sent: in that reading it precedes the next block.
+            if reason == "model_binding_mismatch":
+                result.broken.append(BrokenRule("R43.unreadable", returned.block.path))
+            result.sent = result.sent.followed_by(returned.id, own.sent)
+            result.dropping = False
+            result.decide(returned, "dropped", reason)
         elif policy != "none" and _checks_prefix(_maker(case, own), case.stance):
             _check_conversation(case, result, returned, own, policy)
         else:
@@ -230,15 +231,6 @@ def _unreadable(case: Case, own: Imprint) -> str:
     if own.model != case.model.id and own.model not in case.model.reads:
         return "model_binding_mismatch"
     return ""
-
-
-def _drop_unreadable(result: BindingResult, returned: ReturnedThinking, own: Imprint, reason: str) -> None:
-    """The model does not read the block, but it was sent: in that reading it precedes the next block."""
-    if reason == "model_binding_mismatch":
-        result.broken.append(BrokenRule("R43.unreadable", returned.block.path))
-    result.sent = result.sent.followed_by(returned.id, own.sent)
-    result.dropping = False
-    result.decide(returned, "dropped", reason)
 
 
 def _check_conversation(

@@ -56,7 +56,12 @@ def check_pairing(case: Case) -> Iterator[BrokenRule]:
     empty = RoleRun("", (), ())
     for before, run, after in zip((empty, *case.runs), case.runs, (*case.runs[1:], empty), strict=False):
         if run.role == "assistant":
-            yield from _client_calls(run, after)
+            leading = takewhile(lambda block: block.type == "tool_result", after.blocks)
+            answered = {_answered_id(block) for block in leading}
+            open_calls = [block for block in run.blocks if block.type == "tool_use" and _block_id(block) not in answered]
+            if open_calls:
+                ids = ", ".join(_block_id(block) for block in open_calls)
+                yield BrokenRule("R26.unanswered", f"messages.{open_calls[0].message}", {"ids": ids})
             yield from _server_calls(run, after, provided)
         else:
             yield from _results(before, run)
@@ -81,15 +86,6 @@ def _block_id(block: RequestBlock) -> str:
 
 def _answered_id(block: RequestBlock) -> str:
     return as_str(block.value.get("tool_use_id"))
-
-
-def _client_calls(run: RoleRun, after: RoleRun) -> Iterator[BrokenRule]:
-    leading = takewhile(lambda block: block.type == "tool_result", after.blocks)
-    answered = {_answered_id(block) for block in leading}
-    open_calls = [block for block in run.blocks if block.type == "tool_use" and _block_id(block) not in answered]
-    if open_calls:
-        ids = ", ".join(_block_id(block) for block in open_calls)
-        yield BrokenRule("R26.unanswered", f"messages.{open_calls[0].message}", {"ids": ids})
 
 
 def _results(before: RoleRun, run: RoleRun) -> Iterator[BrokenRule]:

@@ -82,9 +82,13 @@ class ChatCase:
 
     @cached_property
     def form(self) -> Form:
-        """How this answer shows its reasoning."""
+        """How this answer shows its reasoning. The key `a.b=c` asks for that value, `a.b` for true or a list with items."""
         for wish, form in self.traits.shows_if.items():
-            if _has_wish(self.body, wish):
+            path, equals, wanted = wish.partition("=")
+            value: JsonValue = self.body
+            for name in path.split("."):
+                value = as_dict(value).get(name)
+            if value == wanted if equals else value is True or (isinstance(value, list) and value):
                 return form
         return self.traits.shows
 
@@ -116,15 +120,6 @@ def answer_limit(body: JsonObject) -> int:
     """How many tokens the answer may have; 0 if the request does not say."""
     given = body.get("max_completion_tokens") or body.get("max_tokens")
     return given if isinstance(given, int) and not isinstance(given, bool) else 0
-
-
-def _has_wish(body: JsonObject, wish: str) -> bool:
-    """Whether `a.b` is true or a list with items; or, written `a.b=c`, has the value c."""
-    path, equals, wanted = wish.partition("=")
-    value: JsonValue = body
-    for name in path.split("."):
-        value = as_dict(value).get(name)
-    return value == wanted if equals else value is True or (isinstance(value, list) and bool(value))
 
 
 def _switch(name: str, value: JsonValue) -> bool | None:

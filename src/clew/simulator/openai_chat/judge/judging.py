@@ -15,7 +15,7 @@ from clew.errors import BodyTooLarge, RequestInvalid
 from clew.simulator.interfaces import Stance, VendorRefusal
 from clew.simulator.openai_chat.judge import messages, reasoning, requests
 from clew.simulator.openai_chat.judge.case import BrokenChatRule, ChatCase, first_in_force, refusal_by
-from clew.simulator.openai_chat.judge.returned import ReturnedReasoning, returned_reasoning
+from clew.simulator.openai_chat.judge.reasoning import ReturnedReasoning, returned_reasoning
 from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.vendors import ChatVendor
 from clew.wire.strict_json import decode_json

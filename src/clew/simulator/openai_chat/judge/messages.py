@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
 from typing import Final
 
@@ -46,29 +47,27 @@ _FOLLOWERS: Final[dict[str, tuple[str, ...]]] = {
 
 
 def check_messages(case: ChatCase) -> Iterator[BrokenChatRule]:
+    vendor = case.vendor
     for index, message in enumerate(as_list(case.body.get("messages"))):
-        if isinstance(message, dict):
-            yield from _check_message(IndexedMessage(index, message), case.vendor)
-        else:
-            names = {"expected": "an object", "given": kind_of(message)}
-            yield BrokenChatRule("chat.field-type", f"messages.{index}", names)
-
-
-def _check_message(each: IndexedMessage, vendor: ChatVendor) -> Iterator[BrokenChatRule]:
-    role, message = each.role, each.message
-    if role not in vendor.roles:
-        roles = ", ".join(f"'{known}'" for known in vendor.roles)
-        variants = ", ".join(f"`{known}`" for known in vendor.roles)
-        names = {"role": role, "roles": roles, "variants": variants}
-        yield BrokenChatRule("chat.role-unknown", f"{each.path}.role", names)
-        return
-    known = _KEYS.get(role, _KEYS["user"]) | set(vendor.message_fields)
-    yield from (_unknown_key(key, value, each.path, role) for key, value in message.items() if key not in known)
-    yield from _check_content(each, vendor)
-    if role == "assistant":
-        yield from _check_calls(each, vendor)
-    if role == "tool" and not as_str(message.get("tool_call_id")):
-        yield BrokenChatRule("chat.result-id-missing", f"{each.path}.tool_call_id")
+        path = f"messages.{index}"
+        if not isinstance(message, dict):
+            yield BrokenChatRule("chat.field-type", path, {"expected": "an object", "given": kind_of(message)})
+            continue
+        each = IndexedMessage(index, message)
+        role = each.role
+        if role not in vendor.roles:
+            roles = ", ".join(f"'{known}'" for known in vendor.roles)
+            variants = ", ".join(f"`{known}`" for known in vendor.roles)
+            names = {"role": role, "roles": roles, "variants": variants}
+            yield BrokenChatRule("chat.role-unknown", f"{path}.role", names)
+            continue
+        known = _KEYS.get(role, _KEYS["user"]) | set(vendor.message_fields)
+        yield from (_unknown_key(key, value, path, role) for key, value in message.items() if key not in known)
+        yield from _check_content(each, vendor)
+        if role == "assistant":
+            yield from _check_calls(each, vendor)
+        if role == "tool" and not as_str(message.get("tool_call_id")):
+            yield BrokenChatRule("chat.result-id-missing", f"{path}.tool_call_id")
 
 
 def _unknown_key(key: str, value: JsonValue, path: str, role: str) -> BrokenChatRule:
@@ -179,15 +178,11 @@ def check_calls(case: ChatCase) -> Iterator[BrokenChatRule]:
             seen.add(id_)
             if not _NINE.fullmatch(id_):
                 yield BrokenChatRule("chat.id-pattern", f"{path}.id", {"id": id_})
-            if not _is_object(as_str(as_dict(call.get("function")).get("arguments"))):
+            arguments: JsonValue = None
+            with suppress(msgspec.DecodeError):
+                arguments = msgspec.json.decode(as_str(as_dict(call.get("function")).get("arguments")))
+            if not isinstance(arguments, dict):
                 yield BrokenChatRule("chat.arguments-not-json", f"{path}.function.arguments", {"id": id_})
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(msgspec.json.decode(text), dict)
-    except msgspec.DecodeError:
-        return False
 
 
 def check_order(case: ChatCase) -> Iterator[BrokenChatRule]:
