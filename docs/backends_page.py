@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 from msgspec import structs
 
-from clew.backends.manner import Manner
 from clew.backends.presets import BACKENDS, Preset
+from clew.backends.row import Manner
 from clew.model.facts.chat_backends import LEVELS, Knob, Level, knobs
 from clew.settings.backend_rows import OPTION_TABLES
 from clew.settings.schema import toml_value

@@ -16,7 +16,7 @@ from msgspec import NODEFAULT
 
 from clew.admin.checkup import CHECKS
 from clew.admin.routes import ROUTES
-from clew.backends.manner import Manner
+from clew.backends.row import Manner
 from clew.cli import main as command_line
 from clew.model.facts import PHASES, ModelFacts, Rule, models, rules, stances
 from clew.settings.document import Document

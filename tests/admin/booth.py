@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from clew.admin.serving import Admin, serve_admin
-from clew.backends.row import Backend, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend
 from clew.engine.current import Current
 from clew.engine.hub import Hub, Value
 from clew.model.facts import models

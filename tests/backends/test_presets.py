@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from clew.backends.address import is_local
-from clew.backends.manner import Manner, Quirks
 from clew.backends.presets import BACKENDS, Preset, preset_of_host, read_presets
+from clew.backends.row import Manner, Quirks
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.errors import SettingsInvalid
 from clew.model.facts.chat_backends import knobs, validators

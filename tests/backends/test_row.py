@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from clew.backends.credential import Secret
 from clew.backends.names import family_of
-from clew.backends.row import Backend, Quirks, Secret, account_of, auth_headers, model_for, target_of
+from clew.backends.row import Backend, Quirks, account_of, auth_headers, model_for, target_of
 from clew.model.facts.models import merge_overrides, profile_for
 from clew.model.origin import Reader
 from tests.manifest import proves

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from clew.backends.row import Backend, Quirks, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend, Quirks
 from clew.engine.current import ACTIVE, Current
 from clew.engine.engine import Engine
 from clew.engine.hub import Hub

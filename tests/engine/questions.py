@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from clew.backends.row import Backend, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend
 from clew.engine.snapshot import Snapshot, snapshot_of
 from clew.model.facts import models
 from clew.settings.values import BuildSettings, Retry, Settings, StoreSettings, ThinkingSettings

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from clew.backends.row import Backend, Quirks, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend, Quirks
 from clew.settings.values import Retry, ThinkingSettings
 from tests.engine.breaking import BLOCKS, WAYS, breaking, breaks_after
 from tests.engine.chatting import DONE, SSE, chat_row, chunk, telling

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clew.backends.row import Secret
+from clew.backends.credential import Secret
 from clew.settings.values import Retry
 from clew.testing import Simulator
 from tests.build import user

@@ -8,7 +8,8 @@ from hashlib import sha256
 
 import pytest
 
-from clew.backends.row import Backend, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend
 from clew.engine.cooling import cool_downs_in
 from clew.settings.values import Retry
 from clew.testing import Simulator

@@ -9,7 +9,8 @@ from threading import Thread
 
 import pytest
 
-from clew.backends.row import Backend, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend
 from clew.settings.values import Retry
 from tests.engine.chatting import chat_row
 from tests.engine.conftest import Gating

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.backends.row import Secret
+from clew.backends.credential import Secret
 from clew.testing import Simulator
 from tests.build import Json
 from tests.engine.conftest import Gating

@@ -7,7 +7,8 @@ from threading import Event
 
 import pytest
 
-from clew.backends.row import Backend, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend
 from clew.http.message import HttpRequest
 from clew.http.responder import Responder
 from clew.http.server import listen

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from clew.backends.credential import Secret
 from clew.backends.presets import presets
-from clew.backends.row import Backend, Secret
+from clew.backends.row import Backend
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.build import Json, user

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from clew.backends.row import Backend, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend
 from clew.engine.cooling import cool_downs_in
 from clew.settings.values import Retry
 from clew.testing import Simulator

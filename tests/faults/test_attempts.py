@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.backends.row import Backend, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend
 from clew.settings.values import Retry
 from clew.testing import Simulator
 from tests.clock import Clock

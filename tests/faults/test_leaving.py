@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from clew.backends.row import Backend, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend
 from clew.testing import Simulator
 from tests.clock import Clock
 from tests.engine.gate import Gate, claude

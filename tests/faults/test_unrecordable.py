@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from clew import Conversation
-from clew.backends.row import Backend, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend
 from clew.model.turn import TurnRecord
 from clew.settings.values import Retry
 from clew.store.sqlite.store import SqliteStore

@@ -7,7 +7,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from clew.backends.row import Backend, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend
 from clew.engine.call import Call
 from clew.gateway.plane import DataPlane
 from clew.gateway.routes import RouteTable

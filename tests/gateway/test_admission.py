@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from clew.backends.row import Backend, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
 from clew.gateway.routes import ROUTES, Route, RouteTable
 from tests.gateway.conftest import KEY, KEYED, PASSTHROUGH, TEAM_KEY, Gateway, Making, said, settings_with

@@ -13,9 +13,8 @@ from typing import Any
 
 import msgspec
 
-from clew.backends.dialect_facts import chat_options_of
 from clew.backends.presets import presets
-from clew.backends.row import Backend, target_of
+from clew.backends.row import Backend, chat_options_of, target_of
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.repairs import REPAIRS
 from clew.dialects.openai_chat.requests import write_request

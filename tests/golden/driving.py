@@ -12,8 +12,7 @@ from typing import Any
 
 import msgspec
 
-from clew.backends.manner import Quirks
-from clew.backends.row import Backend
+from clew.backends.row import Backend, Quirks
 from clew.dialects.failures.reading import failure_of
 from clew.dialects.openai_chat.answers import read_message
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clew.backends.dialect_facts import chat_options_of
+from clew.backends.row import chat_options_of
 from clew.dialects.openai_chat.requests import write_request
 from clew.settings.backend_rows import backend_of, named_options
 from clew.settings.document import BackendTable

@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from clew.backends.dialect_facts import chat_options_of
-from clew.backends.manner import Manner, Quirks
 from clew.backends.presets import BACKENDS
-from clew.backends.row import Backend, manner_of
+from clew.backends.row import Backend, Manner, Quirks, chat_options_of, manner_of
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.engine.backend_dialect import backend_dialect
 from clew.engine.call import Call

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from clew.backends.credential import Secret
 from clew.backends.presets import presets
-from clew.backends.row import Backend, BackendTimeouts, Quirks, Secret
+from clew.backends.row import Backend, BackendTimeouts, Quirks
 from clew.errors import SettingsInvalid
 from clew.model.http import Timeouts
 from clew.pipeline.step import CacheRules, Options

@@ -32,7 +32,7 @@ from msgspec import Struct
 from starlette.types import Scope
 
 from clew.admin.parameters import AdminProblem
-from clew.backends.row import Credential
+from clew.backends.credential import Credential
 from clew.errors import SettingsInvalid
 from clew.gateway.admission import Keys, find_key
 from clew.settings.home import locked, read_private, write_private

@@ -1,4 +1,4 @@
-"""Credentials: keys that do not show themselves, and the header in which each backend wants one.
+"""Credentials: keys that do not show themselves, and the client's own.
 
 A key leaves a `Secret` in one place, `reveal`, and in one form, the header of the request that needs it. Everything else
 (logs, cool-downs, the account of an origin) knows it by a fingerprint.
@@ -22,8 +22,6 @@ CREDENTIAL_VARIABLES: Final[Mapping[str, str]] = {"ANTHROPIC_API_KEY": "x-api-ke
 """Where clients on this machine have their credential, and the header that shows it. The first that is set counts."""
 
 _FINGERPRINT: Final = 8
-_HEADERS: Final = {"key": (b"x-api-key", b""), "bearer": (b"authorization", b"Bearer "), "api-key": (b"api-key", b"")}
-"""The header that shows a key, and what stands in front of the key there."""
 
 
 class Secret:
@@ -47,16 +45,6 @@ class Secret:
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
-
-
-def auth_headers(auth: Auth, key: Secret | None, credential: Credential) -> tuple[tuple[bytes, bytes], ...]:
-    """The headers that say who asks. With a configured key, the client's own credential is not sent."""
-    if auth == "passthrough":
-        return tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in credential)
-    if auth == "none" or key is None:
-        return ()
-    header, before = _HEADERS[auth]
-    return ((header, before + key.reveal().encode("latin-1")),)
 
 
 def credential_account(credential: Credential) -> str:

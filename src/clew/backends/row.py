@@ -1,42 +1,75 @@
 """Backends as rows: an endpoint that can be called, with the facts about it.
 
-A row is a value. Where it deviates from its dialect, its manner says so (`manner`), so that no code ever asks for a
-backend's name. Everything about thinking that depends on the *model* is in its profile; `target_of` puts the two together.
+A row is a value. Where a backend, or one of its models, deviates from what its dialect says, its `Manner` says so: no code
+ever asks for a backend's name. Quirks hold in every dialect: they say what of a projected request it can take. `wire` and
+`speech` are of `openai-chat`, where every backend has its own words: what it wants to be asked, and how it answers.
+Everything about thinking that depends on the *model* is in its profile; `target_of` puts the two together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, TypeAlias
+from fnmatch import fnmatchcase
+from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct, structs
 
-from clew.backends import credential as _credential
 from clew.backends.credential import Auth, Credential, Secret, credential_account
-from clew.backends.manner import Manner, Quirks, fitting
-from clew.backends.names import family_of, model_in
-from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
+from clew.backends.names import model_in
+from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions, ChatRequestOptions, options_of
+from clew.dialects.shape import BackendFacts
 from clew.model.facts import ModelFacts
 from clew.model.facts.models import profile_for
-from clew.model.origin import ANTHROPIC, Foreign, Target
+from clew.model.origin import ANTHROPIC, Foreign, Missing, Target
 
-__all__ = [
-    "Auth",
-    "Backend",
-    "BackendTimeouts",
-    "Credential",
-    "Manner",
-    "Quirks",
-    "Secret",
-    "account_of",
-    "auth_headers",
-    "family_of",
-    "manner_of",
-    "model_for",
-    "target_of",
-]
+Dialect: TypeAlias = Literal["anthropic", "openai-chat"]
 
+DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai-chat")
+"""The wire protocols of backends."""
+
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
+
+_KEY_HEADERS: Final = {"key": (b"x-api-key", b""), "bearer": (b"authorization", b"Bearer "), "api-key": (b"api-key", b"")}
+"""The header that shows a key, and what stands in front of the key there."""
+
+
+class Quirks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a backend deviates from Anthropic's API. The defaults are those of a backend that nobody knows."""
+
+    unique_tool_ids: bool = False
+    """Its tool ids never repeat, so they may reach a client as they are."""
+    missing: Missing = "nothing"
+    """What it wants in place of thinking that is not there: nothing, an empty text, a space, or thinking off."""
+    foreign: Foreign | None = None
+    """What becomes of other makers' reasoning; as `thinking.foreign` if left out."""
+    adaptive: bool = True
+    """It takes adaptive thinking; if not, that becomes a budget."""
+    adaptive_budget: Count = 0
+    """That budget in tokens; 0: by the effort level that is asked for."""
+    signed: bool = True
+    """It wants its signatures back; if not, seals need not carry them."""
+    system_messages: bool = True
+    """It takes messages of role system inside the conversation."""
+    effort: bool = True
+    """It takes `output_config.effort`."""
+    betas: bool = True
+    """It takes the header `anthropic-beta`; if not, that is left out."""
+    overlaps: bool = False
+    """It leaves blocks open until its answer ends; they are told one after the other."""
+    realm_per_account: bool = False
+    """Only the account that made a block can read it."""
+
+
+class Manner(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that deviates, for a backend as a whole or for one kind of its models."""
+
+    quirks: Quirks = Quirks()
+    """Where it deviates from Anthropic's API."""
+    wire: ChatRequestOptions = ChatRequestOptions()
+    """What it wants to be sent, in dialect `openai-chat`."""
+    speech: ChatAnswerOptions = ChatAnswerOptions()
+    """How it answers, in dialect `openai-chat`."""
 
 
 class BackendTimeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -88,8 +121,13 @@ class Backend(Struct, frozen=True, kw_only=True):
 
 
 def auth_headers(backend: Backend, key: Secret | None, credential: Credential) -> tuple[tuple[bytes, bytes], ...]:
-    """The headers that tell this backend who asks (S1-48)."""
-    return _credential.auth_headers(backend.auth, key, credential)
+    """The headers that tell this backend who asks. With a configured key, the client's own credential is not sent."""
+    if backend.auth == "passthrough":
+        return tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in credential)
+    if backend.auth == "none" or key is None:
+        return ()
+    header, before = _KEY_HEADERS[backend.auth]
+    return ((header, before + key.reveal().encode("latin-1")),)
 
 
 def account_of(backend: Backend, key: Secret | None, credential: Credential = ()) -> str:
@@ -102,14 +140,37 @@ def account_of(backend: Backend, key: Secret | None, credential: Credential = ()
 
 
 def model_for(backend: Backend, asked: str) -> str:
-    """The backend's own name for the model that a client asks for (S1-49)."""
+    """The backend's own name for the model that a client asks for."""
     return model_in(backend.models, backend.model, asked)
 
 
 def manner_of(backend: Backend, model: str) -> Manner:
-    """How it deviates when it uses this model of its own."""
-    whole = Manner(quirks=backend.quirks, wire=backend.wire, speech=backend.speech)
-    return fitting(backend.by_model, model) or whole
+    """How it deviates when it uses this model of its own, however that is spelt: hosts differ in capitals."""
+    name = model.lower()
+    for pattern, manner in backend.by_model.items():
+        if fnmatchcase(name, pattern):
+            return manner
+    return Manner(quirks=backend.quirks, wire=backend.wire, speech=backend.speech)
+
+
+def facts_of(backend: Backend, model: str) -> BackendFacts:
+    """For the backend's own name of the model. What it wants in place of missing reasoning is a quirk, and only there."""
+    manner, quirks = manner_of(backend, model), backend.quirks
+    missing, wire = manner.quirks.missing, manner.wire
+    return BackendFacts(
+        is_first_party=backend.realm == ANTHROPIC,
+        betas=quirks.betas,
+        overlaps=quirks.overlaps,
+        tables={
+            "wire": wire if wire.missing == missing else structs.replace(wire, missing=missing),
+            "speech": manner.speech,
+        },
+    )
+
+
+def chat_options_of(backend: Backend, model: str) -> ChatOptions:
+    """The options of a backend that speaks `openai-chat`."""
+    return options_of(facts_of(backend, model))
 
 
 def target_of(

@@ -11,9 +11,8 @@ import json
 
 from msgspec import structs
 
-from clew.backends.dialect_facts import chat_options_of
 from clew.backends.presets import presets
-from clew.backends.row import Backend
+from clew.backends.row import Backend, chat_options_of
 from clew.dialects.failures.reading import failure_of
 from clew.dialects.openai_chat.answers import read_message
 from clew.dialects.openai_chat.requests import write_request

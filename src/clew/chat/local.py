@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import Struct, structs
 
-from clew.backends.row import Credential
+from clew.backends.credential import Credential
 from clew.chat.hearing import LocalAnswerReader
 from clew.chat.request import Projected, history_of, projection_of, request_of
 from clew.chat.service import AnswerLock, BegunCalls, Claim, OnTurn, Question

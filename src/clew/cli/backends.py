@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Final
 import click
 from msgspec import structs
 
-from clew.backends.about import deviations_of, hidden_of, is_unmapped, models_of
-from clew.backends.manner import DIALECTS
-from clew.backends.presets import Preset, presets
-from clew.backends.row import Auth
+from clew.backends.credential import Auth
+from clew.backends.presets import Preset, deviations_of, hidden_of, is_unmapped, models_of, presets
+from clew.backends.row import DIALECTS
 from clew.cli.command import (
     BadConfig,
     Failed,

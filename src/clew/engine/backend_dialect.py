@@ -14,8 +14,7 @@ from typing import Any, Final, NamedTuple, cast
 import msgspec
 from msgspec import Struct, structs
 
-from clew.backends.dialect_facts import facts_of
-from clew.backends.row import Backend
+from clew.backends.row import Backend, facts_of
 from clew.dialects import DIALECTS
 from clew.dialects.failures.reading import failure_in
 from clew.dialects.shape import AnswerContext, BackendRefusal, Dialect, WrittenRequest

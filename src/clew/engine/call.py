@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from clew.backends.row import Credential
+from clew.backends.credential import Credential
 from clew.dialects import anthropic
 from clew.dialects.anthropic.requests import betas_in
 from clew.dialects.shape import Dialect, Operation

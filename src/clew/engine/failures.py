@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from clew.backends.row import Credential, Secret
+from clew.backends.credential import Credential, Secret
 from clew.dialects.anthropic.errors import write_error
 from clew.dialects.shape import AnswerContext, Dialect
 from clew.engine.outgoing import address_of

@@ -6,7 +6,7 @@ import logging
 
 from msgspec import UNSET, Struct
 
-from clew.backends.row import Credential
+from clew.backends.credential import Credential
 from clew.engine.call import Call
 from clew.engine.gathering import GatheredFacts
 from clew.engine.route import BackendRoute, RouteQuery, class_of, routes_of

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import UNSET, Struct, structs
 
-from clew.backends.names import backend_of_alias
-from clew.backends.row import Backend, Credential, Secret, account_of, family_of, target_of
+from clew.backends.credential import Credential, Secret
+from clew.backends.names import backend_of_alias, family_of
+from clew.backends.row import Backend, account_of, target_of
 from clew.engine.backend_dialect import BackendDialect, backend_dialect
 from clew.errors import BackendDisabled, BackendUnknown
 from clew.model.http import Timeouts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, structs
 
-from clew.backends.row import Credential
+from clew.backends.credential import Credential
 from clew.engine.choices import with_rules
 from clew.engine.route import BackendRoute, RouteQuery
 from clew.pipeline.step import Options

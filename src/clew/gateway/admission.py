@@ -27,8 +27,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from clew.backends.credential import CREDENTIAL_VARIABLES
-from clew.backends.row import Credential, Secret
+from clew.backends.credential import CREDENTIAL_VARIABLES, Credential, Secret
 from clew.gateway.plan import WILDCARDS, is_loopback
 from clew.gateway.routes import Scope
 from clew.http.message import HttpRefusal, HttpRequest

@@ -14,9 +14,9 @@ from typing import Any, Final, TypeAlias, cast
 from msgspec import Struct, structs
 
 from clew.backends.address import is_local, url_fault
-from clew.backends.manner import DIALECTS, Manner, Quirks
+from clew.backends.credential import Auth, Secret
 from clew.backends.presets import Preset, preset_of_host, presets
-from clew.backends.row import Auth, Backend, Secret
+from clew.backends.row import DIALECTS, Backend, Manner, Quirks
 from clew.errors import SettingsInvalid
 from clew.model.facts.chat_backends import knobs, validators
 from clew.model.origin import ANTHROPIC

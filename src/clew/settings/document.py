@@ -18,9 +18,8 @@ from msgspec import Struct
 
 from clew.backends.address import is_local, url_fault
 from clew.backends.credential import Auth
-from clew.backends.manner import Dialect, Manner, Quirks
 from clew.backends.presets import preset_of_host, presets
-from clew.backends.row import BackendTimeouts
+from clew.backends.row import BackendTimeouts, Dialect, Manner, Quirks
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.settings.values import (
     BuildSettings,

@@ -14,7 +14,8 @@ from typing import Final, cast
 
 from msgspec import Struct, structs
 
-from clew.backends.row import Backend, Secret
+from clew.backends.credential import Secret
+from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
 from clew.settings.examine import disabled_by, examine
 from clew.settings.home import CONFIG_VARIABLE, digest_of, home_of

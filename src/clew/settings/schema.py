@@ -18,8 +18,9 @@ from typing import Any, Final, cast
 import msgspec
 from msgspec import NODEFAULT, Struct, structs
 
+from clew.backends.credential import Secret
 from clew.backends.presets import presets
-from clew.backends.row import Backend, Secret
+from clew.backends.row import Backend
 from clew.model.facts import ModelFacts
 from clew.model.json import JsonObject, JsonValue
 from clew.settings.document import Document, discover_backends

@@ -22,9 +22,9 @@ from clew.admin.checkup import CHECKS
 from clew.admin.parameters import principal
 from clew.admin.services import AdminServices
 from clew.admin.views import checkup
-from clew.backends.about import deviations_of, hidden_of, is_unmapped, models_of, supports_of
-from clew.backends.manner import Quirks
-from clew.backends.row import Auth, Backend
+from clew.backends.credential import Auth
+from clew.backends.presets import deviations_of, hidden_of, is_unmapped, models_of, supports_of
+from clew.backends.row import Backend, Quirks
 from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.engine.cooling import cool_downs_in, longest
 from clew.engine.redact import Redactor

@@ -17,8 +17,9 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
+from clew.backends.credential import Credential
 from clew.backends.presets import Preset, presets
-from clew.backends.row import Backend, Credential, auth_headers
+from clew.backends.row import Backend, auth_headers
 from clew.errors import BackendError
 from clew.http.client.message import ClientRequest
 from clew.upstream.endpoint import endpoint_of

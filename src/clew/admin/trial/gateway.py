@@ -19,8 +19,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct, structs
 
+from clew.backends.credential import Credential
 from clew.backends.names import alias_of
-from clew.backends.row import Backend, Credential
+from clew.backends.row import Backend
 from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.engine.runtime import Runtime
 from clew.gateway.plan import Plan

@@ -16,8 +16,8 @@ from msgspec import Struct, structs
 from clew.admin.trial.capabilities import counts_tokens, listed_models
 from clew.admin.trial.gateway import TrialAnswer, TrialGateway, open_trial_gateway
 from clew.admin.trial.lessons import BackendLessons, learn, model_in
-from clew.backends.credential import credential_in
-from clew.backends.row import Backend, Credential
+from clew.backends.credential import Credential, credential_in
+from clew.backends.row import Backend
 from clew.errors import ClewError
 from clew.model.http import Timeouts
 from clew.model.json import JsonObject, JsonValue

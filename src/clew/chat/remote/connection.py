@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from clew.backends.credential import credential_in
-from clew.backends.row import Credential
+from clew.backends.credential import Credential, credential_in
 from clew.chat.remote.protocol import refusal_of
 from clew.errors import BackendBroken, SettingsInvalid
 from clew.http.client.message import ClientRequest
