@@ -66,9 +66,16 @@ def ask(options: ConversationOptions, question: tuple[str, ...], attach: tuple[P
     Exit status: 0 ok, 1 failed, 2 wrong usage or unknown name, 3 the backend failed, 4 it refused the key, 5 the config
     cannot be used, 130 stopped by Ctrl-C.
     """
+    from clew.chat.messages import document, image
+
     options.thread = thread
     with report_errors():
-        content = _content(_question_text(question), attach)
+        content: Content = _question_text(question)
+        try:  # files first: models read them before they read what is asked about them
+            files = [document(each) if each.suffix.lower() == ".pdf" else image(each) for each in attach]
+        except RequestInvalid as error:
+            raise click.UsageError(f"{error}; or PDF. Text can be piped in: clew ask … < FILE") from error
+        content = [*files, content] if files else content
         with echo_off(), open_conversation(options) as opened:
             opened.apply_options()
             answer = opened.conversation.ask(content)
@@ -118,17 +125,6 @@ def _question_text(question: Sequence[str]) -> str:
     if not words.strip():
         raise click.UsageError('There is no question. Say it: clew ask "Why?", or pipe it in.')
     return words
-
-
-def _content(words: str, files: Sequence[Path]) -> Content:
-    """Files first: models read them before they read what is asked about them."""
-    from clew.chat.messages import document, image
-
-    try:
-        blocks = [document(file) if file.suffix.lower() == ".pdf" else image(file) for file in files]
-    except RequestInvalid as error:
-        raise click.UsageError(f"{error}; or PDF. Text can be piped in: clew ask … < FILE") from error
-    return [*blocks, words] if blocks else words
 
 
 # The result

@@ -67,7 +67,14 @@ def check_blocks(request: Request, targets: Iterable[Target], facts: Facts) -> t
         except RequestInvalid:  # a doubled key hides which bytes are the block's
             size = 0
         verdicts = tuple(judge(path, block) for judge in judges)
-        checked.append(CheckedBlock(path, block.type, _origin_text(block, facts), size, verdicts))
+        proof, maker = proof_of(block), _maker_of(block, facts)
+        made = f", {maker.backend} {maker.model}" if maker else ""
+        origin = "unsigned"
+        if is_seal(proof):
+            origin = f"sealed{made}" if maker or facts.sealer is None else "sealed, does not verify"
+        elif proof:
+            origin = ("redacted" if block.type == "redacted_thinking" else "native signature") + made
+        checked.append(CheckedBlock(path, block.type, origin, size, verdicts))
     return tuple(checked)
 
 
@@ -113,14 +120,3 @@ def _maker_of(block: Block, facts: Facts) -> Origin | None:
         return facts.sealer.open(proof, string_of(block.thinking), principal=facts.context.principal).origin
     except SealInvalid:
         return None
-
-
-def _origin_text(block: Block, facts: Facts) -> str:
-    """Who made a block, as far as its bytes and the recordings tell."""
-    proof, maker = proof_of(block), _maker_of(block, facts)
-    if not proof:
-        return "unsigned"
-    made = f", {maker.backend} {maker.model}" if maker else ""
-    if not is_seal(proof):
-        return ("redacted" if block.type == "redacted_thinking" else "native signature") + made
-    return f"sealed{made}" if maker or facts.sealer is None else "sealed, does not verify"

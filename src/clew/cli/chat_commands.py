@@ -1,4 +1,4 @@
-"""The commands of `clew chat`: lines that begin with a slash. One row for each command.
+"""The commands of `clew chat`: lines that begin with a slash. One function for each command.
 
 A command gets the conversation and the rest of its line. It prints to standard output, or gives an answer to be shown.
 """
@@ -6,7 +6,7 @@ A command gets the conversation and the rest of its line. It prints to standard 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
@@ -17,7 +17,7 @@ from clew.cli.command import Failed
 from clew.cli.conversation import EFFORTS, PRINCIPAL, OpenConversation
 from clew.cli.export import export_threads
 from clew.cli.installation import find_thread, store_for_reading
-from clew.cli.output import Page, TextLine, TextTable, plural, print_page, printable
+from clew.cli.output import TextLine, TextTable, plural, print_page, printable
 from clew.cli.threads import Shows, message_lines
 from clew.errors import RequestInvalid
 from clew.store.text import CUT_OFF, format_time
@@ -25,7 +25,6 @@ from clew.store.text import CUT_OFF, format_time
 if TYPE_CHECKING:
     from clew.chat.blocking import Answer
     from clew.chat.display import AnswerSummary
-    from clew.chat.turns import Turn
 
 
 KEYS: Final = (
@@ -47,13 +46,30 @@ class Leave(Exception):
     """The conversation is over."""
 
 
+RunCommand: TypeAlias = "Callable[[OpenConversation, str, Edit], Answer | None]"
+"""Gets the rest of the line, and how to let the person edit a text."""
+WordsAfter: TypeAlias = Callable[[OpenConversation], Sequence[str]]
+
+
 class Command(Struct, frozen=True):
     """How the command is written, what it does, the function that does it, and the words that may come after it."""
 
     usage: str
     does: str
-    run: Callable[[OpenConversation, str, Edit], Answer | None]
-    words: Callable[[OpenConversation], Sequence[str]] = lambda _: ()
+    run: RunCommand
+    words: WordsAfter
+
+
+COMMANDS: Final[dict[str, Command]] = {}
+"""Every command, by its name: each function below adds its own."""
+
+
+def _command(usage: str, does: str, words: WordsAfter = lambda _: ()) -> Callable[[RunCommand], RunCommand]:
+    def add(run: RunCommand) -> RunCommand:
+        COMMANDS[usage.split()[0].removeprefix("/")] = Command(usage, does, run, words)
+        return run
+
+    return add
 
 
 def run_command(opened: OpenConversation, line: str, edit: Edit) -> Answer | None:
@@ -94,6 +110,7 @@ def _backends(opened: OpenConversation) -> Sequence[str]:
     return sorted(opened.installation.usable.settings.backends)
 
 
+@_command("/use [NAME [MODEL]]", "Let another backend answer in this chat; or list them.", _backends)
 def _use(opened: OpenConversation, rest: str, edit: Edit) -> None:
     if not rest:
         now = opened.conversation.backend
@@ -106,6 +123,11 @@ def _use(opened: OpenConversation, rest: str, edit: Edit) -> None:
     _print_note(f"{name} answers next, with {opened.next_model}")
 
 
+@_command(
+    "/thinking on|off|show|fold",
+    "Ask for thinking or not; show its text, or only a count.",
+    lambda _: ("on", "off", "show", "fold"),
+)
 def _thinking(opened: OpenConversation, rest: str, edit: Edit) -> None:
     options = opened.options
     if rest in ("on", "off"):
@@ -121,6 +143,7 @@ def _thinking(opened: OpenConversation, rest: str, edit: Edit) -> None:
     _print_note(f"thinking: {how[options.thinking]}; its text is {'shown' if options.show_thinking else 'folded'}")
 
 
+@_command("/effort LEVEL", "How hard to think.", lambda _: (*EFFORTS, "default"))
 def _effort(opened: OpenConversation, rest: str, edit: Edit) -> None:
     if rest and rest not in (*EFFORTS, "default"):
         raise RequestInvalid(f"/effort {rest}: it is {', '.join(EFFORTS)}, or default")
@@ -132,11 +155,21 @@ def _effort(opened: OpenConversation, rest: str, edit: Edit) -> None:
 # Where in the conversation
 
 
+@_command("/branch [N | turn N]", "List the lines of this conversation; go to one, or back to a turn of this one.")
 def _branch(opened: OpenConversation, rest: str, edit: Edit) -> None:
     conversation = opened.conversation
     branches = conversation.branches
     if not rest:
-        print_page(_branches_page(branches, conversation.turns))
+        here = conversation.turns[-1].id if conversation.turns else ""
+        rows: list[tuple[str, ...]] = []
+        for number, turn in enumerate(branches, 1):  # each by what was asked last in it
+            texts = [line.text.strip() for message in turn.asked for line in message_lines(message.get("content"), Shows())]
+            words = " ".join(texts)
+            short = words if len(words) <= _WIDEST else words[: _WIDEST - 1] + "…"
+            by = printable(f"{turn.backend}, {turn.model}" if turn.answer else f"nobody ({turn.outcome})")
+            rows.append(("*" if turn.id == here else "", str(number), format_time(turn.at), short, by))
+        table = TextTable(("", "line", "last said", "", "answered by"), tuple(rows))
+        print_page([table, TextLine("Go to one with /branch N.", "quiet")] if rows else [NOTHING])
         return
     word, _, number = rest.rpartition(" ")
     choices = conversation.turns if word == "turn" else branches
@@ -148,27 +181,13 @@ def _branch(opened: OpenConversation, rest: str, edit: Edit) -> None:
     _print_note(f"here now: {plural(len(conversation.turns), 'turn')}; what you say next goes on from there")
 
 
-def _branches_page(branches: Sequence[Turn], line: Sequence[Turn]) -> Page:
-    """The branches, by what was asked last in each; a star for the present one."""
-    if not branches:
-        return [NOTHING]
-    here = line[-1].id if line else ""
-    rows: list[tuple[str, ...]] = []
-    for number, turn in enumerate(branches, 1):
-        texts = [line.text.strip() for message in turn.asked for line in message_lines(message.get("content"), Shows())]
-        words = " ".join(texts)
-        short = words if len(words) <= _WIDEST else words[: _WIDEST - 1] + "…"
-        by = printable(f"{turn.backend}, {turn.model}" if turn.answer else f"nobody ({turn.outcome})")
-        rows.append(("*" if turn.id == here else "", str(number), format_time(turn.at), short, by))
-    table = TextTable(("", "line", "last said", "", "answered by"), tuple(rows))
-    return [table, TextLine("Go to one with /branch N.", "quiet")]
-
-
+@_command("/retry", "Ask the last question again; an answer that is there stays, as a branch.")
 def _retry(opened: OpenConversation, rest: str, edit: Edit) -> Answer:
     opened.apply_options()
     return opened.conversation.retry()
 
 
+@_command("/edit [TEXT]", "Ask the last question differently; the old one stays, as a branch.")
 def _edit(opened: OpenConversation, rest: str, edit: Edit) -> Answer | None:
     turns = opened.conversation.turns
     if not turns:
@@ -184,6 +203,21 @@ def _edit(opened: OpenConversation, rest: str, edit: Edit) -> Answer | None:
 # What there is of it
 
 
+@_command("/export FORMAT FILE", "Write the conversation to a file.", lambda _: tuple(FORMATS))
+def _export(opened: OpenConversation, rest: str, edit: Edit) -> None:
+    name, _, file = rest.partition(" ")
+    if name not in FORMATS or not file.strip():
+        raise RequestInvalid(f"/export FORMAT FILE: the formats are {', '.join(FORMATS)}")
+    with store_for_reading(opened.installation) as store:
+        if store is None or not opened.conversation.turns:
+            raise RequestInvalid("nothing was said yet, so there is nothing to export")
+        thread = find_thread(store, PRINCIPAL, opened.conversation.thread)
+        notes = export_threads(store, [thread], FORMATS[name], file.strip())
+    _print_note(f"written to {file.strip()}")
+    print_page([TextLine(printable(note), "quiet") for note in notes])
+
+
+@_command("/show [thinking]", "Show the conversation so far.", lambda _: ("thinking",))
 def _show(opened: OpenConversation, rest: str, edit: Edit) -> None:
     shows, page = Shows(thinking=rest == "thinking"), list[TextLine]()
     for number, turn in enumerate(opened.conversation.turns, 1):
@@ -199,12 +233,14 @@ def _show(opened: OpenConversation, rest: str, edit: Edit) -> None:
     print_page(page or [NOTHING])
 
 
+@_command("/title [TEXT]", "Say or change its title.")
 def _title(opened: OpenConversation, rest: str, edit: Edit) -> None:
     if rest:
         opened.conversation.rename(rest)
     _print_note(opened.conversation.title or "it has no title yet: it gets one from what you say first")
 
 
+@_command("/usage", "What it took so far: tokens, cost, cache.")
 def _usage(opened: OpenConversation, rest: str, edit: Edit) -> None:
     from clew.chat.display.summary import total_of
 
@@ -234,47 +270,12 @@ def _usage_cells(summary: AnswerSummary) -> tuple[str, ...]:
     )
 
 
-def _export(opened: OpenConversation, rest: str, edit: Edit) -> None:
-    name, _, file = rest.partition(" ")
-    if name not in FORMATS or not file.strip():
-        raise RequestInvalid(f"/export FORMAT FILE: the formats are {', '.join(FORMATS)}")
-    with store_for_reading(opened.installation) as store:
-        if store is None or not opened.conversation.turns:
-            raise RequestInvalid("nothing was said yet, so there is nothing to export")
-        thread = find_thread(store, PRINCIPAL, opened.conversation.thread)
-        notes = export_threads(store, [thread], FORMATS[name], file.strip())
-    _print_note(f"written to {file.strip()}")
-    print_page([TextLine(printable(note), "quiet") for note in notes])
-
-
+@_command("/help", "This list.")
 def _help(opened: OpenConversation, rest: str, edit: Edit) -> None:
     rows = [(each.usage, each.does) for each in COMMANDS.values()]
     print_page([TextTable(("say", "to"), (*rows, *KEYS))])
 
 
+@_command("/quit", "Leave; Ctrl-D does too.")
 def _quit(opened: OpenConversation, rest: str, edit: Edit) -> None:
     raise Leave
-
-
-COMMANDS: Final[Mapping[str, Command]] = {
-    "use": Command("/use [NAME [MODEL]]", "Let another backend answer in this chat; or list them.", _use, _backends),
-    "thinking": Command(
-        "/thinking on|off|show|fold",
-        "Ask for thinking or not; show its text, or only a count.",
-        _thinking,
-        lambda _: ("on", "off", "show", "fold"),
-    ),
-    "effort": Command("/effort LEVEL", "How hard to think.", _effort, lambda _: (*EFFORTS, "default")),
-    "branch": Command(
-        "/branch [N | turn N]", "List the lines of this conversation; go to one, or back to a turn of this one.", _branch
-    ),
-    "retry": Command("/retry", "Ask the last question again; an answer that is there stays, as a branch.", _retry),
-    "edit": Command("/edit [TEXT]", "Ask the last question differently; the old one stays, as a branch.", _edit),
-    "export": Command("/export FORMAT FILE", "Write the conversation to a file.", _export, lambda _: tuple(FORMATS)),
-    "show": Command("/show [thinking]", "Show the conversation so far.", _show, lambda _: ("thinking",)),
-    "title": Command("/title [TEXT]", "Say or change its title.", _title),
-    "usage": Command("/usage", "What it took so far: tokens, cost, cache.", _usage),
-    "help": Command("/help", "This list.", _help),
-    "quit": Command("/quit", "Leave; Ctrl-D does too.", _quit),
-}
-"""Every command, by its name."""

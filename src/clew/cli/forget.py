@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 
 import click
 
@@ -12,7 +11,6 @@ from clew.cli.command import Failed, principal_option, report_errors
 from clew.cli.installation import find_installation, find_thread, store_for_reading
 from clew.cli.output import TextLine, plural, print_result, printable
 from clew.store.text import format_time
-from clew.store.values import Thread
 
 WAIT = 60.0
 """Seconds for one thread: far more than a long one takes, unless the file is locked."""
@@ -45,23 +43,18 @@ def forget(thread: str, agents: bool, yes: bool, principal: str, json_: bool) ->
         assert store is not None, "a thread was found in it"
         threads = [found, *(store.sibling_threads(principal, found.id) if agents else ())]
         if not yes:
-            _confirm(threads)
+            for each in threads:
+                agent = f", agent {each.agent}" if each.agent else ""
+                about = f"{plural(each.turns, 'turn')}, last used {format_time(each.used)}{agent}"
+                click.echo(printable(f"{each.id}: {about}: {each.title}"), err=True)
+            if not _has_person():
+                raise Failed("nothing was deleted, because nobody can be asked: add --yes")
+            what = "this conversation" if len(threads) == 1 else f"these {len(threads)} conversations"
+            if not click.confirm(f"Delete {what} for good?", err=True):
+                raise Failed("nothing was deleted")
         now = time.time()
         gone = [each.id for each in threads if store.forget(principal, each.id, at=now, agents=agents).result(WAIT)]
     print_result({"forgotten": gone}, [TextLine(f"{id} is deleted.") for id in gone], as_json=json_)
-
-
-def _confirm(threads: Sequence[Thread]) -> None:
-    """Ask whether to delete these threads. Ends the command if they are to stay."""
-    for each in threads:
-        agent = f", agent {each.agent}" if each.agent else ""
-        about = f"{plural(each.turns, 'turn')}, last used {format_time(each.used)}{agent}"
-        click.echo(printable(f"{each.id}: {about}: {each.title}"), err=True)
-    if not _has_person():
-        raise Failed("nothing was deleted, because nobody can be asked: add --yes")
-    what = "this conversation" if len(threads) == 1 else f"these {len(threads)} conversations"
-    if not click.confirm(f"Delete {what} for good?", err=True):
-        raise Failed("nothing was deleted")
 
 
 def _has_person() -> bool:

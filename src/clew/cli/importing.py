@@ -7,8 +7,8 @@ import os
 import sys
 import time
 from codecs import BOM_UTF8
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final
@@ -20,7 +20,7 @@ from clew.chat.formats import FORMATS, HEAD_BYTES, Format, ImportContext, Number
 from clew.chat.formats.claude_code_lines import session_of
 from clew.chat.formats.importer import ImportCounts, Importer, KnownRecordings
 from clew.cli.command import principal_option, report_errors
-from clew.cli.installation import Installation, find_installation, store_for_reading, store_for_writing
+from clew.cli.installation import find_installation, store_for_reading, store_for_writing
 from clew.cli.output import TextLine, plural, print_json, print_page, printable, progress_bar
 from clew.model.recording import Recording
 from clew.settings.own_keys import known_keyring
@@ -70,12 +70,18 @@ def import_threads(
 
     Exit status: 0 ok, 1 something could not be imported, 2 wrong usage, 5 the config cannot be used.
     """
-    with report_errors():
+    with report_errors(), ExitStack() as stack:
         installation = find_installation()
-        with _open_stores(installation, dry_run) as stores:
-            ring = known_keyring(installation.home.secret, os.environ)
-            run = _ImportRun(stores, principal, FORMATS.get(name), ring.sealer() if ring else None)
-            tally, stopped = run.run(paths)
+        if dry_run:
+            temporary = open_store(USUAL_URL, Path(stack.enter_context(TemporaryDirectory(prefix="clew-import-"))))
+            assert temporary is not None
+            into, beside = stack.enter_context(temporary), stack.enter_context(store_for_reading(installation))
+        else:
+            content = installation.loaded.settings.store.content if installation.loaded else True
+            into, beside = stack.enter_context(store_for_writing(installation, content=content)), None
+        ring = known_keyring(installation.home.secret, os.environ)
+        run = _ImportRun(_ImportStores(into, beside), principal, FORMATS.get(name), ring.sealer() if ring else None)
+        tally, stopped = run.run(paths)
     if json_:
         print_json(tally)
     else:
@@ -106,19 +112,6 @@ class _ImportStores(Struct, frozen=True):
             threads = [thread for store in self.all for thread in every_thread(store, principal)]
             self.exports[principal] = {(session_of(each), each.agent): each.id for each in threads}
         return self.exports[principal].get((session, agent))
-
-
-@contextmanager
-def _open_stores(installation: Installation, dry_run: bool) -> Generator[_ImportStores]:
-    """The store of this installation; for a dry run a temporary one beside it."""
-    with ExitStack() as stack:
-        if not dry_run:
-            content = installation.loaded.settings.store.content if installation.loaded else True
-            yield _ImportStores(stack.enter_context(store_for_writing(installation, content=content)))
-            return
-        temporary = open_store(USUAL_URL, Path(stack.enter_context(TemporaryDirectory(prefix="clew-import-"))))
-        assert temporary is not None
-        yield _ImportStores(stack.enter_context(temporary), stack.enter_context(store_for_reading(installation)))
 
 
 class _Followers:

@@ -20,6 +20,8 @@ from msgspec import Struct
 _GAP: Final = 2
 _SHORT: Final = 20
 """A cell of at most so many characters is not broken into two lines if there is room."""
+_CELL_STYLES: Final = {"goes": "green", "left out": "yellow", "removed": "yellow", "replaced": "yellow"}
+"""By how a cell begins."""
 _STYLES: Final = {"good": "green", "bad": "bold red", "quiet": "dim", "head": "bold"}
 _CONTROL: Final = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 """C1 controls, characters that change the direction of text, and invisible characters. As in the log."""
@@ -102,14 +104,9 @@ def _print_rich(page: Page, out: IO[str]) -> None:
         for column, longest in zip(part.columns, widths, strict=True):
             drawn.add_column(column, overflow="fold", no_wrap=has_room and longest <= _SHORT)
         for row in part.rows:
-            drawn.add_row(*(Text(cell, style=_cell_style(cell)) for cell in row))
+            styles = [next((style for start, style in _CELL_STYLES.items() if cell.startswith(start)), "") for cell in row]
+            drawn.add_row(*map(Text, row, styles))
         console.print(drawn)
-
-
-def _cell_style(cell: str) -> str:
-    if cell.startswith("goes"):
-        return _STYLES["good"]
-    return "yellow" if cell.startswith(("left out", "removed", "replaced")) else ""
 
 
 # JSON

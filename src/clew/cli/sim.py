@@ -235,8 +235,9 @@ async def demo(environ: Mapping[str, str]) -> AsyncGenerator[tuple[Path, dict[st
             home = Home(Path(stack.enter_context(temporary))).make()
         # The home's own config is where `clew use` and the other commands look. But a real one is never replaced, nor that
         # of a demo that runs: its gateway would follow, and be left without backends when this demo ends.
-        file, ports = home.config, _demo_ports(home.config)
-        if ports is None or any([await _answers(port) for port in ports]):
+        file = home.config
+        text = file.read_text(errors="replace") if file.exists() else _MARK
+        if not text.startswith(_MARK) or any([await _answers(int(port)) for port in _PORTS.findall(text)]):
             file = home.root / f"demo-{os.getpid()}.toml"
             stack.callback(file.unlink, missing_ok=True)
         urls: dict[str, str] = {}
@@ -251,12 +252,6 @@ async def demo(environ: Mapping[str, str]) -> AsyncGenerator[tuple[Path, dict[st
         write_private(file, _CONFIG.format(**urls).encode())
         own = {name: value for name, value in environ.items() if name.startswith("CLEW_") and name != "CLEW_CONFIG"}
         yield file, {**own, HOME_VARIABLE: str(home.root), "PATH": environ.get("PATH", "")}
-
-
-def _demo_ports(config: Path) -> list[int] | None:
-    """The ports of the simulators that a demo wrote into this file; none without a file. None if it is not a demo's."""
-    text = config.read_text(errors="replace") if config.exists() else _MARK
-    return [int(port) for port in _PORTS.findall(text)] if text.startswith(_MARK) else None
 
 
 async def _answers(port: int) -> bool:

@@ -109,29 +109,30 @@ def status(ctx: click.Context, principal: str, json_: bool) -> None:
     named, and does not count: the others work.
     """
     with report_errors():
-        found = _read_status(find_installation(), principal)
+        installation = find_installation()
+        try:
+            with store_for_reading(installation) as store:
+                found = _read_status(installation, store, principal)
+        except StoreError as error:
+            kept = StoreStatus(file=installation.described_store, state="unusable", why=str(error))
+            found = _without_threads(installation, None, kept)
     print_result(found, _page(found), as_json=json_)
     ctx.exit(5 if found.problem else 1 if found.store.state == "unusable" else 0)
 
 
-def _read_status(installation: Installation, principal: str) -> StatusReport:
-    try:
-        with store_for_reading(installation) as store:
-            if store is None:
-                return _without_threads(installation, None, StoreStatus(file=installation.described_store, state="none"))
-            size = store.size()
-            kept = StoreStatus(file=store.describe(), state="ok", bytes=size.bytes, log_bytes=size.log_bytes)
-            found = _without_threads(installation, store, kept)
-            active = (found.active.requested or found.active.backend) if found.active else ""
-            return msgspec.structs.replace(
-                found,
-                pins=pins_in(store, principal),
-                thinking=store.statistics(principal, backend=active, now=time.time()),
-                last=tuple(map(with_told_tries, store.exchanges(principal, limit=LAST)[::-1])),
-            )
-    except StoreError as error:
-        kept = StoreStatus(file=installation.described_store, state="unusable", why=str(error))
-        return _without_threads(installation, None, kept)
+def _read_status(installation: Installation, store: Store | None, principal: str) -> StatusReport:
+    if store is None:
+        return _without_threads(installation, None, StoreStatus(file=installation.described_store, state="none"))
+    size = store.size()
+    kept = StoreStatus(file=store.describe(), state="ok", bytes=size.bytes, log_bytes=size.log_bytes)
+    found = _without_threads(installation, store, kept)
+    active = (found.active.requested or found.active.backend) if found.active else ""
+    return msgspec.structs.replace(
+        found,
+        pins=pins_in(store, principal),
+        thinking=store.statistics(principal, backend=active, now=time.time()),
+        last=tuple(map(with_told_tries, store.exchanges(principal, limit=LAST)[::-1])),
+    )
 
 
 def _without_threads(installation: Installation, store: Store | None, kept: StoreStatus) -> StatusReport:

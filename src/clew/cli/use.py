@@ -141,35 +141,31 @@ def _switch(installation: Installation, name: str | None, scope: UseScope, princ
             return Switched(active=pin, before=thread.pin, source=source, thread=thread.id, followed=followed)
         if scope.gateway is not None and name is not None:
             _check_gateway(scope.gateway, registered_gateways(installation.home))
-        if scope.setting != ACTIVE:
-            return _choose_for_part(installation, store, name, scope)
-        done = _choose(installation, store, name, scope.gateway or "")
-        return structs.replace(done, pins=pins_in(store, principal))
+        return _choose(installation, store, name, scope, principal)
 
 
-def _choose(installation: Installation, store: Store, name: str | None, gateway: str) -> Switched:
+def _choose(installation: Installation, store: Store, name: str | None, scope: UseScope, principal: str) -> Switched:
+    gateway, part_before = scope.gateway or "", store.settings().get(scope.setting, "")
     before = active_of(installation, store, gateway)
-    store.set(ACTIVE, name, scope=gateway, at=time.time()).result(WRITE_SECONDS)
+    store.set(scope.setting, name, scope=gateway, at=time.time()).result(WRITE_SECONDS)
+    if scope.setting != ACTIVE:
+        followed = roll_out_choice(installation.home, store.settings, of_part=name or "")
+        return Switched(
+            active=name or "",
+            before=part_before,
+            source="clew use",
+            family=scope.family,
+            agents=scope.agents,
+            followed=followed,
+        )
     now = active_of(installation, store, gateway)
     return Switched(
         active=now.backend if now else "",
         before=before.backend if before else "",
         source=now.source if now else "",
         gateway=gateway,
+        pins=pins_in(store, principal),
         followed=roll_out_choice(installation.home, store.settings, gateway=gateway),
-    )
-
-
-def _choose_for_part(installation: Installation, store: Store, name: str | None, scope: UseScope) -> Switched:
-    before = store.settings().get(scope.setting, "")
-    store.set(scope.setting, name, at=time.time()).result(WRITE_SECONDS)
-    return Switched(
-        active=name or "",
-        before=before,
-        source="clew use",
-        family=scope.family,
-        agents=scope.agents,
-        followed=roll_out_choice(installation.home, store.settings, of_part=name or ""),
     )
 
 
@@ -264,19 +260,10 @@ def _list_backends(installation: Installation, scope: UseScope, principal: str) 
     if scope.gateway is not None and not active.is_its_own:
         _check_gateway(scope.gateway, registered_gateways(installation.home))
     rows: list[ListedBackend] = []
-    for each in loaded.settings.backends.values():
-        disabled = loaded.disabled.get(each.name)
-        row = ListedBackend(
-            name=each.name,
-            active=each.name == active.backend,
-            realm=each.realm,
-            dialect=each.dialect,
-            model=each.model,
-            auth=each.auth,
-            url=each.url,
-            disabled=disabled.says if disabled else "",
-        )
-        rows.append(row)
+    for name, each in loaded.settings.backends.items():
+        known = {field: getattr(each, field) for field in ("realm", "dialect", "model", "auth", "url")}
+        why = loaded.disabled[name].says if name in loaded.disabled else ""
+        rows.append(ListedBackend(name=name, active=name == active.backend, disabled=why, **known))
     for each in loaded.settings.disabled.values():  # their addresses are not known here either
         rows.append(ListedBackend(name=each.name, active=each.name == active.backend, disabled=each.says))
     return BackendList(
