@@ -24,20 +24,7 @@ from clew.errors import BackendBroken
 
 
 class Stoppable(ABC):
-    """Something that runs until it is stopped: leaving the `async with` stops it.
-
-    >>> import asyncio
-    >>> class Clock(Stoppable):
-    ...     runs = True
-    ...     async def stop(self):
-    ...         self.runs = False
-    >>> async def left():
-    ...     async with Clock() as clock:
-    ...         pass
-    ...     return clock.runs
-    >>> asyncio.run(left())
-    False
-    """
+    """Something that runs until it is stopped: leaving the `async with` stops it."""
 
     @abstractmethod
     async def stop(self) -> None:

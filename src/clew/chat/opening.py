@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -23,14 +22,13 @@ from clew.backends.credential import Credential, credential_in
 from clew.chat.local import COMMIT_SECONDS, LocalThreadService
 from clew.chat.remote.connection import AUTO, GatewayConnection, connection_at, connection_to, gateway_in
 from clew.chat.remote.service import open_remote
-from clew.chat.service import ThreadService
+from clew.chat.service import ThreadService, new_thread
 from clew.engine.ids import new_id
 from clew.engine.runtime import Runtime, build_runtime
 from clew.errors import BackendUnreachable, RequestInvalid, SettingsInvalid
 from clew.settings.document import BASE_URL
 from clew.settings.home import HOME_VARIABLE, home_of
 from clew.settings.load import Loaded, load, load_given
-from clew.store.values import Thread
 
 PRINCIPAL: Final = "local"
 """The principal of this machine, with or without a gateway: all programs here share their threads."""
@@ -204,9 +202,8 @@ def service_on(
             many = "more than one thread begins" if exact else "there is no thread that begins"
             raise RequestInvalid(f"{many} with {thread!r}")
         found = exact[0]
-    else:  # a thread is its own session: the same words in another thread are another conversation
-        id, now = new_id(), time.time()
-        found = Thread(id=id, principal=principal, session=id, agent="", title="", pin="", created=now, used=now, turns=0)
+    else:
+        found = new_thread(new_id(), principal=principal)
     service = LocalThreadService(runtime, found, credential=credential)
     service.load()
     return service
@@ -238,7 +235,11 @@ def shows_keywords(keywords: type, defaults: type[Struct]) -> Callable[[F], F]:
         named: list[inspect.Parameter] = []
         for name, kind in keywords.__annotations__.items():
             annotation = getattr(kind, "__forward_arg__", str(kind))
-            default = _default(known[name])
+            field, default = known[name], inspect.Parameter.empty
+            if field.default_factory is not NODEFAULT:
+                default = field.default_factory()
+            elif field.default is not NODEFAULT:
+                default = field.default
             named.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
         rest = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
         return _shown(function, own.replace(parameters=[*rest, *named]))
@@ -249,9 +250,3 @@ def shows_keywords(keywords: type, defaults: type[Struct]) -> Callable[[F], F]:
 def _shown(function: F, signature: inspect.Signature) -> F:
     setattr(function, "__signature__", signature)  # noqa: B010  (of any function, which its type does not know)
     return function
-
-
-def _default(field: structs.FieldInfo) -> object:
-    if field.default is not NODEFAULT:
-        return field.default
-    return field.default_factory() if field.default_factory is not NODEFAULT else inspect.Parameter.empty

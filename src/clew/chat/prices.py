@@ -12,6 +12,7 @@ one if a count is missing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
@@ -114,23 +115,17 @@ def _provider(backend: Backend | str | None) -> Provider | None:
     """The vendor with the prices of this backend; None if there is none."""
     from genai_prices.data_snapshot import get_snapshot
 
-    for name, url in _hints(backend):
-        try:
-            return get_snapshot().find_provider(None, name, url)
-        except LookupError:
-            continue
+    row = presets().get(backend) if isinstance(backend, str) else backend
+    hints: list[tuple[str | None, str | None]] = [(None, row.url)] if row else []
+    if name := backend if isinstance(backend, str) else backend.preset if backend else "":
+        hints.append((name, None))
+    # A realm that only a config file names could be any name, so it is not used.
+    if row and row.realm in {each.realm for each in presets().values()}:
+        hints.append((row.realm, None))
+    for hint, url in hints:
+        with suppress(LookupError):
+            return get_snapshot().find_provider(None, hint, url)
     return None
-
-
-def _hints(backend: Backend | str | None) -> Iterator[tuple[str | None, str | None]]:
-    """Names and addresses to look for. A realm that only a config file names could be any name, so it is not used."""
-    if isinstance(backend, str):
-        row = presets().get(backend)
-        yield from ((None, row.url), (backend, None), (row.realm, None)) if row else ((backend, None),)
-    elif backend is not None:
-        yield None, backend.url
-        known = {row.realm for row in presets().values()}
-        yield from ((name, None) for name in (backend.preset, backend.realm if backend.realm in known else "") if name)
 
 
 def _priced(model: str, counts: _Counts, provider: Provider | None, at: datetime | None) -> tuple[Decimal, Decimal] | None:
@@ -138,12 +133,10 @@ def _priced(model: str, counts: _Counts, provider: Provider | None, at: datetime
     from genai_prices.data_snapshot import get_snapshot
 
     for name in dict.fromkeys((model, canonical_model(model))):
-        try:
+        with suppress(LookupError, ValueError):
             whose, row = get_snapshot().find_provider_model(name, provider, None, None)
             low, high = (row.calc_price(tokens, whose, genai_request_timestamp=at) for tokens in _possible(counts))
-        except (LookupError, ValueError):
-            continue
-        return low.total_price, high.total_price
+            return low.total_price, high.total_price
     return None
 
 

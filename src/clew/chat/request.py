@@ -169,7 +169,11 @@ def projection_of(
     """
     backend, target = _target(name, model, snapshot)
     answered = bool(messages) and messages[-1].get("role") == "assistant"
-    extended: list[JsonValue] = [*messages, _next_question(messages[-1])] if answered else [*messages]
+    extended: list[JsonValue] = [*messages]
+    if answered:
+        calls = [block.get("id") for block in blocks_in(messages[-1]) if block.get("type") == "tool_use"]
+        results: list[JsonValue] = [{"type": "tool_result", "tool_use_id": id, "content": "…"} for id in calls]
+        extended.append({"role": "user", "content": results or "…"})
     body: JsonObject = {"model": model, "max_tokens": MAX_TOKENS, "messages": extended}
     request = parse(msgspec.json.encode(body))
     shelf = shelf_for(store, request, context)
@@ -199,10 +203,3 @@ def _target(name: str, model: str, snapshot: Snapshot) -> tuple[Backend, Target]
     account = account_of(backend, backend.keys[0] if backend.keys else None)
     foreign = settings.thinking.foreign
     return backend, target_of(backend, model, overrides=settings.models, foreign=foreign, account=account)
-
-
-def _next_question(last: JsonObject) -> JsonObject:
-    """The next message of a client, which is not shown."""
-    calls = [block.get("id") for block in blocks_in(last) if block.get("type") == "tool_use"]
-    results: list[JsonValue] = [{"type": "tool_result", "tool_use_id": id, "content": "…"} for id in calls]
-    return {"role": "user", "content": results or "…"}

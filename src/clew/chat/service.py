@@ -8,6 +8,7 @@ thinking and text, calls (each a `ToolCall`, when it is complete), and the end, 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -107,6 +108,14 @@ class Question(Struct, frozen=True, kw_only=True):
     backend: str = ""
     """The backend for this answer alone; "" is the thread's pinned backend, or the active one."""
     wishes: Wishes
+
+
+def new_thread(id: str, *, principal: str = "", session: str = "", agent: str = "") -> Thread:
+    """A thread without turns. It is its own session unless one is named: the same words elsewhere are another thread's."""
+    now = time.time()
+    return Thread(
+        id=id, principal=principal, session=session or id, agent=agent, title="", pin="", created=now, used=now, turns=0
+    )
 
 
 class AnswerReader(Protocol):

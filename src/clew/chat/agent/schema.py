@@ -104,24 +104,21 @@ def schema_of(kind: Any, name: str) -> JsonObject:
     except (NameError, TypeError) as error:
         why = str(error).rpartition("\n")[2]  # the lines before it say how to extend msgspec, which is not possible here
         raise SettingsInvalid(f"{name}: JSON has no form for this: {why}; {_FORMS}", key=name) from None
-    whole, all_defs = cast(JsonObject, top), cast(dict[str, JsonValue], defs)
-    for inner in [*_inner_defs(whole), *_inner_defs(all_defs)]:  # a model of pydantic brings its own, inside of the schema
-        all_defs.update(inner)
-    hoisted = {name: _without_defs(each) for name, each in all_defs.items()}
-    return _inline_top(cast(JsonObject, _without_defs(whole)), hoisted)
+    inner: dict[str, JsonValue] = {}
+    whole, own = (cast(JsonObject, _without_defs(each, inner)) for each in (cast(JsonValue, top), cast(JsonValue, defs)))
+    return _inline_top(whole, {**own, **inner})
 
 
-def _inner_defs(value: JsonValue) -> Iterator[JsonObject]:
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _inner_defs(each)
-    if isinstance(value, dict) and isinstance(inner := value.get(_DEFS), dict):
-        yield inner
-
-
-def _without_defs(value: JsonValue) -> JsonValue:
-    if isinstance(value, dict):
-        return {name: _without_defs(each) for name, each in value.items() if name != _DEFS}
-    return [_without_defs(each) for each in value] if isinstance(value, list) else value
+def _without_defs(value: JsonValue, found: dict[str, JsonValue]) -> JsonValue:
+    """The value without the definitions inside of it, which go into `found`: a model of pydantic brings its own."""
+    if isinstance(value, list):
+        return [_without_defs(each, found) for each in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {name: _without_defs(each, found) for name, each in value.items()}
+    inner = kept.pop(_DEFS, None)
+    found.update(inner if isinstance(inner, dict) else {})
+    return kept
 
 
 def _inline_top(top: JsonObject, defs: dict[str, JsonValue]) -> JsonObject:

@@ -30,7 +30,6 @@ IMPORTED: Final = "imported"
 _UNKNOWN: Final = "unknown"
 """The realm of thinking whose maker is not known: it goes to no backend."""
 
-_TITLE: Final = 80
 _message = msgspec.json.Decoder(RequestMessage)
 
 
@@ -77,19 +76,11 @@ def asked_in(messages: Sequence[bytes]) -> QuestionContent:
     return question_content(message.content for message in decoded if message.role not in ("assistant", "system"))
 
 
-def title_of(asked: QuestionContent) -> str:
-    """The beginning of the question, on one line."""
-    words = " ".join(asked.texts[0].split()) if asked.texts else ""
-    return words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
-
-
 def import_answer(answer: FileAnswer, chain: Chain | None, context: ImportContext) -> ImportedAnswer:
     """The recording of an answer that follows `chain`. Raises the decoder's exceptions for broken blocks or questions."""
     held = [well_made(raw) for raw in answer.blocks]
     said = answer_content(held)
-    if said == AnswerContent(
-        (), (FILLER,)
-    ):  # clew's own filler for an answer that had only foreign thinking: nobody said it
+    if said == AnswerContent((), (FILLER,)):  # clew's own, for an answer that had only foreign thinking: nobody said it
         said = AnswerContent((), ())
     asked = asked_in(answer.asked)
     first = chain.first if chain else asked
@@ -133,10 +124,13 @@ def _new_recording(
     seals = [_open_seal(block, context) for block in held]
     origin = _origin_of(answer.model, held, seals)
     after = chain.by_maker.get((origin.realm, origin.model)) if chain else None
+    # The exchange that a seal names; else a hash of the name and the words: clients copy old answers into new sessions.
+    exchanges = {seal.exchange for seal in seals if seal}
+    texts = (text.encode("utf-8", "replace").decode() for text in said.texts)
     # A seal that does not open proves nothing, so its block has no key.
     provable = [block for block, seal in zip(held, seals, strict=True) if seal is not None or not is_seal(proof_of(block))]
     return Recording(
-        id=_recording_id(answer, said, seals),
+        id=exchanges.pop() if len(exchanges) == 1 else hash_of(answer.name, *said.ids, *texts),
         principal=context.principal,
         origin=origin,
         blocks=tuple(map(_unsealed, answer.blocks, held, seals)),
@@ -160,14 +154,6 @@ def _open_seal(block: Made, context: ImportContext) -> Seal | None:
         return context.sealer.open(proof, string_of(block.thinking), principal=context.principal)
     except SealInvalid:
         return None
-
-
-def _recording_id(answer: FileAnswer, said: AnswerContent, seals: Sequence[Seal | None]) -> str:
-    """The exchange that a seal names; else a hash of the name and the words: clients copy old answers into new sessions."""
-    exchanges = {seal.exchange for seal in seals if seal}
-    if len(exchanges) == 1:
-        return exchanges.pop()
-    return hash_of(answer.name, *said.ids, *(text.encode("utf-8", "replace").decode() for text in said.texts))
 
 
 def _origin_of(model: str, held: Sequence[Made], seals: Sequence[Seal | None]) -> Origin:

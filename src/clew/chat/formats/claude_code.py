@@ -9,12 +9,11 @@ read, the open questions, and the positions of the last lines.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
-from clew.chat.formats.answers import IMPORTED, Chain, FileAnswer, ImportedAnswer, asked_in, hash_of, import_answer, title_of
+from clew.chat.formats.answers import IMPORTED, Chain, FileAnswer, ImportedAnswer, asked_in, hash_of, import_answer
 from clew.chat.formats.claude_code_lines import (
     TranscriptLine,
     TranscriptMessage,
@@ -29,6 +28,7 @@ from clew.chat.formats.claude_code_lines import (
 )
 from clew.chat.formats.documents import FOREIGN, MARKS
 from clew.chat.formats.format import KNOWN, UNREADABLE, BrokenLine, Format, ImportContext, NumberedLine, ReadItem, Skipped
+from clew.engine.turns import titled
 from clew.model.turn import Exchange, TokenUsage, TurnRecord
 
 _MOST_POSITIONS: Final = 50_000
@@ -96,7 +96,7 @@ class _OpenAnswer(Struct, kw_only=True, eq=False):
     line: TranscriptLine
     message: TranscriptMessage
     began: float
-    ended: float
+    ended: float = 0.0
     blocks: list[bytes] = []
     usage: TokenUsage | None = None
 
@@ -118,7 +118,12 @@ class _Conversation:
     def read_line(self, number: int, line: TranscriptLine, message: TranscriptMessage | None) -> Iterator[ReadItem]:
         """Add one line to the conversation."""
         self._at = time_of(line) or self._at
-        position = self._position_of(line)
+        position = self._positions.get(line.parent_uuid or "")
+        if position is None:
+            # A line without a parent begins anew, in a file where other lines have one.
+            is_later = line.type == "user" and bool(line.uuid) and self._newest.chain is not None
+            begins = line.parent_uuid is None and (line.subtype == _COMPACTED or is_later)
+            position = _Position(_Node(), False) if begins else _Position(self._newest, True)
         if message is None or (line.type == "assistant" and is_notice(message)):
             yield Skipped("notice" if message else line.type or "without a type")
         elif line.type == "user":
@@ -137,15 +142,6 @@ class _Conversation:
         yield from self._close_answer()
         for node in list(self._asking.values()):
             yield from self._give_up(node)
-
-    def _position_of(self, line: TranscriptLine) -> _Position:
-        """After the line's parent. A line without a parent begins anew, in a file where other lines have one."""
-        found = self._positions.get(line.parent_uuid or "")
-        if found is None and line.parent_uuid is None:
-            has_begun = self._newest.chain is not None
-            if line.subtype == _COMPACTED or (line.type == "user" and bool(line.uuid) and has_begun):
-                return _Position(_Node(), False)
-        return found or _Position(self._newest, True)
 
     # Questions
 
@@ -170,8 +166,7 @@ class _Conversation:
         if asked:
             thread = node.chain.thread if node.chain else self._thread
             turn_id = hash_of("unanswered", *(each.name for each in asked))
-            exchange = self._exchange(turn_id, thread, asked[0].at, asked[-1].at)
-            exchange = msgspec.structs.replace(exchange, outcome="failed", status=0)
+            exchange = self._exchange(turn_id, thread, asked[0].at, asked[-1].at, outcome="failed", status=0)
             yield TurnRecord(exchange=exchange, asked=tuple(each.raw for each in asked), title=_title(asked))
 
     def _take_questions(self, node: _Node) -> list[_Question]:
@@ -188,30 +183,24 @@ class _Conversation:
         answer = self._open
         if answer is None or answer.key != key:
             yield from self._close_answer()
-            answer = self._open_answer(key, number, follows, line, message)
+            asked = self._take_questions(follows)
+            if not asked and self._last_asked[0] is follows:  # a second answer to the same question
+                asked = self._last_asked[1]
+            self._last_asked, self._newest = (follows, asked), _Node()
+            began = asked[-1].at if asked else self._at
+            answer = self._open = _OpenAnswer(
+                key=key,
+                number=number,
+                follows=follows,
+                node=self._newest,
+                asked=asked,
+                began=began,
+                line=line,
+                message=message,
+            )
         answer.blocks += blocks_in(message.content)
         answer.ended, answer.line, answer.message = self._at, line, message
         answer.usage = usage_of(message) or answer.usage
-
-    def _open_answer(
-        self, key: str, number: int, follows: _Node, line: TranscriptLine, message: TranscriptMessage
-    ) -> _OpenAnswer:
-        asked = self._take_questions(follows)
-        if not asked and self._last_asked[0] is follows:  # a second answer to the same question
-            asked = self._last_asked[1]
-        self._last_asked, self._newest = (follows, asked), _Node()
-        self._open = _OpenAnswer(
-            key=key,
-            number=number,
-            follows=follows,
-            node=self._newest,
-            asked=asked,
-            line=line,
-            message=message,
-            began=asked[-1].at if asked else self._at,
-            ended=self._at,
-        )
-        return self._open
 
     def _close_answer(self) -> Iterator[ReadItem]:
         """Import the open answer: no more of its lines come."""
@@ -221,9 +210,8 @@ class _Conversation:
         problem: ReadItem = Skipped("empty answer")
         imported = None
         try:
-            imported = (
-                import_answer(self._file_answer(answer), answer.follows.chain, self._context) if answer.blocks else None
-            )
+            if answer.blocks:
+                imported = import_answer(self._file_answer(answer), answer.follows.chain, self._context)
         except UNREADABLE as error:
             problem = BrokenLine(answer.number, str(error))
         node = answer.node
@@ -251,8 +239,11 @@ class _Conversation:
 
     def _turn_of(self, answer: _OpenAnswer, imported: ImportedAnswer) -> TurnRecord:
         recording = imported.recording
-        exchange = msgspec.structs.replace(
-            self._exchange(recording.id, recording.thread, answer.began, answer.ended),
+        exchange = self._exchange(
+            recording.id,
+            recording.thread,
+            answer.began,
+            answer.ended,
             asked_model=answer.line.requested_model or answer.message.model or "",
             backend=recording.origin.backend,
             model=recording.origin.model,
@@ -265,8 +256,8 @@ class _Conversation:
         asked = tuple(each.raw for each in answer.asked)
         return TurnRecord(exchange=exchange, recording=recording, asked=asked, title=_title(answer.asked))
 
-    def _exchange(self, id: str, thread: str, began: float, ended: float) -> Exchange:
-        return Exchange(
+    def _exchange(self, id: str, thread: str, began: float, ended: float, **more: Any) -> Exchange:
+        own = Exchange(
             id=id,
             principal=self._context.principal,
             thread=thread,
@@ -278,10 +269,11 @@ class _Conversation:
             session=self._session,
             agent=self._agent,
         )
+        return structs.replace(own, **more)
 
 
 def _title(asked: list[_Question]) -> str:
-    return title_of(asked_in([each.raw for each in asked]))
+    return titled(asked_in([each.raw for each in asked]))
 
 
 CLAUDE_CODE = Format(

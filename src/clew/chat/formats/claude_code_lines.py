@@ -9,6 +9,7 @@ continues from such a file, and importing reads it again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -119,15 +120,12 @@ def usage_of(message: TranscriptMessage) -> TokenUsage | None:
 
 def fits(head: bytes) -> bool:
     """Does a file with these first bytes look like a transcript?"""
-    return any(map(_is_typical, head.split(b"\n", _LINES_TO_CHECK)[:_LINES_TO_CHECK]))
-
-
-def _is_typical(raw: bytes) -> bool:
-    try:
-        keys = _object.decode(raw)
-    except UNREADABLE:
-        return False
-    return "messages" not in keys and "type" in keys and any(key in keys for key in _TYPICAL_KEYS)
+    for raw in head.split(b"\n", _LINES_TO_CHECK)[:_LINES_TO_CHECK]:
+        with suppress(*UNREADABLE):
+            keys = _object.decode(raw)
+            if "messages" not in keys and "type" in keys and any(key in keys for key in _TYPICAL_KEYS):
+                return True
+    return False
 
 
 # Writing

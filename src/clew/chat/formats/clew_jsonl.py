@@ -11,10 +11,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType, structs
 
 from clew.chat.formats.format import UNREADABLE, BrokenLine, Format, ImportContext, NumberedLine, ReadItem, Skipped
 from clew.engine.told_tries import with_told_tries
@@ -82,30 +82,15 @@ def _sum_of(raw: bytes) -> str:
 def write(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
     yield msgspec.json.encode(_Line(thread=thread)) + b"\n"
     for turn in turns:
-        line = _TurnLine(
-            exchange=with_told_tries(turn.exchange),
-            asked=tuple(map(_write_bytes, turn.asked)),
-            recording=None if turn.recording is None else _write_recording(turn.recording),
-        )
-        raw = msgspec.json.encode(line)
+        line = None
+        if turn.recording is not None:
+            fields, said = structs.asdict(turn.recording), turn.recording.said
+            fields["blocks"] = tuple(map(_write_bytes, turn.recording.blocks))
+            fields["said"] = _SaidLine(tuple(map(_write_text, said.ids)), tuple(map(_write_text, said.texts)))
+            line = _RecordingLine(**{name: fields[name] for name in _RecordingLine.__struct_fields__})
+        asked = tuple(map(_write_bytes, turn.asked))
+        raw = msgspec.json.encode(_TurnLine(exchange=with_told_tries(turn.exchange), asked=asked, recording=line))
         yield msgspec.json.encode(_Line(turn=Raw(raw), sum=_sum_of(raw))) + b"\n"
-
-
-def _write_recording(recording: Recording) -> _RecordingLine:
-    return _RecordingLine(
-        id=recording.id,
-        origin=recording.origin,
-        blocks=tuple(map(_write_bytes, recording.blocks)),
-        keys=recording.keys,
-        said=_SaidLine(tuple(map(_write_text, recording.said.ids)), tuple(map(_write_text, recording.said.texts))),
-        place=recording.place,
-        strand=recording.strand,
-        digest=recording.digest,
-        followed=recording.followed,
-        session=recording.session,
-        agent=recording.agent,
-        whole=recording.whole,
-    )
 
 
 def _write_bytes(raw: bytes) -> Raw:
@@ -156,7 +141,7 @@ def _read_line(number: int, raw: bytes, principal: str, thread: Thread | None) -
         if line.version is not None and line.version > _VERSION:
             return _TooNew(number, f"version {line.version} of this format was written by a newer clew: update this one")
         if line.thread is not None:
-            return msgspec.structs.replace(line.thread, principal=principal)
+            return structs.replace(line.thread, principal=principal)
         if isinstance(line.turn, Raw):
             if _sum_of(bytes(line.turn)) != line.sum:
                 raise ValueError("this is not what was written: a byte of it was changed")
@@ -168,7 +153,7 @@ def _read_line(number: int, raw: bytes, principal: str, thread: Thread | None) -
 
 def _read_turn(line: _TurnLine, principal: str, thread: Thread | None) -> TurnRecord:
     """The turn. `thread` is the last thread of the file: the turn's own, unless lines were lost."""
-    exchange = msgspec.structs.replace(line.exchange, principal=principal)
+    exchange = structs.replace(line.exchange, principal=principal)
     asked = tuple(map(_read_bytes, line.asked))
     for raw in asked:
         msgspec.json.decode(raw, type=dict[str, Raw])
@@ -184,22 +169,9 @@ def _read_recording(line: _RecordingLine, principal: str, thread: str) -> Record
         well_made(raw)
     if any(len(key) != _KEY_BYTES for key in (*line.keys, *(line.strand.listed or ()))):
         raise ValueError(f"a block key has {_KEY_BYTES} bytes")
-    return Recording(
-        id=line.id,
-        principal=principal,
-        origin=line.origin,
-        blocks=blocks,
-        keys=line.keys,
-        said=AnswerContent(tuple(map(_read_text, line.said.ids)), tuple(map(_read_text, line.said.texts))),
-        place=line.place,
-        strand=line.strand,
-        digest=line.digest,
-        followed=line.followed,
-        session=line.session,
-        agent=line.agent,
-        thread=thread,
-        whole=line.whole,
-    )
+    said = AnswerContent(tuple(map(_read_text, line.said.ids)), tuple(map(_read_text, line.said.texts)))
+    fields: dict[str, Any] = {**structs.asdict(line), "blocks": blocks, "said": said}
+    return Recording(**fields, principal=principal, thread=thread)
 
 
 def _read_bytes(raw: Raw) -> bytes:
@@ -216,7 +188,7 @@ def _read_text(raw: Raw) -> str:
     return text if isinstance(text, str) else text[_BASE64].decode("utf-8", "surrogatepass")
 
 
-def _fits(head: bytes) -> bool:
+def fits(head: bytes) -> bool:
     try:
         first: JsonObject = msgspec.json.decode(head.split(b"\n", 1)[0], type=JsonObject)
     except UNREADABLE:
@@ -231,6 +203,6 @@ CLEW_JSONL = Format(
     losses=("the whole requests and answers of the exchange page", "when a block was last seen in a request"),
     write=write,
     read=read,
-    fits=_fits,
+    fits=fits,
     head=_HEAD,
 )

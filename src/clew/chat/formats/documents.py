@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from clew.chat.formats.answers import IMPORTED, Chain, FileAnswer, ImportedAnswer, asked_in, hash_of, import_answer, title_of
+from clew.chat.formats.answers import IMPORTED, Chain, FileAnswer, ImportedAnswer, asked_in, hash_of, import_answer
 from clew.chat.formats.format import (
     KNOWN,
     UNREADABLE,
@@ -37,6 +37,7 @@ from clew.chat.formats.format import (
 from clew.chat.turns import line_of
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.requests import write_request
+from clew.engine.turns import titled
 from clew.errors import ClewError
 from clew.model.blocks import FILLER, filler, is_thinking, made
 from clew.model.json import JsonObject, JsonValue, encoded
@@ -177,7 +178,7 @@ def _turn_of(imported: ImportedAnswer, answer: FileAnswer, at: float) -> TurnRec
         backend=IMPORTED,
         model=recording.origin.model,
     )
-    return TurnRecord(exchange=exchange, recording=recording, asked=answer.asked, title=title_of(asked_in(answer.asked)))
+    return TurnRecord(exchange=exchange, recording=recording, asked=answer.asked, title=titled(asked_in(answer.asked)))
 
 
 # OpenAI's chat messages

@@ -127,18 +127,14 @@ class Importer:
         id = turn.exchange.id
         if self._beside is not None and self._beside.exchange(self._principal, id):
             return True
-        if turn.recording is None and self._is_asked_already(turn):
-            return True
+        if turn.recording is None and turn.exchange.backend == IMPORTED:
+            # A transcript has no id for a question that was not answered, so its words decide.
+            asked = asked_in(turn.asked)
+            stores = [self._store] if self._beside is None else [self._store, self._beside]
+            passages = (each for store in stores for each in store.passages(self._principal, turn.exchange.thread))
+            if any(each.recording is None and _asks(each, asked) for each in passages):
+                return True
         return turn.exchange.outcome == "open" and self._store.exchange(self._principal, id) is not None
-
-    def _is_asked_already(self, turn: TurnRecord) -> bool:
-        """Is this unanswered question of a transcript stored? The transcript has no id for it, so its words decide."""
-        if turn.exchange.backend != IMPORTED:
-            return False
-        asked = asked_in(turn.asked)
-        stores = (self._store, *([self._beside] if self._beside is not None else []))
-        passages = (each for store in stores for each in store.passages(self._principal, turn.exchange.thread))
-        return any(each.recording is None and _asks(each, asked) for each in passages)
 
     def settle(self) -> None:
         """Wait until everything found so far is on the disk."""

@@ -139,7 +139,7 @@ def _part_of(block: JsonObject) -> PagePart:
 # Markdown
 
 
-def _write_markdown(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
+def write_markdown(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
     yield f"# {_heading(thread)}\n\n".encode(errors="replace")
     for section in _sections(turns):
         note = f", {section.note}" if section.note else ""
@@ -169,7 +169,7 @@ MARKDOWN = Format(
         "system text and reminders: a line says how long each is",
         "where a model's own Markdown ends: it stands as it was written",
     ),
-    write=_write_markdown,
+    write=write_markdown,
 )
 
 
@@ -199,22 +199,21 @@ details pre { font: .85rem/1.4 ui-monospace, monospace; opacity: .85; padding-le
 _FOOT: Final = "</body>\n</html>\n"
 
 
-def _write_html(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
+def write_html(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
     yield f"<article>\n<h1>{escape(_heading(thread))}</h1>\n".encode(errors="replace")
     for section in _sections(turns):
         note = f", {section.note}" if section.note else ""
-        heading = f"<h2>{escape(section.who)} <small>{escape(section.at + note)}</small></h2>\n"
-        parts = "".join(map(_html_part, section.parts))
-        yield f"<section>\n{heading}{parts}</section>\n".encode(errors="replace")
+        page = f"<section>\n<h2>{escape(section.who)} <small>{escape(section.at + note)}</small></h2>\n"
+        for part in section.parts:
+            label, text = escape(part.label), escape(part.text)
+            if part.kind == "text":
+                page += f"<pre>{text}</pre>\n"
+            elif part.kind == "other":
+                page += f"<p><small>({label})</small></p>\n"
+            else:
+                page += f"<details><summary>{label}</summary><pre>{text}</pre></details>\n"
+        yield f"{page}</section>\n".encode(errors="replace")
     yield b"</article>\n"
-
-
-def _html_part(part: PagePart) -> str:
-    if part.kind == "text":
-        return f"<pre>{escape(part.text)}</pre>\n"
-    if part.kind == "other":
-        return f"<p><small>({escape(part.label)})</small></p>\n"
-    return f"<details><summary>{escape(part.label)}</summary><pre>{escape(part.text)}</pre></details>\n"
 
 
 HTML = Format(
@@ -222,7 +221,7 @@ HTML = Format(
     suffix=".html",
     does="One HTML file to read: no script, nothing fetched, everything escaped.",
     losses=(*FOR_PEOPLE, "the look of a model's Markdown"),
-    write=_write_html,
+    write=write_html,
     head=_HEAD.encode(),
     foot=_FOOT.encode(),
 )

@@ -6,7 +6,6 @@ An answer comes as named events, of which the first and the last are a turn.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
@@ -19,7 +18,17 @@ from clew.chat.messages import ToolCall
 from clew.chat.remote import protocol
 from clew.chat.remote.connection import GatewayConnection, check_reply
 from clew.chat.request import Projected
-from clew.chat.service import AnswerEvent, AnswerLock, BegunCalls, Claim, OnTurn, Question, TextDelta, ThinkingDelta
+from clew.chat.service import (
+    AnswerEvent,
+    AnswerLock,
+    BegunCalls,
+    Claim,
+    OnTurn,
+    Question,
+    TextDelta,
+    ThinkingDelta,
+    new_thread,
+)
 from clew.chat.turns import Tree
 from clew.engine.ids import new_id
 from clew.errors import BackendBroken, BackendError, ClewError, RequestInvalid
@@ -59,7 +68,7 @@ class RemoteThreadService(AnswerLock):
 
     async def beside(self, agent: str, id: str) -> RemoteThreadService:
         service = RemoteThreadService(
-            self._connection, _new_thread(id, session=self.thread.session, agent=agent), self._available
+            self._connection, new_thread(id, session=self.thread.session, agent=agent), self._available
         )
         with suppress(RequestInvalid):  # the thread does not exist yet
             service.take(await self._connection.get("GET", service._path(), protocol.OpenedThread))
@@ -175,18 +184,12 @@ async def open_remote(connection: GatewayConnection, thread: str) -> RemoteThrea
     """The service of a new thread, or of the thread whose id begins so. Raises RequestInvalid if there is none."""
     if not thread:
         return RemoteThreadService(
-            connection, _new_thread(new_id()), await connection.get("GET", "", protocol.AvailableBackends)
+            connection, new_thread(new_id()), await connection.get("GET", "", protocol.AvailableBackends)
         )
     opened = await connection.get("GET", f"/{quote(thread, safe='')}", protocol.OpenedThread)
     service = RemoteThreadService(connection, opened.thread, opened.place)
     service.take(opened)
     return service
-
-
-def _new_thread(id: str, *, session: str = "", agent: str = "") -> Thread:
-    """A thread without a principal: the gateway knows it."""
-    now = time.time()
-    return Thread(id=id, principal="", session=session or id, agent=agent, title="", pin="", created=now, used=now, turns=0)
 
 
 class RemoteAnswerReader:

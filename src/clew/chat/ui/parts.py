@@ -54,6 +54,15 @@ _REASONS: Final = {
 }
 
 _KEPT: Final = "What you said is kept."
+_ADVICE: Final[tuple[tuple[type[ClewError], str], ...]] = (
+    (CredentialsExhausted, "Ask again when the key is right, or choose another backend."),
+    (BackendRejected, "Asking again in the same way will not help: choose another model or backend."),
+    (BackendOverloaded, "Try again in a moment, or choose another backend."),
+    (BackendTimedOut, "Try again, or choose another backend."),
+    (BackendUnreachable, "Try again, or choose another backend."),
+    (BackendError, "Try again."),
+)
+"""What to do after an error; the first class that fits counts."""
 
 COMPACTION: Final = "data-compaction"
 CompactionState: TypeAlias = Literal["summarising", "failed"]
@@ -100,32 +109,17 @@ def error_text(error: BaseException) -> str:
     if not isinstance(error, ClewError):
         return f"The chat server failed; its log has the details. {_KEPT} Try again."
     words = str(error).strip().rstrip(".") or "The answer failed"
-    return f"{words}. {_KEPT} {_next_step(error)}"
-
-
-def _next_step(error: ClewError) -> str:
-    if isinstance(error, CredentialsExhausted):
-        return "Ask again when the key is right, or choose another backend."
+    advice = next((text for kind, text in _ADVICE if isinstance(error, kind)), "See `clew doctor`.")
     if isinstance(error, BackendRejected) and error.status in (401, 403):
-        return "The backend does not take the credential that came with the question: check it, or choose another backend."
-    if isinstance(error, BackendRejected):
-        return "Asking again in the same way will not help: choose another model or backend."
-    if isinstance(error, BackendOverloaded):
-        return "Try again in a moment, or choose another backend."
-    if isinstance(error, BackendTimedOut | BackendUnreachable):
-        return "Try again, or choose another backend."
-    return "Try again." if isinstance(error, BackendError) else "See `clew doctor`."
+        advice = "The backend does not take the credential that came with the question: check it, or choose another backend."
+    return f"{words}. {_KEPT} {advice}"
 
 
 # Compaction
 
 
 def compaction_part(before: str, state: CompactionState) -> Part:
-    """The state of a compaction; `before` is the question that did not fit.
-
-    >>> compaction_part("1a", "summarising")
-    {'type': 'data-compaction', 'id': '1a', 'data': {'state': 'summarising', 'before': '1a'}}
-    """
+    """The state of a compaction; `before` is the question that did not fit."""
     return {"type": COMPACTION, "id": before, "data": {"state": state, "before": before}}
 
 

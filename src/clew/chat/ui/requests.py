@@ -17,7 +17,7 @@ from urllib.parse import unquote_to_bytes
 from msgspec import Struct
 
 from clew.chat.agent.tools import Decision
-from clew.chat.messages import Output, result_block
+from clew.chat.messages import Output, objects_from, result_block
 from clew.chat.ui.parts import decisions_in, summary_text
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue
@@ -61,10 +61,13 @@ def ui_asked(body: JsonValue) -> UiAsked:
     >>> ui_asked({"id": "chat", "messages": [said], "trigger": "submit-message"}).content
     [{'type': 'text', 'text': 'Hello'}]
     """
-    messages = _objects_in(body.get("messages") if isinstance(body, dict) else None)
+    messages = objects_from(body.get("messages") if isinstance(body, dict) else None)
     if not messages:
         raise RequestInvalid("there is no message to answer", path="messages")
-    last, thread = messages[-1], _newest_thread(messages)
+    last = messages[-1]
+    answers = [message for message in messages if message.get("role") == "assistant"]
+    metadata = [given for message in reversed(answers) if isinstance(given := message.get("metadata"), dict)]
+    thread = next((named for each in metadata if isinstance(named := each.get("thread"), str)), "")
     if thread and not _THREAD_ID.fullmatch(thread):
         raise RequestInvalid("the last answer names no thread that there can be", path="messages")
     if last.get("role") == "user":
@@ -74,16 +77,6 @@ def ui_asked(body: JsonValue) -> UiAsked:
     if not decisions:
         raise RequestInvalid("the last message is an answer, and nothing in it was decided", path="messages")
     return UiAsked(decisions=decisions, thread=thread, message=str(last.get("id") or ""))
-
-
-def _newest_thread(messages: Sequence[JsonObject]) -> str:
-    """The thread that the newest answer names."""
-    for message in reversed(messages):
-        metadata = message.get("metadata")
-        thread = metadata.get("thread") if isinstance(metadata, dict) else None
-        if isinstance(thread, str) and message.get("role") == "assistant":
-            return thread
-    return ""
 
 
 # Messages and their parts
@@ -121,11 +114,7 @@ def outputs_of(message: JsonObject) -> Mapping[str, Output]:
 
 
 def _parts_in(message: JsonObject) -> list[JsonObject]:
-    return _objects_in(message.get("parts"))
-
-
-def _objects_in(values: JsonValue) -> list[JsonObject]:
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+    return objects_from(message.get("parts"))
 
 
 def _split_calls(message: JsonObject) -> JsonObject:
@@ -218,7 +207,11 @@ def file_block(part: JsonObject) -> JsonObject:
             raise RequestInvalid("a file needs a url: a data URL, or an address that the vendor can fetch", path="messages")
         return {"type": _file_type(kind), "source": {"type": "url", "url": url}}
     kind = kind or url[5:].partition(";")[0].partition(",")[0]
-    data = _data_in(url)
+    head, _, encoded = url.partition(",")
+    try:
+        data = base64.b64decode(encoded, validate=True) if head.endswith(";base64") else unquote_to_bytes(encoded)
+    except (binascii.Error, ValueError):
+        raise RequestInvalid("a file's data URL is not base64", path="messages") from None
     if kind.startswith("text/"):
         text = data.decode("utf-8", "replace")
         return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}}
@@ -232,13 +225,3 @@ def _file_type(kind: str) -> str:
     if kind == "application/pdf":
         return "document"
     raise RequestInvalid(f"a file of type {kind[:50]!r} cannot be sent: PNG, JPEG, GIF, WebP, PDF or text", path="messages")
-
-
-def _data_in(url: str) -> bytes:
-    head, _, data = url.partition(",")
-    if not head.endswith(";base64"):
-        return unquote_to_bytes(data)
-    try:
-        return base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        raise RequestInvalid("a file's data URL is not base64", path="messages") from None
