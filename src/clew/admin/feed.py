@@ -66,15 +66,18 @@ class Feed:
 
     async def begin(self) -> None:
         """What is in the store by now is not published; everything that comes after is."""
-        if self._store is not None:
-            await asyncio.to_thread(self._skip_old, self._store)
+        store = self._store
+        if store is None:
+            return
 
-    def _skip_old(self, store: Store) -> None:
-        try:
+        def skip_old() -> None:
             self._generation = store.data_version()
             for principal in self._principals():
                 newest = store.exchanges(principal, limit=PAGE)
                 self._last[principal] = next((each.id for each in newest if each.outcome != "open"), None)
+
+        try:
+            await asyncio.to_thread(skip_old)
         except StoreError as error:
             _log.warning("the store cannot be followed: %s", error)
 

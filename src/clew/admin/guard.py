@@ -79,7 +79,11 @@ class Guard:
             origin = (b"access-control-allow-origin", scope[_GUEST].encode("latin-1"))
             send = _with_headers(send, (origin, *_SHARED))
             if scope["method"] == "OPTIONS" and _all(scope, b"access-control-request-method"):
-                await _send_preflight(scope, send)
+                # What a page of another origin may send. Some browsers also ask whether they may call a private network.
+                is_private = bool(_all(scope, b"access-control-request-private-network"))
+                headers = [*_PREFLIGHT, *([(b"access-control-allow-private-network", b"true")] if is_private else [])]
+                await send({"type": "http.response.start", "status": 204, "headers": headers})
+                await send({"type": "http.response.body", "body": b""})
                 return
         await self._app(scope, receive, send)
 
@@ -129,15 +133,6 @@ async def send_problem(problem: AdminProblem, send: Send) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-async def _send_preflight(scope: Scope, send: Send) -> None:
-    """What a page of another origin may send. Some browsers also ask whether they may call a private network."""
-    headers = list(_PREFLIGHT)
-    if _all(scope, b"access-control-request-private-network"):
-        headers.append((b"access-control-allow-private-network", b"true"))
-    await send({"type": "http.response.start", "status": 204, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
 
 
 def _with_headers(send: Send, headers: Headers) -> Send:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +12,7 @@ import msgspec
 from clew.cli.command import BadConfig, Failed, config_option, json_option, report_errors
 from clew.cli.output import Page, TextLine, TextTable, print_json, print_page, print_result, printable, printable_table
 from clew.settings.home import home_of
-from clew.settings.load import Loaded, SettingsFault, config_file, config_place, faults_of, load
+from clew.settings.load import Loaded, config_file, config_place, faults_of, load
 from clew.settings.schema import SCHEMA_FILE, entries_of, json_schema, template, toml_value
 
 _EXAMPLES: Final = """\b
@@ -96,8 +95,9 @@ def check(file: Path | None, named: Path | None, json_: bool) -> None:
         raise click.UsageError("FILE and --config mean the same: give one of them.")
     found = config_file(os.environ, file or named)
     faults = faults_of(found, os.environ) if found else ()
-    if json_:
+    with report_errors():
         loaded = None if faults else load(found, os.environ)
+    if json_:
         print_json(
             {
                 "file": str(found or ""),
@@ -107,8 +107,13 @@ def check(file: Path | None, named: Path | None, json_: bool) -> None:
                 "warnings": loaded.warnings if loaded else (),
             }
         )
+    elif loaded:
+        print_page(_usable_page(found, loaded))
     else:
-        print_page(_check_page(found, faults))
+        count = f"{len(faults)} mistake{'s' if len(faults) > 1 else ''}; nothing of it is used"
+        places = [f"{f'line {each.line}: ' if each.line else ''}{f'{each.key}: ' if each.key else ''}" for each in faults]
+        lines = [f"  {place}{each.says}" for place, each in zip(places, faults, strict=True)]
+        print_page([TextLine(printable(f"{found}: {count}"), "bad"), *(TextLine(printable(line)) for line in lines)])
     if faults:
         raise click.exceptions.Exit(BadConfig.exit_code)
 
@@ -162,16 +167,7 @@ def _write(path: Path, text: str) -> None:
         raise Failed(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _check_page(file: Path | None, faults: Sequence[SettingsFault]) -> Page:
-    if faults:
-        count = f"{len(faults)} mistake{'s' if len(faults) > 1 else ''}; nothing of it is used"
-        lines = [
-            f"  {f'line {fault.line}: ' if fault.line else ''}{f'{fault.key}: ' if fault.key else ''}{fault.says}"
-            for fault in faults
-        ]
-        return [TextLine(printable(f"{file}: {count}"), "bad"), *(TextLine(printable(line)) for line in lines)]
-    with report_errors():
-        loaded = load(file, os.environ)
+def _usable_page(file: Path | None, loaded: Loaded) -> Page:
     settings = loaded.settings
     names = ", ".join([*settings.backends, *(f"{name} (disabled)" for name in settings.disabled)])
     usable = f"{file} can be used. " if file else ""

@@ -192,6 +192,8 @@ def greeting(loaded: Loaded, url: str, key: str, home: Home, host: str) -> str:
     from clew.cli.installation import active_now
     from clew.gateway.client import line_to_copy
     from clew.gateway.plan import WILDCARDS
+    from clew.settings.home import CONFIG_VARIABLE, HOME_VARIABLE, home_of
+    from clew.settings.load import config_file
     from clew.settings.own_keys import KEY_VARIABLE
 
     on_terminal, settings = sys.stdout.isatty(), loaded.settings
@@ -205,17 +207,11 @@ def greeting(loaded: Loaded, url: str, key: str, home: Home, host: str) -> str:
         words = [*(["active"] if name == active else []), *(["disabled"] if name in settings.disabled else [])]
         names.append(f"{name} ({', '.join(words)})" if words else name)
     others = f", and on every other address of this machine ({host})" if host in WILDCARDS else ""
-    switches = f"`{_command_prefix(loaded, home)}clew use NAME` switches"
-    return f"clew listens on {url}{others}\n  {line}\nbackends: {', '.join(names)}; {switches}"
-
-
-def _command_prefix(loaded: Loaded, home: Home) -> str:
-    """The variables that a second shell needs: a demo may have a home of its own, and `--config` names a file."""
-    from clew.settings.home import CONFIG_VARIABLE, HOME_VARIABLE, home_of
-    from clew.settings.load import config_file
-
-    variables = {} if home.root == home_of(os.environ).root else {HOME_VARIABLE: str(home.root)}
-    usual = config_file({**os.environ, **variables})
+    # The variables that a second shell needs: a demo may have a home of its own, and `--config` names a file.
+    needed = {} if home.root == home_of(os.environ).root else {HOME_VARIABLE: str(home.root)}
+    usual = config_file({**os.environ, **needed})
     if loaded.file and (usual is None or loaded.file.absolute() != usual.absolute()):
-        variables[CONFIG_VARIABLE] = str(loaded.file.absolute())
-    return "".join(f"{name}={shlex.quote(value)} " for name, value in variables.items())
+        needed[CONFIG_VARIABLE] = str(loaded.file.absolute())
+    prefix = "".join(f"{name}={shlex.quote(value)} " for name, value in needed.items())
+    switches = f"`{prefix}clew use NAME` switches"
+    return f"clew listens on {url}{others}\n  {line}\nbackends: {', '.join(names)}; {switches}"

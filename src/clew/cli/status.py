@@ -172,11 +172,18 @@ def _page(found: StatusReport) -> Page:
     if not found.last:
         none = TextLine("No requests yet. Begin with `clew run -- claude`, or point a client at `clew serve`.", "quiet")
         last = [none] if found.store.state != "unusable" else []
+    counted, thinking = found.thinking, [TextLine("no blocks recorded yet", "quiet")]
+    if counted and (counted.total or counted.unknown):
+        thinking = [
+            TextLine(f"{plural(counted.total, 'block')}: {counted.confirmed} confirmed, {counted.unconfirmed} unconfirmed"),
+            TextLine(f"{counted.current_session} of the active backend, {counted.old_session} of others"),
+            TextLine(f"{counted.dormant} dormant, {counted.unknown} unknown"),
+        ]
     return [
         *_labelled("active", _active_lines(found)),
         *_labelled("config", _config_lines(found)),
         *_labelled("store", _store_lines(found.store)),
-        *_labelled("thinking", _thinking_lines(found.thinking)),
+        *_labelled("thinking", iter(thinking)),
         *_gateway_lines(found.gateways),
         *last,
     ]
@@ -222,15 +229,6 @@ def _store_lines(kept: StoreStatus) -> Iterator[TextLine]:
         yield TextLine(f"{kept.file}, {format_size(kept.bytes + kept.log_bytes)}, ok")
     if kept.log_bytes > LONG_LOG:
         yield TextLine(f"its log has {format_size(kept.log_bytes)}: a process reads without end, find and end it", "bad")
-
-
-def _thinking_lines(counted: Statistics | None) -> Iterator[TextLine]:
-    if counted is None or not (counted.total or counted.unknown):
-        yield TextLine("no blocks recorded yet", "quiet")
-        return
-    yield TextLine(f"{plural(counted.total, 'block')}: {counted.confirmed} confirmed, {counted.unconfirmed} unconfirmed")
-    yield TextLine(f"{counted.current_session} of the active backend, {counted.old_session} of others")
-    yield TextLine(f"{counted.dormant} dormant, {counted.unknown} unknown")
 
 
 def _gateway_lines(gateways: tuple[GatewayStatus, ...]) -> Iterator[TextLine | TextTable]:

@@ -152,20 +152,14 @@ def bypass(at: Circumstances) -> Iterator[CheckFinding]:
     if url and not is_local(url):
         says = f"{BASE_URL} leads elsewhere; `clew run` replaces it, but clients that you start yourself go there"
         found.append(warning(says, f"unset {BASE_URL}, or set it to the gateway's address"))
-    for path in _settings_files(at):
-        found += _in_file(path)
-    yield from found or [fine("nothing leads Claude Code past the gateway")]
-
-
-def _settings_files(at: Circumstances) -> Iterator[Path]:
-    """From the weakest to the strongest."""
-    own = at.environ.get("CLAUDE_CONFIG_DIR", "") or str(Path(at.environ.get("HOME", "~")).expanduser() / ".claude")
-    yield Path(own) / "settings.json"
+    home = at.environ.get("CLAUDE_CONFIG_DIR", "") or Path(at.environ.get("HOME", "~")).expanduser() / ".claude"
+    files = [Path(home) / "settings.json"]  # from the weakest to the strongest
     for folder in (at.cwd, *at.cwd.parents):
-        yield folder / ".claude" / "settings.json"
-        yield folder / ".claude" / "settings.local.json"
+        files += [folder / ".claude" / "settings.json", folder / ".claude" / "settings.local.json"]
     if sys.platform in _MANAGED:
-        yield _MANAGED[sys.platform]
+        files.append(_MANAGED[sys.platform])
+    found += [finding for file in files for finding in _in_file(file)]
+    yield from found or [fine("nothing leads Claude Code past the gateway")]
 
 
 def _in_file(path: Path) -> Iterator[CheckFinding]:
