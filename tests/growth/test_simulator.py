@@ -22,7 +22,7 @@ from clew.simulator.journal import Journal, JournalEntry, entries_json
 from clew.simulator.openai_chat.judge import judge_chat
 from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.vendors import chat_vendors
-from clew.simulator.player import TurnContext, play_turn
+from clew.simulator.player import PlayedTurn, TurnContext, play_turn
 from clew.simulator.script import Act, CallTool, Pause, Say, ScriptTurn, SendBlock, SendEvent, SendPings, Think
 from clew.simulator.stances import stance
 from clew.simulator.steps import body_of
@@ -81,7 +81,8 @@ def write(records: list[Record], journal: Journal) -> list[JournalEntry]:
     for record in records:
         entry = journal.open(record.request, "req_1", "a")
         entry.record_verdict(record.verdict)
-        entry.record_answer(record.answer, id="msg_1", model="m", stop="end_turn", stream=True)
+        turn = PlayedTurn(answer=record.answer, scenario="default", turn=0)
+        entry.record_answer(turn, id="msg_1", model="m", stop="end_turn", stream=True)
         journal.close(entry, "whole")
         entries.append(entry)
     return entries

@@ -62,10 +62,6 @@ def whole_block(block: JsonObject) -> AnswerBlock:
     return AnswerBlock(block, block)
 
 
-def redacted_block(data: str) -> AnswerBlock:
-    return whole_block({"type": "redacted_thinking", "data": data})
-
-
 def text_block(text: str, chunk: int) -> AnswerBlock:
     return AnswerBlock(
         block={"type": "text", "text": text},

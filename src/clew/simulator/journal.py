@@ -20,9 +20,9 @@ import msgspec
 
 from clew.http.message import HttpRequest
 from clew.model.json import JsonObject
-from clew.simulator.answers import ModelAnswer
 from clew.simulator.identity import credential_of
 from clew.simulator.interfaces import JudgeVerdict, VendorRefusal
+from clew.simulator.player import PlayedTurn
 
 _SECRETS: Final = frozenset(
     {"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-clew-key", "x-goog-api-key"}
@@ -77,8 +77,10 @@ class JournalEntry:
         self.verdict = _refusal_json(refusal)
         self.response = {"status": refusal.status}
 
-    def record_answer(self, answer: ModelAnswer, *, id: str, model: str, stop: str | None, stream: bool) -> None:
+    def record_answer(self, played: PlayedTurn, *, id: str, model: str, stop: str | None, stream: bool) -> None:
         """Record the answer as the client gets it."""
+        answer = played.answer
+        self.scenario, self.turn = played.scenario, played.turn
         self.faults = [fault.kind for fault in answer.faults]
         self.response = {
             "status": 200,

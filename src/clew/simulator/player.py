@@ -7,7 +7,7 @@ answer so far, because a block is bound to everything before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -19,7 +19,6 @@ from clew.simulator.answers import (
     ModelAnswer,
     input_up_to,
     input_up_to_sequence,
-    redacted_block,
     text_block,
     text_up_to,
     text_up_to_sequence,
@@ -46,11 +45,30 @@ from clew.simulator.script import (
     Think,
     ThinkRedacted,
 )
-from clew.simulator.turns import ConversationState, pick_tool, tools_on_offer
+from clew.simulator.turns import (
+    DEFAULT,
+    ConversationState,
+    ScenarioPicker,
+    calls_in,
+    improvise,
+    pick_tool,
+    state_of,
+    tools_on_offer,
+    turn_of,
+)
 from clew.simulator.values import as_dict, as_list, tokens_of_json, tokens_of_text
 
 _CHUNK: Final = 24
 _DEFAULT_LIMIT: Final = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayedTurn:
+    """An answer, and which turn of which scenario it is."""
+
+    answer: ModelAnswer
+    scenario: str
+    turn: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +77,8 @@ class TurnContext:
 
     request: JsonObject
     prompt: Prompt
-    signer: Signer
+    signer: Signer | None
+    """None if the vendor's form of a thought signs it."""
     state: ConversationState
     ids: Ids
     betas: frozenset[str] = frozenset()
@@ -67,6 +86,45 @@ class TurnContext:
     """Stance C-11: whether an omitted thought has a delta."""
     calls_before: int = 0
     """The number of tool calls in the conversation so far."""
+
+
+class ScriptedModel:
+    """All models of one simulator. They remember nothing: an answer depends on the request alone, as with real models."""
+
+    def __init__(self, *, scenario: str, seed: int) -> None:
+        self._scenarios = ScenarioPicker(scenario)
+        self._seed = seed
+
+    def play(
+        self,
+        request: JsonObject,
+        *,
+        prompt: Prompt,
+        signer: Signer | None,
+        ids: Ids,
+        betas: frozenset[str] = frozenset(),
+        empty_delta: bool = True,
+        mark: Callable[[str], str] = str,
+    ) -> PlayedTurn:
+        """The turn that is due. `mark` changes thoughts of the built-in model.
+
+        Raises SettingsInvalid if the request names an unknown scenario.
+        """
+        state = state_of(request)
+        scenario = self._scenarios.scenario_for(request)
+        turn = turn_of(scenario, state) if scenario else improvise(request, state, self._seed, mark)
+        context = TurnContext(
+            request=request,
+            prompt=prompt,
+            signer=signer,
+            state=state,
+            ids=ids,
+            betas=betas,
+            empty_delta=empty_delta,
+            calls_before=calls_in(request),
+        )
+        name = scenario.name if scenario else DEFAULT
+        return PlayedTurn(answer=play_turn(turn, context), scenario=name, turn=state.turn)
 
 
 def play_turn(turn: ScriptTurn, context: TurnContext) -> ModelAnswer:
@@ -109,8 +167,11 @@ class _TurnPlayer:
             case Think():
                 self._think(act)
             case ThinkRedacted(text) if self._may_think():
-                data = self._context.signer.redact(self._filled(text), answer=self._content)
-                self._add(redacted_block(data), tokens_of_text(text), thinking=True)
+                data, signer = self._filled(text), self._context.signer
+                if signer:
+                    data = signer.redact(data, answer=self._content)
+                block = whole_block({"type": "redacted_thinking", "data": data})
+                self._add(block, tokens_of_text(text), thinking=True)
             case ThinkRedacted():
                 self._skipped = True
             case Say(text):
@@ -151,7 +212,8 @@ class _TurnPlayer:
         whole = self._filled(act.text)
         text = text_up_to(whole, self._left)
         if text == whole:
-            cost, signature = tokens_of_text(whole), self._context.signer.sign(text, answer=self._content)
+            signer = self._context.signer
+            cost, signature = tokens_of_text(whole), signer.sign(text, answer=self._content) if signer else None
         else:
             cost, signature = self._left, ""
             self._end(Stop("max_tokens"))

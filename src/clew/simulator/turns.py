@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -179,12 +179,12 @@ def turn_of(scenario: Scenario, state: ConversationState) -> ScriptTurn:
 # The built-in model.
 
 
-def improvise(request: JsonObject, state: ConversationState, seed: int) -> ScriptTurn:
-    """The built-in model's next turn."""
+def improvise(request: JsonObject, state: ConversationState, seed: int, mark: Callable[[str], str] = str) -> ScriptTurn:
+    """The built-in model's next turn. `mark` changes its thoughts."""
     tool = None if state.results else pick_tool(request)
     acts: tuple[Act, ...]
     if tool is not None:
-        acts = (Think(_pick(_OPENINGS, seed, state.prompt)), CallTool(str(tool["name"])))
+        acts = (Think(mark(_pick(_OPENINGS, seed, state.prompt))), CallTool(str(tool["name"])))
     elif as_dict(request.get("tool_choice")).get("type") in ("any", "tool") and tools_on_offer(request):
         acts = (CallTool("*"),)
     else:
@@ -194,7 +194,7 @@ def improvise(request: JsonObject, state: ConversationState, seed: int) -> Scrip
             reply = msgspec.json.encode(value_for(cast(JsonObject, schema), state.prompt)).decode()
         else:
             reply = f"I read: {_quote(' / '.join(state.results))}" if state.results else f"You said: {_quote(state.prompt)}"
-        acts = (Think(_pick(thoughts, seed, state.prompt)), Say(reply))
+        acts = (Think(mark(_pick(thoughts, seed, state.prompt))), Say(reply))
     return ScriptTurn(acts)
 
 

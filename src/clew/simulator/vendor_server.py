@@ -131,16 +131,16 @@ class VendorServer(ABC):
         try:
             fault = parse(asked) if asked else self.faults.take(self.fault_path(request), key)
         except SettingsInvalid as error:
-            return self.write_refusal(misuse("sim.fault", error), entry, (("request-id", entry.request_id),))
+            return self.write_refusal(misuse("sim.fault", str(error)), entry, (("request-id", entry.request_id),))
         if fault is None:
             return steps
         entry.faults.append(fault.kind)
         return apply_faults([fault], steps, entry.request_id, self._vendor_errors)
 
 
-def misuse(rule: str, error: SettingsInvalid) -> VendorRefusal:
-    """A refusal of the simulator itself, for a fault or a scenario that it does not have."""
-    return VendorRefusal(rule=rule, grade="A", status=400, error_type="invalid_request_error", message=str(error))
+def misuse(rule: str, message: str, status: int = 400) -> VendorRefusal:
+    """A refusal of the simulator itself, for a fault, a scenario or a body that it cannot use."""
+    return VendorRefusal(rule=rule, grade="A", status=status, error_type="invalid_request_error", message=message)
 
 
 def decoded(request: HttpRequest) -> HttpRequest | VendorRefusal:
@@ -149,21 +149,17 @@ def decoded(request: HttpRequest) -> HttpRequest | VendorRefusal:
     if coding == "identity":
         return request
     if coding not in _CODINGS:
-        return _unreadable(415, f"content-encoding {coding!r} is not understood here; send gzip, deflate or none")
+        return misuse("sim.encoding", f"content-encoding {coding!r} is not understood here; send gzip, deflate or none", 415)
     inflate = zlib.decompressobj(_GZIP_OR_ZLIB)
     try:
         body = inflate.decompress(request.body, _MAX_DECODED + 1)
     except zlib.error as error:
-        return _unreadable(400, f"the body is not {coding}: {error}")
+        return misuse("sim.encoding", f"the body is not {coding}: {error}")
     if len(body) > _MAX_DECODED:
         return refusal_of_rule("R62.too-large-decoded")
     if not inflate.eof:
-        return _unreadable(400, f"the body is not whole {coding}")
+        return misuse("sim.encoding", f"the body is not whole {coding}")
     return request.with_body(body)
-
-
-def _unreadable(status: int, message: str) -> VendorRefusal:
-    return VendorRefusal(rule="sim.encoding", grade="A", status=status, error_type="invalid_request_error", message=message)
 
 
 # Control routes.

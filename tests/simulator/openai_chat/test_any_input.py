@@ -96,7 +96,7 @@ def answer(kind: str, body: dict[str, Any], taken: Any) -> bool:
         return False
     assert verdict.case is not None
     ids = IdMaker(0, vendor.tool_ids).ids("a", "/", raw)
-    done = ChatModel(scenario="interleaved", seed=0).answer(verdict.case, account="a", ids=ids, created=0).completion
+    _, done = ChatModel(scenario="interleaved", seed=0).answer(verdict.case, account="a", ids=ids, created=0)
     json.dumps(completion(done))
     assert list(chunks(done))
     return True

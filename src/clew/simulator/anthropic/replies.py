@@ -15,9 +15,9 @@ import msgspec
 from clew.model.json import JsonObject
 from clew.simulator.answers import AnswerBlock, AnswerItem, ModelAnswer
 from clew.simulator.anthropic.memory import CacheUse
-from clew.simulator.interfaces import Prompt, VendorRefusal
+from clew.simulator.interfaces import Prompt
 from clew.simulator.script import Pause, SendEvent, SendPings
-from clew.simulator.steps import End, HeaderPairs, Send, SendHead, Silence, Step, Steps, repeated, rule_headers
+from clew.simulator.steps import Send, Silence, Step, repeated
 
 # Errors.
 
@@ -51,9 +51,6 @@ _MESSAGES: Final = {
 }
 """The message of types that always have the same one."""
 
-_CODES: Final = {"R62.too-large-decoded": "request_body_too_large_after_decoding"}
-"""Machine codes of refusals that have one (R62)."""
-
 PING: Final = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
@@ -73,13 +70,6 @@ def error_body(kind: str, message: str, request_id: str, code: str = "") -> byte
     if code:
         error["details"] = {"error_code": code}
     return msgspec.json.encode({"type": "error", "error": error, "request_id": request_id})
-
-
-def refusal_steps(refusal: VendorRefusal, request_id: str, headers: HeaderPairs = ()) -> Steps:
-    """A refusal, tagged with its rule. It is plain JSON, also where a stream was asked for (R63)."""
-    body = error_body(refusal.error_type, refusal.message, request_id, _CODES.get(refusal.rule, ""))
-    json_type = ("content-type", "application/json")
-    return (SendHead(refusal.status, (json_type, *headers, *rule_headers(refusal))), Send(body), End())
 
 
 class _AnthropicErrors:

@@ -1,15 +1,13 @@
 """The server of a vendor that speaks the Messages API: credential, judge, model, faults, answer.
 
-A model remembers nothing but the prompt cache: its next answer depends on the request alone, as it does for real models. All
-state that a request can change (ids, cache, quota, waiting faults, the journal) belongs to the `MessagesServer`, and `reset`
-clears it. Accounts and signatures depend only on keys, so they survive a reset.
+All state that a request can change (ids, cache, quota, waiting faults, the journal) belongs to the `MessagesServer`, and
+`reset` clears it. Accounts and signatures depend only on keys, so they survive a reset.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Final, Literal, cast
 
 from clew.errors import SettingsInvalid
@@ -23,70 +21,23 @@ from clew.simulator.anthropic.replies import (
     error_body,
     events,
     message,
-    refusal_steps,
     type_of_status,
 )
 from clew.simulator.anthropic.vendors import model_page, model_row, vendor_of
 from clew.simulator.fault_effects import apply_faults
 from clew.simulator.identity import IdMaker, Ids, account_of, organization_of, refusal_of_rule
-from clew.simulator.interfaces import Account, Judge, JudgeVerdict, Stance, VendorRefusal
+from clew.simulator.interfaces import Account, Judge, JudgeVerdict, VendorRefusal
 from clew.simulator.journal import JournalEntry
-from clew.simulator.player import TurnContext, play_turn
-from clew.simulator.steps import SSE_HEADERS, End, HeaderPairs, SendHead, Steps, json_reply, rule_headers, silences_of
-from clew.simulator.turns import DEFAULT, ScenarioPicker, calls_in, improvise, state_of, turn_of
+from clew.simulator.player import ScriptedModel
+from clew.simulator.steps import SSE_HEADERS, End, HeaderPairs, Send, SendHead, Steps, json_reply, rule_headers, silences_of
 from clew.simulator.vendor_server import AccountRequest, SimulatorSettings, VendorServer, decoded, misuse
-
-
-@dataclass(frozen=True, slots=True)
-class PlayedMessage:
-    """A message, and which turn of which scenario it is."""
-
-    message: MessageAnswer
-    scenario: str
-    turn: int
-
-
-class MessagesModel:
-    """All models of one simulator. `clock` counts seconds, for the cache."""
-
-    def __init__(self, *, scenario: str, stance: Stance, seed: int, clock: Callable[[], float]) -> None:
-        self._scenarios = ScenarioPicker(scenario)
-        self._empty_delta = stance["C-11"] == "empty_delta"
-        self._seed = seed
-        self._cache = PromptCache(clock)
-
-    def answer(self, verdict: JudgeVerdict, *, account: Account, ids: Ids, headers: Mapping[str, str]) -> PlayedMessage:
-        """Answer a legal request. Raises SettingsInvalid if it names an unknown scenario."""
-        request, prompt = verdict.request, verdict.prompt
-        state = state_of(request)
-        scenario = self._scenarios.scenario_for(request)
-        turn = turn_of(scenario, state) if scenario else improvise(request, state, self._seed)
-        assert verdict.signer is not None, "a legal request has a signer"
-        context = TurnContext(
-            request=request,
-            prompt=prompt,
-            signer=verdict.signer,
-            state=state,
-            ids=ids,
-            betas=frozenset(betas_of(headers)),
-            empty_delta=self._empty_delta,
-            calls_before=calls_in(request),
-        )
-        answer, model = play_turn(turn, context), str(request.get("model"))
-        unread = {block.path for block in prompt.blocks if block.fate != "kept"}
-        owner = f"{account.name} {model}"
-        cache = self._cache.use(request, owner=owner, minimum=prompt.cache_minimum, without=unread)
-        message = MessageAnswer(id=ids.message, model=model, answer=answer, prompt=prompt, cache=cache)
-        return PlayedMessage(message, scenario.name if scenario else DEFAULT, state.turn)
-
-    def reset(self) -> None:
-        self._cache.reset()
-
 
 _MESSAGES: Final = "/v1/messages"
 _COUNT: Final = "/v1/messages/count_tokens"
 _MODELS: Final = "/v1/models"
 _GREETINGS: Final = ("/", "/api/hello")
+_CODES: Final = {"R62.too-large-decoded": "request_body_too_large_after_decoding"}
+"""Machine codes of refusals that have one (R62)."""
 
 
 class MessagesServer(VendorServer):
@@ -105,14 +56,15 @@ class MessagesServer(VendorServer):
         id_maker = IdMaker(settings.seed, vendor_of(settings.kind).tool_ids)
         super().__init__(settings, id_maker, ANTHROPIC_ERRORS, now)
         self._judge = judge
-        self._model = MessagesModel(scenario=settings.scenario, stance=settings.stance, seed=settings.seed, clock=clock)
+        self._model = ScriptedModel(scenario=settings.scenario, seed=settings.seed)
+        self._cache = PromptCache(clock)
         self._quota = Quota(now)
         self._given = GivenThinking()
 
     def reset(self) -> None:
         """Forget everything that requests left behind."""
         super().reset()
-        for memory in (self._model, self._quota, self._given):
+        for memory in (self._cache, self._quota, self._given):
             memory.reset()
 
     def refuse(self, turned_away: HttpRefusal, respond: Responder) -> None:
@@ -167,16 +119,27 @@ class MessagesServer(VendorServer):
         try:
             return self._play_model(visit, verdict)
         except SettingsInvalid as error:
-            return self.write_refusal(misuse("sim.scenario", error), visit.entry, self._headers(visit))
+            return self.write_refusal(misuse("sim.scenario", str(error)), visit.entry, self._headers(visit))
 
     def _play_model(self, visit: AccountRequest, verdict: JudgeVerdict) -> Steps:
-        played = self._model.answer(verdict, account=visit.account, ids=visit.ids, headers=visit.request.joined)
-        whole, answer = played.message, played.message.answer
-        stream = self.settings.stance.answers_in_stream(verdict.request)
-        visit.entry.scenario, visit.entry.turn = played.scenario, played.turn
-        visit.entry.record_answer(answer, id=whole.id, model=whole.model, stop=answer.stop_reason, stream=stream)
+        request, prompt, stance = verdict.request, verdict.prompt, self.settings.stance
+        assert verdict.signer is not None, "a legal request has a signer"
+        played = self._model.play(
+            request,
+            prompt=prompt,
+            signer=verdict.signer,
+            ids=visit.ids,
+            betas=frozenset(betas_of(visit.request.joined)),
+            empty_delta=stance["C-11"] == "empty_delta",
+        )
+        answer, model, stream = played.answer, str(request.get("model")), stance.answers_in_stream(request)
+        unread = {block.path for block in prompt.blocks if block.fate != "kept"}
+        owner = f"{visit.account.name} {model}"
+        cache = self._cache.use(request, owner=owner, minimum=prompt.cache_minimum, without=unread)
+        whole = MessageAnswer(id=visit.ids.message, model=model, answer=answer, prompt=prompt, cache=cache)
+        visit.entry.record_answer(played, id=whole.id, model=model, stop=answer.stop_reason, stream=stream)
         self._given.record(answer.content)
-        headers = self._headers(visit, verdict.prompt.input_tokens, answer.output_tokens)
+        headers = self._headers(visit, prompt.input_tokens, answer.output_tokens)
         if stream:
             steps: Steps = (SendHead(200, (*SSE_HEADERS, *headers)), *events(whole), End())
         else:
@@ -197,7 +160,10 @@ class MessagesServer(VendorServer):
 
     def write_refusal(self, refusal: VendorRefusal, entry: JournalEntry, headers: HeaderPairs) -> Steps:
         entry.record_refusal(refusal)
-        return refusal_steps(refusal, entry.request_id, headers)
+        body = error_body(refusal.error_type, refusal.message, entry.request_id, _CODES.get(refusal.rule, ""))
+        # Plain JSON, also where a stream was asked for (R63).
+        head = SendHead(refusal.status, (("content-type", "application/json"), *headers, *rule_headers(refusal)))
+        return (head, Send(body), End())
 
     def _headers(self, visit: AccountRequest, input_tokens: int = 0, output_tokens: int = 0) -> HeaderPairs:
         quota = self._quota.headers(visit.account.name, input_tokens=input_tokens, output_tokens=output_tokens)

@@ -8,96 +8,52 @@ place.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.answers import ModelAnswer
 from clew.simulator.identity import Ids
 from clew.simulator.interfaces import Prompt
 from clew.simulator.openai_chat.completion import Completion, draft_of, message_of, usage_of
 from clew.simulator.openai_chat.judge.case import ChatCase, IndexedMessage, answer_limit, calls_of, text_of
 from clew.simulator.openai_chat.memory import PrefixCache, add_mark, prompt_tokens
-from clew.simulator.player import TurnContext, play_turn
-from clew.simulator.script import ScriptTurn, Think
-from clew.simulator.turns import DEFAULT, ScenarioPicker, calls_in, improvise, state_of, turn_of
+from clew.simulator.player import PlayedTurn, ScriptedModel
 from clew.simulator.values import as_dict, as_list, as_str
 
 _DEFAULT_LIMIT: Final = 4096
 _CHOICES: Final[dict[str, str]] = {"none": "none", "auto": "auto", "required": "any", "any": "any"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlayedCompletion:
-    """An answer, and which turn of which scenario it is."""
-
-    completion: Completion
-    answer: ModelAnswer
-    scenario: str
-    turn: int
-
-
-class _Unsigned:
-    """A signer that signs nothing: the vendor's forms do it themselves, from the plain thought."""
-
-    def sign(self, text: str, *, answer: Sequence[JsonObject]) -> None:
-        return None
-
-    def redact(self, text: str, *, answer: Sequence[JsonObject]) -> str:
-        return text
-
-
 class ChatModel:
     """All models of one simulator."""
 
     def __init__(self, *, scenario: str, seed: int) -> None:
-        self._scenarios = ScenarioPicker(scenario)
-        self._seed = seed
+        self._model = ScriptedModel(scenario=scenario, seed=seed)
         self._cache = PrefixCache()
 
-    def answer(self, case: ChatCase, *, account: str, ids: Ids, created: int) -> PlayedCompletion:
+    def answer(self, case: ChatCase, *, account: str, ids: Ids, created: int) -> tuple[PlayedTurn, Completion]:
         """Answer a legal request. Raises SettingsInvalid if it names an unknown scenario."""
+        prompt = Prompt(thinking="adaptive" if case.thinking else "off", interleaved=True)
+        mark = partial(add_mark, case.memory.secret)
         request = _messages_request(case)
-        state = state_of(request)
-        scenario = self._scenarios.scenario_for(request)
-        if scenario:
-            turn = turn_of(scenario, state)
-        else:
-            secret, acts = case.memory.secret, improvise(request, state, self._seed).acts
-            marked = (Think(add_mark(secret, act.text), act.shown) if isinstance(act, Think) else act for act in acts)
-            turn = ScriptTurn(tuple(marked))
-        context = TurnContext(
-            request=request,
-            prompt=Prompt(thinking="adaptive" if case.thinking else "off", interleaved=True),
-            signer=_Unsigned(),
-            state=state,
-            ids=ids,
-            empty_delta=False,
-            calls_before=calls_in(request),
-        )
-        answer = play_turn(turn, context)
-        completion = self._completion(case, answer, account, ids, created)
-        name = scenario.name if scenario else DEFAULT
-        return PlayedCompletion(completion=completion, answer=answer, scenario=name, turn=state.turn)
-
-    def reset(self) -> None:
-        self._cache.reset()
-
-    def _completion(self, case: ChatCase, answer: ModelAnswer, account: str, ids: Ids, created: int) -> Completion:
-        draft, vendor = draft_of(answer, case, ids.message), case.vendor
+        played = self._model.play(request, prompt=prompt, signer=None, ids=ids, empty_delta=False, mark=mark)
+        draft, vendor = draft_of(played.answer, case, ids.message), case.vendor
         cached = self._cache.use(case.body, owner=account, unit=vendor.numbers.unit)
-        return Completion(
+        completion = Completion(
             id=vendor.completion_id + ids.message.removeprefix("msg_01"),
             model=case.model,
             created=created,
             vendor=vendor,
             draft=draft,
             message=message_of(draft, case),
-            stop_reason=answer.stop_reason,
-            usage=usage_of(answer, prompt_tokens(case.body), cached, vendor.numbers),
+            stop_reason=played.answer.stop_reason,
+            usage=usage_of(played.answer, prompt_tokens(case.body), cached, vendor.numbers),
             usage_asked=as_dict(case.body.get("stream_options")).get("include_usage") is True,
         )
+        return played, completion
+
+    def reset(self) -> None:
+        self._cache.reset()
 
 
 # The request as one of the Messages API.

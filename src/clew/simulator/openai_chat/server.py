@@ -96,14 +96,13 @@ class ChatServer(VendorServer):
         try:
             return self._play_model(visit, verdict.case)
         except SettingsInvalid as error:
-            return self.write_refusal(misuse("sim.scenario", error), visit.entry, _identity(visit.ids))
+            return self.write_refusal(misuse("sim.scenario", str(error)), visit.entry, _identity(visit.ids))
 
     def _play_model(self, visit: AccountRequest, case: ChatCase) -> Steps:
-        played = self._model.answer(case, account=visit.account.name, ids=visit.ids, created=int(self._now()))
-        answer, whole = played.answer, played.completion
+        played, whole = self._model.answer(case, account=visit.account.name, ids=visit.ids, created=int(self._now()))
+        answer = played.answer
         stream = self.settings.stance.answers_in_stream(case.body)
-        visit.entry.scenario, visit.entry.turn = played.scenario, played.turn
-        visit.entry.record_answer(answer, id=whole.id, model=whole.model, stop=whole.finish, stream=stream)
+        visit.entry.record_answer(played, id=whole.id, model=whole.model, stop=whole.finish, stream=stream)
         given = GivenAnswer(
             model=case.model,
             reasoning=whole.draft.reasoning,

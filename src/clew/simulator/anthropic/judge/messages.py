@@ -157,7 +157,7 @@ def check_ending(case: Case) -> Iterator[BrokenRule]:
     if not case.model.prefill and not continues and case.body.get("fallback_credit_token") is None:
         yield BrokenRule("R20.prefill", path)
     if manual and run.blocks and not run.blocks[0].is_thinking:
-        yield _thinking_expected("R35.final-message", run.blocks[0])
+        yield BrokenRule("R35.final-message", f"{run.blocks[0].path}.type", {"found": run.blocks[0].type})
     if manual and case.model.prefill and not continues:
         yield BrokenRule("R20.prefill-with-thinking", path)
     text = as_str(last.value.get("text")) if last and last.type == "text" else ""
@@ -171,15 +171,11 @@ def check_leading_thinking(case: Case) -> Iterator[BrokenRule]:
         return
     first = case.first_of_loop
     if first and not first.is_thinking:
-        yield _thinking_expected("R35.tool-loop", first)
+        yield BrokenRule("R35.tool-loop", f"{first.path}.type", {"found": first.type})
     for run in case.runs if "R36" in case.model.legacy_texts else ():
         thinks = run.role == "assistant" and any(block.is_thinking for block in run.blocks)
         if thinks and not run.blocks[0].is_thinking:
             yield BrokenRule("R36.thinking-not-first", run.blocks[0].path, {"found": run.blocks[0].type})
-
-
-def _thinking_expected(rule: str, found: RequestBlock) -> BrokenRule:
-    return BrokenRule(rule, f"{found.path}.type", {"found": found.type})
 
 
 def check_trailing_thinking(case: Case) -> Iterator[BrokenRule]:

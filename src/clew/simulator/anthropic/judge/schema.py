@@ -39,7 +39,7 @@ _KINDS: Final[Mapping[type, tuple[str, ...]]] = {
 
 def check_shape(case: Case) -> Iterator[BrokenRule]:
     """Everything that the tables of fields and blocks decide."""
-    return RequestSchema(case.version, case.betas, case.counting).check(case.body)
+    return RequestSchema(case.version, case.betas, case.counting).check_object(case.body, "request", "")
 
 
 def check_long_names(case: Case) -> Iterator[BrokenRule]:
@@ -81,9 +81,6 @@ class RequestSchema:
     betas: frozenset[str]
     counting: bool
 
-    def check(self, body: JsonObject) -> Iterator[BrokenRule]:
-        return self._check_shape(body, fields().shapes["request"], "")
-
     def _check_shape(self, value: JsonObject, shape: Shape | BlockFacts, path: str) -> Iterator[BrokenRule]:
         for key, row in shape.fields.items():
             if key not in value and row.required and (row.count or not self.counting):
@@ -106,7 +103,7 @@ class RequestSchema:
         elif isinstance(value, str):
             yield from self._check_text(value, row, path)
         elif isinstance(value, dict):
-            yield from self._check_object(value, row.object, path)
+            yield from self.check_object(value, row.object, path)
         elif isinstance(value, list):
             yield from self._check_items(value, row.items, path)
         elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -141,9 +138,9 @@ class RequestSchema:
             if not _is_of_kind(value, (kind,)):
                 yield _wrong_kind("R4.wrong-type", where, kind)
             elif isinstance(value, dict) and name != "object":
-                yield from self._check_object(value, name, where)
+                yield from self.check_object(value, name, where)
 
-    def _check_object(self, value: JsonObject, name: str, path: str) -> Iterator[BrokenRule]:
+    def check_object(self, value: JsonObject, name: str, path: str) -> Iterator[BrokenRule]:
         """`name` is a shape or a union. With neither, nothing inside the object is checked."""
         if name in fields().shapes:
             yield from self._check_shape(value, fields().shapes[name], path)

@@ -188,7 +188,7 @@ def check_bindings(case: Case, history: ThinkingHistory) -> BindingResult:
             result.sent = result.sent.followed_by(returned.id, own.sent)
             result.dropping = False
             result.decide(returned, "dropped", reason)
-        elif policy != "none" and _checks_prefix(_maker(case, own), case.stance):
+        elif policy != "none" and _checks_prefix(profile_for(own.model, case.stance.models), case.stance):
             _check_conversation(case, result, returned, own, policy)
         else:
             result.keep(returned, own)
@@ -216,15 +216,10 @@ def _checks_prefix(model: ModelFacts, stance: Stance) -> bool:
     return model.prefix_check and not (model.prefix_check_disputed and stance["C-5"] == "skip")
 
 
-def _maker(case: Case, own: Imprint) -> ModelFacts:
-    """The facts about the model that made the block."""
-    return profile_for(own.model, case.stance.models)
-
-
 def _unreadable(case: Case, own: Imprint) -> str:
     """Why this request's model may not read the block, by the vendor's precedence; "" if it may."""
     elsewhere = own.account != case.account.name and case.account.name not in own.accounts
-    if elsewhere and _maker(case, own).account_bound:
+    if elsewhere and profile_for(own.model, case.stance.models).account_bound:
         return "organization_binding_mismatch"
     if own.end_user and own.end_user != hash_text(as_str(case.option("metadata", "user_id"))):
         return "end_user_binding_mismatch"

@@ -97,11 +97,6 @@ class ChatCase:
         """The index of the message that opened the current turn: the user's last one."""
         return max((each.index for each in self.messages if each.role == "user"), default=-1)
 
-    @property
-    def reads_earlier(self) -> bool:
-        """Whether the model reads the reasoning of earlier turns."""
-        return not self.traits.earlier_if or self.body.get(self.traits.earlier_if) is True
-
 
 def calls_of(message: Mapping[str, JsonValue]) -> list[JsonObject]:
     """The tool calls of an assistant message."""

@@ -101,7 +101,8 @@ def _of_answer(each: IndexedMessage, case: ChatCase, inside: str | None, visible
     if given and given.field and not any(piece.whose == "own" and piece.field == given.field for piece in judged):
         path = f"{each.path}.{given.field}"
         judged.append(ReturnedReasoning(path=path, field=given.field, maker=given.model, whose="own", fate="missing"))
-    if case.reads_earlier or each.index > case.loop_start:
+    earlier_if = case.traits.earlier_if
+    if not earlier_if or case.body.get(earlier_if) is True or each.index > case.loop_start:
         return judged
     return [replace(piece, fate="unread") if piece.fate == "kept" else piece for piece in judged]
 
