@@ -143,7 +143,7 @@ class PartialCalls:
         if arguments:
             call.grow(arguments)
         for member in _EXTRA:
-            if entry.get(member):
+            if member in entry and entry[member]:
                 call.extra[member] = entry[member]
 
     def _begin(self, place: JsonValue) -> int:
@@ -167,7 +167,9 @@ class PartialCalls:
 
 def _key(place: JsonValue) -> object:
     """A place as the key of a dictionary. It is a number, but servers send anything."""
-    return msgspec.json.encode(whole_value(place)) if isinstance(place, (dict, list)) else place
+    if type(place) is int:
+        return place
+    return msgspec.json.encode(whole_value(place)) if isinstance(place, dict | list) else place
 
 
 class ToolIds:

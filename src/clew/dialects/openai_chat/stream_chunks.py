@@ -24,6 +24,8 @@ _S = TypeVar("_S", bound=Struct)
 
 _PARTS: Final = frozenset({"", "text", "output_text", "thinking", "refusal"})
 """Types of content parts whose words are read."""
+SEVERAL: Final = "several"
+"""In place of a name: a delta has thinking under several, or in entries."""
 _MOST_KINDS: Final = 40
 _LONGEST_KIND: Final = 40
 
@@ -47,16 +49,20 @@ class ChunkDelta(Struct, gc=False):
     annotations: Any = None
 
     @property
-    def has_thought(self) -> bool:
-        """Whether thinking is there, under any of its names."""
-        return (
-            self.reasoning_content is not None
-            or self.reasoning is not None
-            or self.reasoning_details is not None
-            or self.reasoning_text is not None
-            or self.thinking is not None
-            or self.thinking_blocks is not None
-        )
+    def thought_name(self) -> str:
+        """The plain name under which alone thinking is there, as nearly always; SEVERAL; or "" if there is none."""
+        if self.reasoning_details is not None or self.thinking_blocks is not None:
+            return SEVERAL
+        name = ""
+        if self.reasoning_content is not None:
+            name = "reasoning_content"
+        if self.reasoning is not None:
+            name = SEVERAL if name else "reasoning"
+        if self.reasoning_text is not None:
+            name = SEVERAL if name else "reasoning_text"
+        if self.thinking is not None:
+            name = SEVERAL if name else "thinking"
+        return name
 
 
 class ChunkChoice(Struct, gc=False):

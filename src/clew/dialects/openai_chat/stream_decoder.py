@@ -19,13 +19,12 @@ from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.dialects.openai_chat.request_tools import own_name
 from clew.dialects.openai_chat.stream_blocks import BlockWriter, ContentWriter
 from clew.dialects.openai_chat.stream_calls import ToolIds
-from clew.dialects.openai_chat.stream_chunks import Chunk, ChunkChoice, ChunkDelta, UnsaidParts
+from clew.dialects.openai_chat.stream_chunks import SEVERAL, Chunk, ChunkChoice, ChunkDelta, UnsaidParts
 from clew.dialects.openai_chat.stream_tags import Tags
 from clew.dialects.openai_chat.stream_thoughts import (
     DetailTexts,
     Snapshots,
     part_text,
-    plain_name,
     shown_text,
     signature_on,
     thought_in,
@@ -163,8 +162,11 @@ class AnswerDecoder:
             self._totals = totals_of(usage, reasoning_apart=self._options.reasoning_apart)
 
     def _take_delta(self, delta: ChunkDelta) -> None:
-        if delta.has_thought:
-            self._take_thought(delta)
+        if name := delta.thought_name:
+            if name is not SEVERAL and (text := shown_text(getattr(delta, name))):
+                self._content.think(self._new_text(name, text), name)
+            else:
+                self._take_thought(delta)
         if delta.extra_content is not None and (signed := signature_on(delta.extra_content)):
             self._content.opaque_payload().add_to_message(signed)
         if content := delta.content:
@@ -180,9 +182,6 @@ class AnswerDecoder:
             self._take_calls(delta)
 
     def _take_thought(self, delta: ChunkDelta) -> None:
-        if (name := plain_name(delta)) and (text := shown_text(getattr(delta, name))):
-            self._content.think(self._new_text(name, text), name)
-            return
         thought = thought_in(delta, self._details, self._thinking_blocks)
         if self._options.empty_counts:
             self._content.empty = self._content.empty or thought.empty

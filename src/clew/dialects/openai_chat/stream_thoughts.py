@@ -40,14 +40,6 @@ class DeltaThought(Struct, frozen=True, gc=False):
     empty: str = ""
 
 
-def plain_name(delta: ChunkDelta) -> str:
-    """The plain name of a thought that is there under this name alone, as nearly always; else ""."""
-    if delta.reasoning_details is not None or delta.thinking_blocks is not None:
-        return ""
-    names = [name for name in FIELDS if getattr(delta, name) is not None]
-    return names[0] if len(names) == 1 else ""
-
-
 def thought_in(delta: ChunkDelta, details: DetailTexts, blocks: DetailTexts) -> DeltaThought:
     """`details` and `blocks` remember from delta to delta what was last shown of such entries."""
     plain = {name: value for name in FIELDS if (value := getattr(delta, name)) is not None}
