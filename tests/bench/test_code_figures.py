@@ -13,7 +13,7 @@ from tests.test_manifest import ROOT
 
 ANTHROPIC = '''
 """A dialect."""
-from clew.dialects.openai_chat.errors import Failure
+from clew.dialects.openai_chat.answers import Failure
 from clew.dialects.anthropic.more import Reader
 
 class Writer:

@@ -12,7 +12,7 @@ from clew.http.client.connection import ClientConnection
 from clew.http.client.exchange import ChunkFlow
 from clew.http.client.message import ClientRequest, ResponseBroken, ResponseLimits
 from clew.model.http import Timeouts
-from clew.wire.chunks import SIZE_LINES, WHOLE
+from clew.wire.sse_runs import SIZE_LINES, WHOLE
 from tests.counts import examples
 
 HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"

@@ -14,9 +14,9 @@ from msgspec import Raw
 from clew.model.blocks import text_block
 from clew.model.request import Request, blocks_of, with_content
 from clew.wire import requests
-from clew.wire.cuts import cuts
 from clew.wire.requests import encode, parse
 from clew.wire.spans import offset_of
+from clew.wire.splice import cuts
 from tests.build import Json, assistant, redacted, text, thinking, user
 from tests.counts import examples
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from clew.backends.credential import Credential, Secret
-from clew.dialects.anthropic.errors import write_error
+from clew.dialects.anthropic.answers import write_error
 from clew.dialects.shape import AnswerContext, Dialect
 from clew.engine.outgoing import address_of
 from clew.engine.redact import SHORTEST

@@ -21,7 +21,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from clew.backends.names import backend_aliases, backend_of_alias
-from clew.dialects.anthropic.errors import write_error
+from clew.dialects.anthropic.answers import write_error
 from clew.errors import BackendDisabled, BackendOverloaded, BackendRejected, BackendUnknown, ClewError, RequestInvalid
 from clew.http.message import HttpRefusal
 from clew.http.responder import Responder

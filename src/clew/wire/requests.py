@@ -17,9 +17,8 @@ from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import Block, Made
 from clew.model.request import ALWAYS, Body, Content, Edited, Request, RequestMessage, Source, Wanted
 from clew.wire.arrays import Array, Item, find_array, last_elements, recompose
-from clew.wire.cuts import cuts
 from clew.wire.large_bodies import MAX_MESSAGES, InvalidMessage, check_count, read_large_body
-from clew.wire.splice import Edit, Span, apply, drop_key, edit_object, elements, locate, set_key
+from clew.wire.splice import Edit, Span, apply, cuts, drop_key, edit_object, elements, locate, set_key
 from clew.wire.strict_json import LARGE_BYTES, decode_json, find_large_fault
 
 __all__ = [

@@ -3,16 +3,55 @@
 Nine events of ten are deltas. A run of them is one match of one expression, so a read that holds nothing else costs one step
 however many events it has. An event belongs to a run only if its bytes begin exactly as the dialect's pattern says: an
 unusual spelling is never missed, only slower.
+
+Nearly every event comes alone, in a chunk of HTTP/1.1 that is a read of its own. At a place where a chunk must begin, bytes
+that start with their own size and end as an event ends can be read in one way only. How they must start follows from their
+length, so it is computed once for each length.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from clew.wire.chunks import SIZE_LINES, WHOLE
 from clew.wire.sse import OTHER, USUAL, SseEvent, read_fields
+
+WHOLE: Final = b"\n\n\r\n"
+"""How a chunk ends that ends with an event. No line of framing can end so."""
+_LONGEST: Final = 4096
+_CRLF: Final = b"\r\n"
+
+
+def body_of(chunk: bytes) -> bytes:
+    """The bytes between the size line and the end of a chunk."""
+    return chunk[chunk.index(b"\n") + 1 : -len(_CRLF)]
+
+
+class Beginnings(dict[int, bytes]):
+    """The first bytes of a chunk whose event begins with `opening`, by the length of the whole chunk.
+
+    Of a chunk that is too long, bytes that no chunk begins with.
+    """
+
+    __slots__ = ("_opening",)
+
+    def __init__(self, opening: bytes = b"") -> None:
+        super().__init__()
+        self._opening = opening
+
+    def __missing__(self, length: int) -> bytes:
+        for digits in (1, 2, 3):
+            body = length - digits - len(_CRLF) - len(_CRLF)
+            if 0 < body < _LONGEST and len(line := b"%x\r\n" % body) == digits + len(_CRLF):
+                self[length] = begins = line + self._opening
+                return begins
+        return bytes(length + 1)  # no chunk begins with bytes that are longer than the chunk
+
+
+SIZE_LINES: Final = Beginnings()
+"""The size line of a chunk, by the length of the whole chunk."""
+
 
 PassChunk: TypeAlias = Callable[[bytes, int], bytes]
 """A chunk of HTTP/1.1 of this length, if it is one whole event of a run and nothing else; else b""."""

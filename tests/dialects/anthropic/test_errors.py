@@ -7,7 +7,7 @@ import pytest
 from anthropic.types.shared import ErrorType
 
 from clew import errors
-from clew.dialects.anthropic.errors import write_error
+from clew.dialects.anthropic.answers import write_error
 from clew.dialects.anthropic.streams import AnthropicStreamWriter
 from clew.dialects.shape import AnswerContext
 from clew.model.events import StreamFailed

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.dialects.anthropic.answers import read_answer, write_answer
-from clew.dialects.anthropic.errors import read_error, write_error
-from clew.dialects.anthropic.heads import PATHS, ROUTES, request_headers, response_headers, session_of
+from clew.dialects.anthropic.answers import read_answer, read_error, write_answer, write_error
 from clew.dialects.anthropic.options import AnthropicOptions, options_of
 from clew.dialects.anthropic.passthrough import PASSTHROUGH
-from clew.dialects.anthropic.requests import read_request, write_request
+from clew.dialects.anthropic.requests import (
+    PATHS,
+    ROUTES,
+    read_request,
+    request_headers,
+    response_headers,
+    session_of,
+    write_request,
+)
 from clew.dialects.anthropic.streams import AnthropicStreamReader, AnthropicStreamWriter
 from clew.dialects.shape import Dialect
 from clew.wire.sse import PING

@@ -1,9 +1,16 @@
-"""Requests of the Messages API: the canonical request document has their shape, so a client's bytes are edited in place."""
+"""Requests of the Messages API, with their paths and headers.
+
+The canonical request document has the shape of these requests, so a client's bytes are edited in place.
+"""
 
 from __future__ import annotations
 
+from typing import Final
+
 from clew.dialects.anthropic.options import AnthropicOptions
-from clew.dialects.shape import ClientHeaders, WrittenRequest
+from clew.dialects.headers import request_headers as passed_headers
+from clew.dialects.headers import response_headers as told_headers
+from clew.dialects.shape import BackendHeaders, ClientHeaders, ClientSession, Operation, WrittenRequest
 from clew.model.request import Request, Wanted
 from clew.wire.requests import encode, parse
 
@@ -20,3 +27,30 @@ def betas_in(headers: ClientHeaders) -> tuple[str, ...]:
 
 def write_request(request: Request, options: AnthropicOptions) -> WrittenRequest:
     return WrittenRequest(encode(request))
+
+
+PATHS: Final[dict[Operation, str]] = {"messages": "/v1/messages", "count_tokens": "/v1/messages/count_tokens"}
+ROUTES: Final[dict[str, Operation]] = {path: operation for operation, path in PATHS.items()}
+
+_SESSION = "x-claude-code-session-id"
+_AGENT = "x-claude-code-agent-id"
+_CLASS = "x-claude-code-request-class"
+_BETA = b"anthropic-beta"
+
+
+def session_of(headers: ClientHeaders) -> ClientSession:
+    return ClientSession(headers.get(_SESSION, ""), headers.get(_AGENT, ""), headers.get(_CLASS, ""))
+
+
+def request_headers(headers: ClientHeaders, request: Request, options: AnthropicOptions) -> tuple[tuple[bytes, bytes], ...]:
+    """What passes of the client's own; its betas as the projection left them, where the backend takes any."""
+    passed = passed_headers(headers)
+    if options.betas and request.betas == betas_in(headers):
+        return passed
+    rest = tuple(header for header in passed if header[0] != _BETA)
+    betas = ",".join(request.betas) if options.betas else ""
+    return (*rest, (_BETA, betas.encode("latin-1", "replace"))) if betas else rest
+
+
+def response_headers(headers: BackendHeaders, wall: float) -> list[tuple[str, str]]:
+    return told_headers(headers)

@@ -75,15 +75,13 @@ def _text(value: JsonValue) -> str:
     if isinstance(value, dict):
         return _text(value.get("message") or value.get("detail") or value.get("error") or "")
     if isinstance(value, list):
-        return "; ".join(filter(None, (_finding(each) for each in objects_of(value))))
+        found: list[str] = []
+        for finding in objects_of(value):  # of a validator: where, and what
+            where = finding.get("loc")
+            place = ".".join(str(step) for step in where if step != "body") if isinstance(where, list) else ""
+            found.append(": ".join(filter(None, (place, text_of(finding.get("msg")) or text_of(finding.get("message"))))))
+        return "; ".join(filter(None, found))
     return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _finding(each: JsonObject) -> str:
-    """One finding of a validator: where, and what."""
-    where = each.get("loc")
-    place = ".".join(str(step) for step in where if step != "body") if isinstance(where, list) else ""
-    return ": ".join(filter(None, (place, text_of(each.get("msg")) or text_of(each.get("message")))))
 
 
 def _unwrapped(words: str) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.dialects.openai_chat.answers import read_answer, write_answer
-from clew.dialects.openai_chat.errors import read_error, write_error
+from clew.dialects.openai_chat.answers import read_answer, read_error, write_answer, write_error
 from clew.dialects.openai_chat.heads import PATHS, ROUTES, request_headers, response_headers, session_of
 from clew.dialects.openai_chat.options import ChatOptions, options_of
 from clew.dialects.openai_chat.repairs import REPAIRS

@@ -12,7 +12,6 @@ the store has the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from clew.model.json import JsonObject, JsonValue, objects_of, text_of
@@ -35,23 +34,20 @@ def detail_of(block: JsonObject, index: int) -> JsonObject | None:
 
 def thinking_in(message: JsonObject) -> list[JsonObject]:
     """The thinking blocks that an assistant message of a client brings back, in their order."""
-    blocks = list(_from_details(objects_of(message.get("reasoning_details"))))
+    blocks: list[JsonObject] = []
+    for entry in objects_of(message.get("reasoning_details")):
+        text = text_of(entry.get("text")) or text_of(entry.get("summary"))
+        if signature := text_of(entry.get("signature")):
+            blocks.append({"type": "thinking", "thinking": text, "signature": signature})
+        elif data := text_of(entry.get("data")):
+            blocks.append({"type": "redacted_thinking", "data": data})
+        elif text:
+            blocks.append(_unsigned(text))
     if blocks:
         return blocks
     plain: JsonValue = next((value for name in _PLAIN if (value := message.get(name))), None)
     text = text_of(plain) or text_of(message.get("reasoning_details"))  # some clients join the entries to one string
     return [_unsigned(text)] if text else []
-
-
-def _from_details(entries: Iterable[JsonObject]) -> Iterable[JsonObject]:
-    for entry in entries:
-        text = text_of(entry.get("text")) or text_of(entry.get("summary"))
-        if signature := text_of(entry.get("signature")):
-            yield {"type": "thinking", "thinking": text, "signature": signature}
-        elif data := text_of(entry.get("data")):
-            yield {"type": "redacted_thinking", "data": data}
-        elif text:
-            yield _unsigned(text)
 
 
 def _unsigned(text: str) -> JsonObject:

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
+from clew.dialects.failures.waits import duration_of, moment_of
 from clew.dialects.headers import response_headers as anthropic_headers
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.shape import ClientHeaders, ClientSession, Operation
 from clew.model.request import Request
-from clew.wire.waits import duration_of, moment_of
 
 ROUTES: Final[Mapping[str, Operation]] = {"/v1/chat/completions": "messages"}
 PATHS: Final[Mapping[Operation, str]] = {"messages": "/chat/completions"}
@@ -98,17 +98,12 @@ def _count(value: str) -> str | None:
 
 
 def _moment(value: str, wall: float) -> str | None:
-    """RFC 3339, to the second."""
-    seconds = _at(value, wall)
+    """When a limit is lifted, in RFC 3339, to the second."""
+    seconds = moment_of(value)
+    if seconds is None:
+        wait = duration_of(value)
+        seconds = None if wait is None else wall + wait
     return None if seconds is None else datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _at(value: str, wall: float) -> float | None:
-    moment = moment_of(value)
-    if moment is not None:
-        return moment
-    wait = duration_of(value)
-    return None if wait is None else wall + wait
 
 
 def _plain(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

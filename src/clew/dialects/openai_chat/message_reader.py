@@ -69,7 +69,9 @@ class _MessageReader:
             else:
                 self.system += blocks
         elif role == "user":
-            self.messages.append({"role": "user", "content": _user_content(message)})
+            parts = blocks_in(message.fields.get("content"), f"{message.path}.content")
+            content = [_with_cache_mark(_user_block(part), part) for part in parts]
+            self.messages.append({"role": "user", "content": content})
         elif role == "assistant":
             self.messages.append({"role": "assistant", "content": self._answer(message, index)})
         else:
@@ -88,25 +90,27 @@ class _MessageReader:
         self._results.append({"type": "tool_result", "tool_use_id": call_id, "content": _text_parts(message)})
 
     def _answer(self, message: RawObject, index: int) -> list[Canonical]:
-        blocks: list[Canonical] = [dict(each) for each in thinking_in(_reasoning_fields(message))]
+        reasoning: JsonObject = {
+            name: decode(raw, _any, f"{message.path}.{name}")
+            for name in ("reasoning_content", "reasoning", "reasoning_details")
+            if (raw := message.fields.get(name)) is not None
+        }
+        blocks: list[Canonical] = [dict(each) for each in thinking_in(reasoning)]
         blocks += _text_parts(message)
         if refusal := message.string("refusal"):
             blocks.append({"type": "text", "text": refusal})
         for at, fields in enumerate(message.value("tool_calls", OBJECTS) or []):
-            blocks.append(_tool_use(RawObject(f"{message.path}.tool_calls.{at}", fields)))
+            call = RawObject(f"{message.path}.tool_calls.{at}", fields)
+            if call.type not in ("", "function"):
+                raise invalid(f"{call.path}.type", f"a call of type {call.type!r} cannot be passed on: only functions can")
+            if not (call_id := call.string("id")):
+                raise invalid(f"{call.path}.id", "Field required")
+            blocks.append(_call_block(call_id, call.object("function")))
         legacy = message.object("function_call")
         if legacy.fields:
             self._legacy_call = f"call_{index}"
             blocks.append(_call_block(self._legacy_call, legacy))
         return blocks
-
-
-def _reasoning_fields(message: RawObject) -> JsonObject:
-    found: JsonObject = {}
-    for name in ("reasoning_content", "reasoning", "reasoning_details"):
-        if (raw := message.fields.get(name)) is not None:
-            found[name] = decode(raw, _any, f"{message.path}.{name}")
-    return found
 
 
 def _text_parts(message: RawObject) -> list[Canonical]:
@@ -123,11 +127,6 @@ def _text_parts(message: RawObject) -> list[Canonical]:
 
 def _with_cache_mark(block: Canonical, part: RawObject) -> Canonical:
     return {**block, "cache_control": part.fields["cache_control"]} if part.value("cache_control", OBJECT) else block
-
-
-def _user_content(message: RawObject) -> list[Canonical]:
-    parts = blocks_in(message.fields.get("content"), f"{message.path}.content")
-    return [_with_cache_mark(_user_block(part), part) for part in parts]
 
 
 def _user_block(part: RawObject) -> Canonical:
@@ -166,15 +165,6 @@ def _document(file: RawObject) -> Canonical:
     source: JsonObject = {"type": "base64", "media_type": data[1] or "application/pdf", "data": data[3]}
     title = file.string("filename")
     return {"type": "document", "source": source, **({"title": title} if title else {})}
-
-
-def _tool_use(call: RawObject) -> Canonical:
-    if call.type not in ("", "function"):
-        raise invalid(f"{call.path}.type", f"a call of type {call.type!r} cannot be passed on: only functions can")
-    call_id = call.string("id")
-    if not call_id:
-        raise invalid(f"{call.path}.id", "Field required")
-    return _call_block(call_id, call.object("function"))
 
 
 def _call_block(call_id: str, function: RawObject) -> Canonical:

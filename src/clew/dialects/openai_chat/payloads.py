@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Final
 
 from clew.model.blocks import signature_of
-from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of, whole_value
+from clew.model.json import JsonObject, object_of, objects_of, text_of, whole_value
 
 TEXT_MEMBERS: Final = {"reasoning.text": "text", "reasoning.summary": "summary", "thinking": "thinking"}
 """The member of an entry that grows, by the entry's type. Other types are whole."""
@@ -73,7 +73,14 @@ class GrowingPayload:
         parts = last["thinking"]
         assert isinstance(parts, list), "it is made above"
         for part in objects_of(chunk.get("thinking")):
-            _join_part(parts, part)
+            before = object_of(parts[-1]) if parts else {}
+            if part.get("type") == "text" == before.get("type"):
+                text = text_of(before.get("text"))
+                before["text"] = ""  # as in `join_entry`, the text grows in place
+                text += text_of(part.get("text"))
+                before["text"] = text
+            else:
+                parts.append(dict(part))
         last.update({**chunk, "thinking": parts})
 
     def add_call(self, call_id: str, extra: JsonObject) -> None:
@@ -99,17 +106,6 @@ class GrowingPayload:
         self._message.update(other._message)
 
 
-def _join_part(parts: list[JsonValue], part: JsonObject) -> None:
-    last = object_of(parts[-1]) if parts else {}
-    if not part.get("type") == "text" == last.get("type"):
-        parts.append(dict(part))
-        return
-    text = text_of(last.get("text"))
-    last["text"] = ""  # as in `join_entry`, the text grows in place
-    text += text_of(part.get("text"))
-    last["text"] = text
-
-
 def join_entry(entries: list[JsonObject], entry: JsonObject) -> None:
     """Adds an entry to those before it, or to the one of them that it continues."""
     member = TEXT_MEMBERS.get(text_of(entry.get("type")))
@@ -128,20 +124,14 @@ def join_entry(entries: list[JsonObject], entry: JsonObject) -> None:
 
 
 def _continued_entry(entries: list[JsonObject], entry: JsonObject) -> JsonObject | None:
-    """The last one, or before it, among those of its kind, the one with its very index."""
+    """The last one, or before it, among those of its kind, the one with its very index. A signed entry is finished; a member
+    that only one of the two has does not tell them apart."""
     index = entry.get("index")
     for at, before in enumerate(reversed(entries[-_IN_TURNS:])):
         if before.get("type") != entry.get("type"):
             return None
         named = at == 0 or (index is not None and before.get("index") == index)
-        if named and _is_continued(before, entry):
+        pairs = ((before.get(name), entry.get(name)) for name in ("index", "id"))
+        if named and not before.get("signature") and all(a == b or a is None or b is None for a, b in pairs):
             return before
     return None
-
-
-def _is_continued(last: JsonObject, entry: JsonObject) -> bool:
-    """A signed entry is finished; a member that only one of the two has does not tell them apart."""
-    if last.get("signature"):
-        return False
-    pairs = ((last.get(name), entry.get(name)) for name in ("index", "id"))
-    return all(ours == theirs or ours is None or theirs is None for ours, theirs in pairs)

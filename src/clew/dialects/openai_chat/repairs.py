@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 
 from msgspec import structs
 
-from clew.dialects.failures.overflow import room_in
+from clew.dialects.failures.reading import room_in
 from clew.dialects.openai_chat.options import Apart, ChatOptions
 from clew.dialects.shape import RequestRepair
 from clew.model.facts.failures import is_refusal
@@ -118,7 +118,7 @@ class ChatRepairs:
     )
     """What holds for the rest of a conversation: the backend would refuse it again. (How long an answer may be depends on
     each request; which entries could not be read is in the strand itself, thought by thought:
-    `model.payload.reduce_thought`.)"""
+    `model.blocks.reduce_thought`.)"""
     loop_long: Sequence[str] = ("off",)
     """What holds until the tool loop is over."""
     reducing = "entries"
@@ -135,7 +135,8 @@ class ChatRepairs:
             return None
         room = room_in(words)
         if room is not None and "less" not in tried:
-            return _with_less(given, room)
+            weaker = structs.replace(given, request=structs.replace(given.request, most_tokens=room))
+            return RequestRepair("less", weaker, "replaced", "max_tokens", _WHY["less"])
         names = next((names for pattern, names in _BY_WORDS if pattern.search(words)), ())
         found = (_weaker(given, name) for name in names if name not in tried)
         return next((each for each in found if each.options != given), None)
@@ -164,8 +165,3 @@ def _weaker(options: ChatOptions, name: RepairName) -> RequestRepair:
     """A role or an image that is altered is no matter of thinking; every other repair is."""
     weaker = structs.replace(options, request=structs.replace(options.request, **_CHANGES[name]))
     return RequestRepair(name, weaker, "replaced" if name in ("images", "roles") else "healed", "messages", _WHY[name])
-
-
-def _with_less(options: ChatOptions, room: int) -> RequestRepair:
-    weaker = structs.replace(options, request=structs.replace(options.request, most_tokens=room))
-    return RequestRepair("less", weaker, "replaced", "max_tokens", _WHY["less"])

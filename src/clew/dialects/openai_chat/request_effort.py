@@ -15,7 +15,7 @@ from msgspec import Struct
 from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.dialects.openai_chat.request_fields import INTEGER, RawMessage, RawObject, RawRequest, RequestChanges
 from clew.model.facts.chat_backends import RANKED, Knob, Level, knob, level_of_budget
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject
 
 RESERVE = 1024
 """Tokens that a budget leaves for the answer itself."""
@@ -55,7 +55,13 @@ class EffortFields(Struct, frozen=True):
 def effort_wish(given: RawRequest, changes: RequestChanges) -> EffortWish:
     thinking = given.parameters.object("thinking")
     effort = _effort(given.parameters, given.messages, changes)
-    _note_form(thinking, changes)
+    changes.leave_out_unknown("thinking", thinking.fields, {"type", "budget_tokens", "display"})
+    if "display" in thinking.fields:
+        changes.leave_out("thinking.display", SHOWN)
+    if thinking.type not in _FORMS:
+        changes.leave_out("thinking.type", UNKNOWN_FORM)
+    if thinking.type == "between_tools":
+        changes.add("thinking", "replaced", LOWEST)
     if thinking.type in ("disabled", "between_tools"):
         if effort is not None:
             changes.leave_out(effort.path, OUTRANKED)
@@ -66,16 +72,6 @@ def effort_wish(given: RawRequest, changes: RequestChanges) -> EffortWish:
         return effort
     is_free = thinking.type in ("adaptive", "enabled")
     return _budget_wish(thinking, changes) or EffortWish("auto" if is_free else None)
-
-
-def _note_form(thinking: RawObject, changes: RequestChanges) -> None:
-    changes.leave_out_unknown("thinking", thinking.fields, {"type", "budget_tokens", "display"})
-    if "display" in thinking.fields:
-        changes.leave_out("thinking.display", SHOWN)
-    if thinking.type == "between_tools":
-        changes.add("thinking", "replaced", LOWEST)
-    if thinking.type not in _FORMS:
-        changes.leave_out("thinking.type", UNKNOWN_FORM)
 
 
 def _leave_out_budget(thinking: RawObject, why: str, changes: RequestChanges) -> None:
@@ -138,7 +134,9 @@ def effort_fields(
     if budget is not None:
         if budget != wish.budget:
             changes.add(wish.path, "set", f"{budget} tokens: the backend's bounds, and room for the answer")
-        field = _nested(row.budget, budget)
+        field: JsonObject = {row.budget[-1]: budget}
+        for key in reversed(row.budget[:-1]):
+            field = {key: field}
         return EffortFields(field if row.alone else merged(row.says["auto"], field), True)
     level = _rounded(wish.level, row, options)
     if wish.budget is not None:
@@ -158,24 +156,13 @@ def _budget_that_fits(row: Knob, given: int | None, max_tokens: int | None) -> i
 
 
 def _rounded(level: Level, row: Knob, options: ChatRequestOptions) -> Level:
-    """The level as the knob rounds it, and then as this model's own list does."""
-    return row.meant(_nearest(row.meant(level), options.levels))
-
-
-def _nearest(level: Level, allowed: tuple[Level, ...]) -> Level:
-    """The nearest allowed level: the next lower, else the lowest. "As you see fit" names no level, so it is allowed."""
-    ranked: list[Level] = [each for each in RANKED if each in allowed]
-    if not ranked or level in allowed or level == "auto":
-        return level
-    lower: list[Level] = [each for each in ranked if level != "off" and RANKED.index(each) < RANKED.index(level)]
-    return lower[-1] if lower else ranked[0]
-
-
-def _nested(path: Sequence[str], value: JsonValue) -> JsonObject:
-    """The object that has this value at this path, and nothing else."""
-    for key in reversed(path[1:]):
-        value = {key: value}
-    return {path[0]: value}
+    """The level as the knob rounds it, and then as this model's own list does: the next lower one, else the lowest."""
+    level = row.meant(level)
+    ranked: list[Level] = [each for each in RANKED if each in options.levels]
+    if ranked and level not in options.levels and level != "auto":  # "as you see fit" names no level, so it is allowed
+        lower: list[Level] = [each for each in ranked if level != "off" and RANKED.index(each) < RANKED.index(level)]
+        level = lower[-1] if lower else ranked[0]
+    return row.meant(level)
 
 
 def merged(below: JsonObject, above: JsonObject) -> JsonObject:

@@ -7,7 +7,7 @@ they are used. Each object knows its path in the client's request.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, TypeAlias, TypeVar
 
 import msgspec
@@ -147,19 +147,12 @@ def blocks_in(raw: Raw | None, path: str) -> tuple[RawObject, ...]:
 
 
 def _message(request: Request, index: int, message: RequestMessage, fields: Fields) -> RawMessage:
+    """A message, each of its blocks with its path in the client's request where it has one."""
     request.source.wanted.check()
     given = request.source.index_of(message)
     path = f"messages.{index if given is None else given}"
-    found = blocks_in(fields.get("content"), f"{path}.content")
-    return RawMessage(path, message.role, tuple(_placed(request, message, found)), fields)
-
-
-def _placed(request: Request, message: RequestMessage, found: tuple[RawObject, ...]) -> Iterator[RawObject]:
-    """The blocks, each with its path in the client's request where it has one."""
-    blocks = blocks_of(message)
-    if not blocks:
-        yield from found
-        return
-    for each, block in zip(found, blocks, strict=True):
-        place = request.source.place_of(block)
-        yield each if place is None else RawObject(f"messages.{place[0]}.content.{place[1]}", each.fields)
+    found = list(blocks_in(fields.get("content"), f"{path}.content"))
+    for at, block in enumerate(blocks_of(message)):
+        if (place := request.source.place_of(block)) is not None:
+            found[at] = RawObject(f"messages.{place[0]}.content.{place[1]}", found[at].fields)
+    return RawMessage(path, message.role, tuple(found), fields)

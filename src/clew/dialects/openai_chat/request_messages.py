@@ -7,15 +7,19 @@ the backend's prefix cache holds, and reasoning that is bound to what came befor
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias, cast
 
+import msgspec
+
 from clew.dialects.openai_chat.options import ChatRequestOptions
-from clew.dialects.openai_chat.request_answers import assistant_message
 from clew.dialects.openai_chat.request_fields import RawMessage, RawObject, RawRequest, RequestChanges, blocks_in
-from clew.dialects.openai_chat.request_parts import Part, content_parts, is_text, tool_message
+from clew.dialects.openai_chat.request_parts import call_id, content_parts, is_text, tool_message
+from clew.dialects.openai_chat.request_reasoning import ReturnedThought, fill_missing, join_fields, returned_thoughts
+from clew.dialects.openai_chat.request_tools import tool_name
 from clew.errors import RequestInvalid
-from clew.model.json import JsonObject
+from clew.model.blocks import THINKING_TYPES
+from clew.model.json import JsonObject, JsonValue
 
 BILLING: Final = "x-anthropic-billing-header:"
 """How the line begins that Claude Code puts before its system prompt: for Anthropic, and another in each conversation."""
@@ -29,6 +33,13 @@ BEGUN = "this backend refuses an answer as the last message, unless it is told t
 AS_USER = "this backend takes a system message only at the start"
 APART = "this backend refuses a message of role {!r} behind one of role {!r}, so one of role {!r} stands between them"
 
+SERVER_SIDE = "a block that only its own vendor can read"
+NOTHING_LEFT = "nothing is left of this message"
+AFTER_CALLS = "text comes before tool calls in a message of Chat Completions"
+WORDLESS = "this backend refuses an answer that was thought and not said"
+UNSIGNED_CALL = "this backend refuses a call without its signature, and this is its word for a call that has none"
+
+_KNOWN: Final = {"text": frozenset({"type", "text"}), "tool_use": frozenset({"type", "id", "name", "input"})}
 _BETWEEN: Final = {"assistant": "Noted.", "user": "Go on."}
 """What is said between two messages that may not follow each other. Constant, so that a prefix with it stays stable."""
 _SPOKEN: Final = frozenset({"role", "content", "tool_calls"})
@@ -46,7 +57,10 @@ def write_messages(given: RawRequest, options: ChatRequestOptions, changes: Requ
     sent = _system_prompt(given.parameters, options, changes)
     for source in given.messages:
         changes.leave_out_unknown(source.path, source.fields, {"role", "content", "output_config"})
-        for message in _write_message(source, options, changes):
+        if source.role not in _WRITERS:
+            path = f"{source.path}.role"
+            raise RequestInvalid(f"{path}: Input should be 'user' or 'assistant'", path=path)
+        for message in _WRITERS[source.role](source, options, changes):
             sent += [*_between(sent, message, source.path, options, changes), message]
     if options.entries_once:
         sent = _without_repeats(sent, changes)
@@ -81,21 +95,7 @@ def _system_text(blocks: Iterable[RawObject], changes: RequestChanges) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-def _write_message(source: RawMessage, options: ChatRequestOptions, changes: RequestChanges) -> list[_Message]:
-    match source.role:
-        case "assistant":
-            message = assistant_message(source, options, changes)
-            return [] if message is None else [message]
-        case "system":
-            return _system_message(source, options, changes)
-        case "user":
-            return _user_messages(source, options, changes)
-        case _:
-            path = f"{source.path}.role"
-            raise RequestInvalid(f"{path}: Input should be 'user' or 'assistant'", path=path)
-
-
-def _system_message(source: RawMessage, options: ChatRequestOptions, changes: RequestChanges) -> list[_Message]:
+def _system_messages(source: RawMessage, options: ChatRequestOptions, changes: RequestChanges) -> list[_Message]:
     """A system message inside the conversation."""
     text = _system_text(source.blocks, changes)
     if not text:
@@ -119,18 +119,14 @@ def _user_messages(source: RawMessage, options: ChatRequestOptions, changes: Req
     parts = [part for result in results for part in result.after]
     parts += [part for block in spoken for part in content_parts(block, options, changes)]
     sent = [result.message for result in results]
-    if content := _user_content(parts):
+    # A plain string if there is only text: the same message, whether the client sent it as a string or as blocks.
+    parts = [part for part in parts if part.get("text") != ""]
+    if parts:
+        content = "\n\n".join(str(part["text"]) for part in parts) if all(map(is_text, parts)) else parts
         sent.append({"role": "user", "content": content})
     if not sent:
         changes.leave_out(source.path, EMPTY)
     return sent
-
-
-def _user_content(parts: list[Part]) -> str | list[Part]:
-    """A plain string if there is only text: the same message, whether the client sent it as a string or as blocks."""
-    if not all(map(is_text, parts)):
-        return [part for part in parts if part.get("text") != ""]
-    return "\n\n".join(text for part in parts if (text := str(part["text"])))
 
 
 def _between(
@@ -174,3 +170,87 @@ def _is_new(entry: JsonObject, seen: set[tuple[str, str]]) -> bool:
     is_new = not marks & seen
     seen |= marks
     return is_new
+
+
+def _assistant_messages(source: RawMessage, options: ChatRequestOptions, changes: RequestChanges) -> list[_Message]:
+    """An answer; no message if nothing of it can be said."""
+    _note_unsaid(source.blocks, changes)
+    thoughts = returned_thoughts(source.blocks, options, changes)
+    calls = _calls(source.blocks, thoughts, options, changes)
+    content = _content(source.blocks, thoughts)
+    reasoning = join_fields(thoughts.values())
+    if not (calls or content or reasoning):
+        changes.leave_out(source.path, NOTHING_LEFT)
+        return []
+    reasoning = fill_missing(reasoning, bool(calls), source.path, options, changes)
+    if options.wordless and not (calls or content):
+        changes.add(source.path, "added", WORDLESS)
+        content = options.wordless
+    spoken = content or (None if calls else "")
+    return [{"role": "assistant", "content": spoken} | ({"tool_calls": calls} if calls else {}) | reasoning]
+
+
+def _note_unsaid(blocks: Sequence[RawObject], changes: RequestChanges) -> None:
+    calls = False
+    for block in blocks:
+        if block.type in _KNOWN:
+            changes.leave_out_unknown(block.path, block.fields, _KNOWN[block.type])
+        elif block.type not in THINKING_TYPES:
+            changes.leave_out(block.path, SERVER_SIDE)
+        if calls and block.type == "text":
+            changes.add(block.path, "moved", AFTER_CALLS)
+        calls = calls or block.type == "tool_use"
+
+
+def _content(blocks: Sequence[RawObject], thoughts: Mapping[int, ReturnedThought]) -> str | list[JsonValue]:
+    """The text; with thoughts in it where they stood, if that is where the backend keeps them."""
+    parts: list[str | list[JsonValue]] = []
+    for at, block in enumerate(blocks):
+        inline = thoughts[at].inline if at in thoughts else None
+        parts += [inline] if inline else [block.string("text")] if block.type == "text" else []
+    if not any(isinstance(part, list) for part in parts):
+        return "".join(part for part in parts if isinstance(part, str))
+    content: list[JsonValue] = []
+    for part in filter(None, parts):
+        content.extend(part if isinstance(part, list) else [{"type": "text", "text": part}])
+    return content
+
+
+def _calls(
+    blocks: Sequence[RawObject],
+    thoughts: Mapping[int, ReturnedThought],
+    options: ChatRequestOptions,
+    changes: RequestChanges,
+) -> list[dict[str, object]]:
+    """The calls, each with what its maker keeps on it (a signature, for one)."""
+    calls: list[dict[str, object]] = []
+    extra: JsonObject = {}
+    for at, block in enumerate(blocks):
+        if at in thoughts:
+            extra = thoughts[at].call or extra
+        elif block.type == "tool_use":
+            if not calls and not extra and options.unsigned_call:
+                changes.add(block.path, "added", UNSIGNED_CALL)
+                extra = options.unsigned_call
+            name = tool_name(block.string("name"), f"{block.path}.name", changes)
+            function = {"name": name, "arguments": _arguments(block)}
+            call = {"id": call_id(block, "id", options, changes), "type": "function", "function": function}
+            calls.append({**call, **extra})
+            extra = {}
+    return calls
+
+
+def _arguments(block: RawObject) -> str:
+    """JSON text without white space: two spellings of one input are one text, and no number is read and written anew."""
+    try:
+        return msgspec.json.format(bytes(block.fields.get("input", b"{}")), indent=-1).decode()
+    except UnicodeDecodeError as error:
+        raise RequestInvalid(f"{block.path}.input: {error}", path=f"{block.path}.input") from None
+
+
+_WRITERS: Final[Mapping[str, Callable[[RawMessage, ChatRequestOptions, RequestChanges], list[_Message]]]] = {
+    "assistant": _assistant_messages,
+    "system": _system_messages,
+    "user": _user_messages,
+}
+"""What writes a message, by its role."""

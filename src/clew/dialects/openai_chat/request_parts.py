@@ -148,7 +148,14 @@ def tool_message(block: RawObject, options: ChatRequestOptions, changes: Request
     changes.leave_out_unknown(block.path, block.fields, {"type", "tool_use_id", "content", "is_error"})
     call = call_id(block, "tool_use_id", options, changes)
     found = blocks_in(block.fields.get("content"), f"{block.path}.content")
-    parts = [part for each in found for part in _result_parts(each, options, changes)]
+    parts: list[Part] = []
+    for each in found:
+        if each.type == "tool_reference":
+            changes.leave_out_unknown(each.path, each.fields, {"type", "tool_name"})
+            changes.add(each.path, "replaced", LOADED)
+            parts.append(_text(f"Tool loaded: {each.string('tool_name')}"))
+        else:
+            parts += content_parts(each, options, changes)
     after: list[Part] = []
     if not options.tool_images:
         parts = _without_images(parts, call, after)
@@ -157,18 +164,13 @@ def tool_message(block: RawObject, options: ChatRequestOptions, changes: Request
     if block.value("is_error", BOOLEAN):
         why = f"a tool message has no such field; its text begins with {FAILED!r}"
         changes.add(f"{block.path}.is_error", "replaced", why)
-        parts = _failed(parts)
+        if parts and is_text(parts[0]):
+            parts = [_text(f"{FAILED}{parts[0]['text']}"), *parts[1:]]
+        else:
+            parts = [_text(FAILED.rstrip()), *parts]
     # A plain string wherever that says it all: not every server reads lists.
     content = "\n".join(str(part["text"]) for part in parts) if all(map(is_text, parts)) else parts
     return ToolMessage({"role": "tool", "tool_call_id": call, "content": content}, after)
-
-
-def _result_parts(block: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> list[Part]:
-    if block.type != "tool_reference":
-        return content_parts(block, options, changes)
-    changes.leave_out_unknown(block.path, block.fields, {"type", "tool_name"})
-    changes.add(block.path, "replaced", LOADED)
-    return [_text(f"Tool loaded: {block.string('tool_name')}")]
 
 
 def _without_images(parts: Iterable[Part], call: str, after: list[Part]) -> list[Part]:
@@ -182,13 +184,6 @@ def _without_images(parts: Iterable[Part], call: str, after: list[Part]) -> list
         texts.append(_text(f"[{kind} {number} of this result follows in the next message.]"))
         after += [_text(f"[{kind} {number} of the result of tool call {call}:]"), part]
     return texts
-
-
-def _failed(parts: list[Part]) -> list[Part]:
-    """The parts, with the word for failure before the first text."""
-    if parts and is_text(parts[0]):
-        return [_text(f"{FAILED}{parts[0]['text']}"), *parts[1:]]
-    return [_text(FAILED.rstrip()), *parts]
 
 
 def call_id(block: RawObject, key: str, options: ChatRequestOptions, changes: RequestChanges) -> str:

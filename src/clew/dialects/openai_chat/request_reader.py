@@ -90,7 +90,12 @@ def _parameters(raw: bytes) -> RawObject:
 
 
 def _tools(parameters: RawObject) -> Canonical:
-    tools = [_tool(RawObject(f"tools.{at}", each)) for at, each in enumerate(parameters.value("tools", OBJECTS) or [])]
+    tools: list[Canonical] = []
+    for at, each in enumerate(parameters.value("tools", OBJECTS) or []):
+        tool = RawObject(f"tools.{at}", each)
+        if tool.type != "function":
+            raise invalid(f"{tool.path}.type", f"a tool of type {tool.type!r} cannot be passed on: only functions can")
+        tools.append(_function(tool.object("function")))
     legacy = enumerate(parameters.value("functions", OBJECTS) or [])
     tools += [_function(RawObject(f"functions.{at}", each)) for at, each in legacy]
     if not tools:
@@ -102,12 +107,6 @@ def _tools(parameters: RawObject) -> Canonical:
     if choice:
         found["tool_choice"] = choice
     return found
-
-
-def _tool(tool: RawObject) -> Canonical:
-    if tool.type != "function":
-        raise invalid(f"{tool.path}.type", f"a tool of type {tool.type!r} cannot be passed on: only functions can")
-    return _function(tool.object("function"))
 
 
 def _function(function: RawObject) -> Canonical:
@@ -153,20 +152,14 @@ def _limits(parameters: RawObject) -> Canonical:
     if temperature is not None:
         found["temperature"] = fields["temperature"] if temperature <= HIGHEST_TEMPERATURE else HIGHEST_TEMPERATURE
     found |= {name: fields[name] for name in ("top_p", "top_k") if parameters.value(name, NUMBER) is not None}
-    if stops := _stops(parameters):
+    is_one = bytes(fields.get("stop", b"")).startswith(b'"')
+    if stops := [parameters.string("stop")] if is_one else parameters.value("stop", STRINGS):
         found["stop_sequences"] = stops
     if (streams := parameters.value("stream", BOOLEAN)) is not None:
         found["stream"] = streams
     if user := parameters.string("user") or parameters.string("safety_identifier"):
         found["metadata"] = {"user_id": user}
     return found
-
-
-def _stops(parameters: RawObject) -> list[str]:
-    raw = parameters.fields.get("stop")
-    if raw is not None and bytes(raw).startswith(b'"'):
-        return [parameters.string("stop")]
-    return parameters.value("stop", STRINGS) or []
 
 
 def _thinking(parameters: RawObject) -> Canonical:

@@ -19,7 +19,7 @@ from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.dialects.openai_chat.payloads import join_entry
 from clew.dialects.openai_chat.request_fields import RawObject, RequestChanges
 from clew.model.blocks import THINKING_TYPES, payload_of
-from clew.model.json import JsonObject, JsonValue, objects_of
+from clew.model.json import JsonObject, JsonValue, object_of, objects_of
 
 NO_FIELD = "this backend takes no reasoning back"
 NO_TEXT = "this backend takes only its own reasoning back, and this is none of its own"
@@ -73,17 +73,14 @@ def join_fields(thoughts: Iterable[ReturnedThought]) -> dict[str, object]:
     fields: dict[str, object] = {}
     for thought in thoughts:
         for key, value in thought.fields.items():
-            fields[key] = _join_values(fields.get(key), value)
+            before = fields.get(key)
+            if isinstance(before, str) and isinstance(value, str):
+                fields[key] = before + value
+            elif isinstance(before, list) and isinstance(value, list):
+                fields[key] = [*cast("list[object]", before), *value]
+            else:
+                fields[key] = value  # the last counts
     return fields
-
-
-def _join_values(before: object, value: object) -> object:
-    """Strings and lists go on; of anything else the last counts."""
-    if isinstance(before, str) and isinstance(value, str):
-        return before + value
-    if isinstance(before, list) and isinstance(value, list):
-        return [*cast("list[object]", before), *cast("list[object]", value)]
-    return value
 
 
 def fill_missing(
@@ -126,7 +123,9 @@ def _give_back(payload: JsonObject, block: RawObject, options: ChatRequestOption
 
 
 def _in_its_form(payload: JsonObject, block: RawObject, options: ChatRequestOptions) -> tuple[ReturnedThought, str]:
-    call = _call_members(payload) if options.entries else {}
+    # What stood on the call behind this block. Each such call has a block of its own before it.
+    calls = object_of(payload.get("tool_calls")) if options.entries else {}
+    call = object_of(next(iter(calls.values()), None))
     entries, lost = _entries(payload, options)
     if entries or lost:
         return ReturnedThought(entries, call=call), UNSIGNED if lost else ""
@@ -136,13 +135,6 @@ def _in_its_form(payload: JsonObject, block: RawObject, options: ChatRequestOpti
     if field in _LISTS or (text and not field):  # no field of its own for the text alone
         return _hand_over(block, options)
     return _as_text(field, text, options, call), ""
-
-
-def _call_members(payload: JsonObject) -> JsonObject:
-    """What stood on the call behind this block. Each such call has a block of its own before it."""
-    calls = payload.get("tool_calls")
-    extra = next(iter(calls.values()), None) if isinstance(calls, dict) else None
-    return extra if isinstance(extra, dict) else {}
 
 
 def _entries(payload: JsonObject, options: ChatRequestOptions) -> tuple[dict[str, JsonValue], bool]:

@@ -26,20 +26,15 @@ def resolve_reference(node: JsonObject, root: JsonObject, within: tuple[str, ...
     """What a reference refers to, with what stands beside it; any object if it is in a circle or leads nowhere."""
     beside = without(node, "$ref")
     name = str(node["$ref"])
-    target = None if name in within else _target(name, root)
-    if target is None:
+    target: JsonValue = root if name.startswith("#") and name not in within else None
+    for step in filter(None, name.removeprefix("#").split("/")):
+        target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, dict) else None
+    if not isinstance(target, dict):
         return {"type": "object", **beside}, within
     if "$ref" in target:
         found, within = resolve_reference(target, root, (*within, name))
         return {**found, **beside}, within
     return {**target, **beside}, (*within, name)
-
-
-def _target(name: str, root: JsonObject) -> JsonObject | None:
-    at: JsonValue = root if name.startswith("#") else None
-    for step in filter(None, name.removeprefix("#").split("/")):
-        at = at.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(at, dict) else None
-    return at if isinstance(at, dict) else None
 
 
 def merge_parts(parts: list[JsonObject]) -> JsonObject:
@@ -56,7 +51,7 @@ def merge_parts(parts: list[JsonObject]) -> JsonObject:
     return done
 
 
-def _one_of(node: JsonObject) -> JsonObject:
+def rewrite_one_of(node: JsonObject) -> JsonObject:
     members = node.get("oneOf")
     if not isinstance(members, list):
         return node
@@ -64,7 +59,7 @@ def _one_of(node: JsonObject) -> JsonObject:
     return {**without(node, "oneOf"), "anyOf": [*(others if isinstance(others, list) else ()), *members]}
 
 
-def _null(node: JsonObject) -> JsonObject:
+def rewrite_null(node: JsonObject) -> JsonObject:
     """Null in a union, or in a list of types, becomes `nullable`. A union of one is that one."""
     members = node.get("anyOf")
     if not isinstance(members, list):
@@ -90,7 +85,7 @@ def _null_type(node: JsonObject) -> JsonObject:
     return {"anyOf": [{"type": each} for each in some], **rest} if some else rest
 
 
-def _const(node: JsonObject) -> JsonObject:
+def rewrite_const(node: JsonObject) -> JsonObject:
     if "const" not in node:
         return node
     kind = _kind(node["const"])
@@ -98,7 +93,7 @@ def _const(node: JsonObject) -> JsonObject:
     return {**typed, **without(node, "const"), "enum": [node["const"]]}
 
 
-def _bounds(node: JsonObject) -> JsonObject:
+def rewrite_bounds(node: JsonObject) -> JsonObject:
     """Exclusive bounds as inclusive ones. One that is true or false is of an older draft, and is about the inclusive one."""
     for exclusive, inclusive, step in (("exclusiveMinimum", "minimum", 1), ("exclusiveMaximum", "maximum", -1)):
         if exclusive in node:
@@ -109,7 +104,7 @@ def _bounds(node: JsonObject) -> JsonObject:
     return node
 
 
-def _enums(node: JsonObject) -> JsonObject:
+def rewrite_enums(node: JsonObject) -> JsonObject:
     values = node.get("enum")
     if not isinstance(values, list):
         return node
@@ -120,14 +115,14 @@ def _enums(node: JsonObject) -> JsonObject:
     return {**rest, "enum": texts} if texts and node.get("type", "string") == "string" else rest
 
 
-def _patterns(node: JsonObject) -> JsonObject:
+def rewrite_patterns(node: JsonObject) -> JsonObject:
     pattern = node.get("pattern")
     if not isinstance(pattern, str) or _ANCHORED.fullmatch(pattern):
         return node
     return without(node, "pattern")
 
 
-def _required(node: JsonObject) -> JsonObject:
+def rewrite_required(node: JsonObject) -> JsonObject:
     needed, known = node.get("required"), node.get("properties")
     if not isinstance(needed, list):
         return node
@@ -138,7 +133,7 @@ def _required(node: JsonObject) -> JsonObject:
     return {**rest, "required": there} if there else rest
 
 
-def _items(node: JsonObject) -> JsonObject:
+def rewrite_items(node: JsonObject) -> JsonObject:
     places, items = node.get("prefixItems"), node.get("items")
     if node.get("type") != "array" and not isinstance(items, list):
         return node
@@ -150,7 +145,7 @@ def _items(node: JsonObject) -> JsonObject:
     return {**rest, "items": members[0] if len(members) == 1 else {"anyOf": members} if members else _ANY_ITEM}
 
 
-def _types(node: JsonObject) -> JsonObject:
+def rewrite_types(node: JsonObject) -> JsonObject:
     """Every schema has a type; of a union, its members."""
     if "$ref" in node:
         return node
@@ -179,20 +174,20 @@ def _kind(value: JsonValue) -> str:
     return _TYPES.get(type(value).__name__, "")
 
 
-def _empty(node: JsonObject) -> JsonObject:
+def rewrite_empty(node: JsonObject) -> JsonObject:
     return without(node, "properties") if node.get("properties") == {} else node
 
 
 REWRITES: Final[Mapping[Rewrite, Callable[[JsonObject], JsonObject]]] = {
-    "one_of": _one_of,
-    "null": _null,
-    "const": _const,
-    "bounds": _bounds,
-    "enums": _enums,
-    "patterns": _patterns,
-    "items": _items,
-    "types": _types,
-    "empty": _empty,
-    "required": _required,
+    "one_of": rewrite_one_of,
+    "null": rewrite_null,
+    "const": rewrite_const,
+    "bounds": rewrite_bounds,
+    "enums": rewrite_enums,
+    "patterns": rewrite_patterns,
+    "items": rewrite_items,
+    "types": rewrite_types,
+    "empty": rewrite_empty,
+    "required": rewrite_required,
 }
 """By name, in the order in which they are done. References and parts are put together before; the root is seen to after."""

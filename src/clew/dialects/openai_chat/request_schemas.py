@@ -68,7 +68,12 @@ class _Fitting:
         done = self._fit(self._root, ())
         if "root" not in self._check.rewrites:
             return done
-        plain: JsonObject = {**_union_properties(done), **without(done, *_UNIONS), "type": "object"}
+        members = [each for key in ("anyOf", "oneOf", "allOf") for each in objects_of(done.get(key))]
+        properties: JsonObject = {}
+        for member in members:
+            properties |= object_of(member.get("properties"))
+        union: JsonObject = {"properties": properties} if properties else {}
+        plain: JsonObject = {**union, **without(done, *_UNIONS), "type": "object"}
         return self._compare(done, plain if "empty" in self._check.rewrites else {"properties": {}, **plain})
 
     def _fit(self, node: JsonObject, within: tuple[str, ...]) -> JsonObject:
@@ -134,12 +139,3 @@ class _Fitting:
         for key in gone or (key for key in after if key not in before):
             self.altered[key] = None
         return after
-
-
-def _union_properties(node: JsonObject) -> JsonObject:
-    """The properties that the members of a union have."""
-    members = (each for key in ("anyOf", "oneOf", "allOf") for each in objects_of(node.get(key)))
-    found: JsonObject = {}
-    for member in members:
-        found |= object_of(member.get("properties"))
-    return {"properties": found} if found else {}

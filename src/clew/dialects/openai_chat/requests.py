@@ -1,4 +1,4 @@
-"""Requests of Chat Completions: read from clients, and written for backends.
+"""Requests of Chat Completions, written for backends: the body, and its small fields.
 
 Writing is pure: the same request and options always give the same bytes, and a request that goes on from another has
 messages that go on from its messages. What cannot be said is left out or altered with a `Change`, if the conversation can
@@ -7,27 +7,130 @@ do without; otherwise the request is refused with `Unrepresentable`, before anyt
 
 from __future__ import annotations
 
+import hashlib
 from typing import Final, cast
 
 import msgspec
 
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.request_effort import effort_fields, effort_wish, merged, with_thinking_off
-from clew.dialects.openai_chat.request_fields import RawRequest, RequestChanges, read_raw
+from clew.dialects.openai_chat.request_fields import (
+    BOOLEAN,
+    INTEGER,
+    STRINGS,
+    RawObject,
+    RawRequest,
+    RequestChanges,
+    read_raw,
+)
 from clew.dialects.openai_chat.request_messages import write_messages
 from clew.dialects.openai_chat.request_reader import read_request, unread_fields, wants_usage
-from clew.dialects.openai_chat.request_sampling import (
-    answer_format,
-    max_tokens_of,
-    sampling,
-    stop_sequences,
-    stream_fields,
-    user_fields,
+from clew.dialects.openai_chat.request_tools import (
+    is_closed,
+    is_forced,
+    refuse_server_tools,
+    schema_to_send,
+    tool_choice,
+    write_tools,
 )
-from clew.dialects.openai_chat.request_tools import is_forced, refuse_server_tools, tool_choice, write_tools
 from clew.dialects.shape import WrittenRequest
+from clew.errors import RequestInvalid, Unrepresentable
 from clew.model.json import JsonObject
 from clew.model.request import Request
+
+SCHEMA_NAME: Final = "answer"
+"""A schema must have a name; the client gave none."""
+
+TOO_MANY = "this backend takes fewer stop sequences"
+AT_MOST = "this backend says at most {} tokens at once"
+NO_TOP_K = "this backend has no top_k"
+NOT_TOLD = "this backend is not told who asks"
+TOO_LONG = "longer than this backend takes; its SHA-256 stands for it"
+NO_SCHEMA = "this backend does not take a schema for its answer"
+NOT_HELD = "it is asked for, not held to: that takes objects that require all their properties and allow no others"
+ANY_JSON = "this backend promises JSON, but not this schema"
+
+
+def max_tokens_of(parameters: RawObject, options: ChatRequestOptions) -> int | None:
+    """As many as the client asks for, or as the backend can say."""
+    given = parameters.value("max_tokens", INTEGER)
+    return given if given is None or not options.most_tokens else min(given, options.most_tokens)
+
+
+def sampling(parameters: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> dict[str, object]:
+    """Limits and sampling, each number as the client wrote it."""
+    fields = parameters.fields
+    sent: dict[str, object] = {options.max_tokens: fields["max_tokens"]} if "max_tokens" in fields else {}
+    most = max_tokens_of(parameters, options) if options.most_tokens else None
+    if most is not None and bytes(fields["max_tokens"]) != str(most).encode():
+        sent[options.max_tokens] = most
+        changes.add("max_tokens", "replaced", AT_MOST.format(most))
+    sent |= {name: fields[name] for name in ("temperature", "top_p") if name in fields}
+    if "top_k" in fields and not options.top_k:
+        changes.leave_out("top_k", NO_TOP_K)
+    elif "top_k" in fields:
+        sent["top_k"] = fields["top_k"]
+    return sent
+
+
+def stop_sequences(parameters: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> dict[str, object]:
+    given = parameters.value("stop_sequences", STRINGS) or []
+    for index in range(options.stops, len(given)):
+        changes.leave_out(f"stop_sequences.{index}", TOO_MANY)
+    return {"stop": given[: options.stops]} if given[: options.stops] else {}
+
+
+def user_fields(parameters: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> dict[str, object]:
+    """Who asks. A long name (Claude Code's holds a device and a session) goes as its hash."""
+    metadata = parameters.object("metadata")
+    changes.leave_out_unknown("metadata", metadata.fields, {"user_id"})
+    name = metadata.string("user_id")
+    if name and not options.user:
+        changes.leave_out("metadata.user_id", NOT_TOLD)
+    if not name or not options.user:
+        return {}
+    if len(name) > options.user_length:
+        changes.add("metadata.user_id", "replaced", TOO_LONG)
+        name = hashlib.sha256(name.encode()).hexdigest()[: options.user_length]
+    return {options.user: name}
+
+
+def stream_fields(parameters: RawObject, options: ChatRequestOptions) -> dict[str, object]:
+    """A stream reports its usage only if asked to."""
+    if not parameters.value("stream", BOOLEAN):
+        return {}
+    if not options.stream_usage:
+        return {"stream": True}
+    return {"stream": True, "stream_options": {"include_usage": True}}
+
+
+def answer_format(parameters: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> dict[str, object]:
+    """The schema that the answer must fit."""
+    config = parameters.object("output_config")
+    changes.leave_out_unknown("output_config", config.fields, {"effort", "format"})
+    form = config.object("format")
+    if not form.fields:
+        return {}
+    changes.leave_out_unknown(form.path, form.fields, {"type", "schema"})
+    if form.type != "json_schema":
+        raise Unrepresentable(f"{form.path}: an answer of type {form.type!r} cannot be asked of this backend")
+    if options.schema == "none":
+        changes.leave_out(form.path, NO_SCHEMA)
+        return {}
+    if options.schema == "json_object":
+        changes.add(form.path, "replaced", ANY_JSON)
+        return {"response_format": {"type": "json_object"}}
+    path = f"{form.path}.schema"
+    if "schema" not in form.fields:
+        raise RequestInvalid(f"{path}: Field required", path=path)
+    given = form.fields["schema"]
+    schema = schema_to_send(given, path, options, changes) or {"type": "object"}
+    strict = is_closed(given, path)
+    if not strict:
+        changes.add(path, "replaced", NOT_HELD)
+    described = {"name": SCHEMA_NAME, "schema": schema, "strict": strict}
+    return {"response_format": {"type": "json_schema", "json_schema": described}}
+
 
 __all__ = ["read_request", "unread_fields", "wants_usage", "write_request"]
 

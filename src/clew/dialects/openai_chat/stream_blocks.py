@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 
 from clew.dialects.openai_chat.payloads import GrowingPayload
 from clew.dialects.openai_chat.stream_calls import PartialCall, PartialCalls, ToolIds
-from clew.dialects.openai_chat.stream_tags import PieceKind, TagPiece
+from clew.dialects.openai_chat.stream_tags import TagPiece
 from clew.dialects.openai_chat.stream_thoughts import Mirrors
 from clew.model.blocks import signature_of
 from clew.model.bounds import check_blocks
@@ -225,18 +225,13 @@ class ContentWriter:
                 payload = self.think(text, "tags") or self._newest_payload()
                 payload.add_markup(before="".join(self._markup))
                 self._markup, self._opened = [], True
-            else:
-                self._take_markup(kind, text)
-
-    def _take_markup(self, kind: PieceKind, markup: str) -> None:
-        """Markup before a thought waits for it; markup behind one belongs to it, and behind none ends nothing."""
-        if kind == "open":
-            self._markup.append(markup)
-            self._opened = False
-        elif self._opened:
-            self._newest_payload().add_markup(after=markup)
-        else:
-            self._markup = []
+            elif kind == "open":  # markup before a thought waits for it
+                self._markup.append(text)
+                self._opened = False
+            elif self._opened:  # markup behind a thought belongs to it,
+                self._newest_payload().add_markup(after=text)
+            else:  # and behind none ends nothing
+                self._markup = []
 
     def _newest_payload(self) -> GrowingPayload:
         """That of the last thinking block: they are put in by index, in order."""

@@ -134,7 +134,11 @@ class PartialCalls:
         wire_id, name, arguments = text_of(entry.get("id")), _name(function), _arguments(function)
         at = self._place_of(entry.get("index"), wire_id)
         if at is None or ((wire_id or name) and not self._all[at].continues_with(wire_id, name, arguments)):
-            at = self._begin(entry.get("index"))
+            at = len(self._all)
+            check_blocks(at + 1)
+            self._all.append(PartialCall())
+            self._by_place[_key(entry.get("index"))] = at
+            self.current = self.current or self._all[at]
         call = self._all[at]
         call.name = call.name or name
         if wire_id:
@@ -143,16 +147,8 @@ class PartialCalls:
         if arguments:
             call.grow(arguments)
         for member in _EXTRA:
-            if member in entry and entry[member]:
+            if entry.get(member):
                 call.extra[member] = entry[member]
-
-    def _begin(self, place: JsonValue) -> int:
-        at = len(self._all)
-        check_blocks(at + 1)
-        self._all.append(PartialCall())
-        self._by_place[_key(place)] = at
-        self.current = self.current or self._all[at]
-        return at
 
     def _place_of(self, index: JsonValue, wire_id: str) -> int | None:
         """Where the newest call stands that is in the place which a delta names."""
@@ -230,33 +226,23 @@ class _ObjectEnd:
     def feed(self, text: str) -> None:
         at = 0
         while at < len(text) and not self._spoiled:
-            if self._in_string:
-                at = self._read_string(text, at)
-            elif self._depth:
-                at = self._read_values(text, at)
+            if self._escaped:
+                self._escaped, at = False, at + 1
+            elif self._in_string or self._depth:
+                mark = (_STRING_MARKS if self._in_string else _MARKS).search(text, at)
+                if mark is None:
+                    return
+                at = mark.end()
+                if self._in_string:
+                    self._in_string = mark[0] != '"'
+                    self._escaped = mark[0] == "\\"
+                else:
+                    self._in_string = mark[0] == '"'
+                    self._depth += _DEPTH.get(mark[0], 0)
+                    self._ended = self._depth == 0
             else:  # before the object and behind it only space may stand
                 at = len(text) - len(text[at:].lstrip())
                 if at < len(text):
                     self._spoiled = self._ended or text[at] != "{"
                     self._depth = 1
                 at += 1
-
-    def _read_values(self, text: str, at: int) -> int:
-        mark = _MARKS.search(text, at)
-        if mark is None:
-            return len(text)
-        self._in_string = mark[0] == '"'
-        self._depth += _DEPTH.get(mark[0], 0)
-        self._ended = self._depth == 0
-        return mark.end()
-
-    def _read_string(self, text: str, at: int) -> int:
-        if self._escaped:
-            self._escaped = False
-            return at + 1
-        mark = _STRING_MARKS.search(text, at)
-        if mark is None:
-            return len(text)
-        self._in_string = mark[0] != '"'
-        self._escaped = mark[0] == "\\"
-        return mark.end()

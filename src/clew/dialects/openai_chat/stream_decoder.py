@@ -117,8 +117,9 @@ class AnswerDecoder:
         if not self._started:
             self.begin()
         choices = chunk.choices or ()
-        if chunk.usage is not None or chunk.x_groq is not None or (choices and choices[0].usage is not None):
-            self._take_usage(chunk)
+        has_usage = chunk.usage is not None or chunk.x_groq is not None or (choices and choices[0].usage is not None)
+        if has_usage and (usage := usage_in(chunk)):
+            self._totals = totals_of(usage, reasoning_apart=self._options.reasoning_apart)
         for choice in choices:
             if not choice.index:
                 if choice.delta is not None:
@@ -156,10 +157,6 @@ class AnswerDecoder:
         self._blocks.add(failure.event())
         self.failure = failure
         self.ended = True
-
-    def _take_usage(self, chunk: Chunk) -> None:
-        if usage := usage_in(chunk):
-            self._totals = totals_of(usage, reasoning_apart=self._options.reasoning_apart)
 
     def _take_delta(self, delta: ChunkDelta) -> None:
         if name := delta.thought_name:

@@ -92,21 +92,21 @@ class DetailTexts:
         self._unsigned: list[str] = []
 
     def text_of_all(self, entries: list[JsonObject]) -> str:
-        return "".join(map(self._text, entries)) if entries else ""
-
-    def _text(self, entry: JsonObject) -> str:
-        kind = text_of(entry.get("type"))
-        text = text_of(entry.get(TEXT_MEMBERS.get(kind, "")))
-        if not entry.get("signature"):
-            self._unsigned.append(text)
-        else:  # the entry that signs a text may say all of it again
-            before, self._unsigned = "".join(self._unsigned), []
-            if text and text == before:
-                return ""
-        if kind != "reasoning.summary" or not text:
-            return text
-        before_it, self._part = self._part, (entry.get("index"), entry.get("id"))
-        return "\n\n" + text if before_it is not None and before_it != self._part else text
+        texts: list[str] = []
+        for entry in entries:
+            kind = text_of(entry.get("type"))
+            text = text_of(entry.get(TEXT_MEMBERS.get(kind, "")))
+            if not entry.get("signature"):
+                self._unsigned.append(text)
+            else:  # the entry that signs a text may say all of it again
+                before, self._unsigned = "".join(self._unsigned), []
+                if text == before:
+                    continue
+            if kind == "reasoning.summary" and text:
+                part_before, self._part = self._part, (entry.get("index"), entry.get("id"))
+                text = "\n\n" + text if part_before is not None and part_before != self._part else text
+            texts.append(text)
+        return "".join(texts)
 
 
 def without_shown(entries: list[JsonObject], count: int) -> list[JsonObject]:
@@ -235,7 +235,9 @@ class Snapshots:
 
     def new_text(self, text: str) -> str:
         if self._decided is None:
-            self._decide(text)
+            if self._so_far:
+                self._decided = len(text) > len(self._so_far) and text.startswith(self._so_far)
+            self._so_far = "" if self._decided is False else self._so_far or text
         if not self._decided:
             return text
         if not text.startswith(self._so_far):
@@ -243,11 +245,3 @@ class Snapshots:
             return text
         added, self._so_far = text[len(self._so_far) :], text
         return added
-
-    def _decide(self, text: str) -> None:
-        if not self._so_far:
-            self._so_far = text
-            return
-        self._decided = len(text) > len(self._so_far) and text.startswith(self._so_far)
-        if not self._decided:
-            self._so_far = ""

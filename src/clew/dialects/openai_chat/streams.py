@@ -14,10 +14,9 @@ from __future__ import annotations
 from typing import Final
 
 from clew.dialects.failures.reading import CUT, UNREADABLE, failure_in, failure_named
-from clew.dialects.openai_chat.answers import completion_id
+from clew.dialects.openai_chat.answers import completion_id, error_object
 from clew.dialects.openai_chat.carrier import detail_of
 from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
-from clew.dialects.openai_chat.errors import error_object
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.payloads import late_block
 from clew.dialects.openai_chat.stream_calls import ToolIds
@@ -151,11 +150,16 @@ class ChatStreamWriter:
                 self._usage = dict(object_of(event.message.get("usage")))
                 return self._chunk({"role": "assistant", "content": ""})
             case MessageDelta():
-                return self._end(event)
+                self._usage |= event.usage or {}
+                reason = event.delta.get("stop_reason")
+                return self._finish(reason) if isinstance(reason, str) else b""
             case MessageStop():
-                return self._finish("end_turn") + self._write_usage() + _DONE
+                usage = self._head + b',"choices":[],"usage":' + encoded(chat_usage(self._usage)) + b"}\n\n"
+                return self._finish("end_turn") + (usage if self._context.include_usage else b"") + _DONE
             case StreamFailed():
-                return _error(event)
+                kind = text_of(event.error.get("type")) or error_type_of(event.status or 500)
+                failure = Failure(event.status or 500, kind, text_of(event.error.get("message")), event.wait)
+                return b"data: " + encoded({"error": error_object(failure)}) + b"\n\n"
             case Ping():
                 return KEEP_ALIVE
             case _:
@@ -208,30 +212,26 @@ class ChatStreamWriter:
                 self._block = {**self._block, "signature": delta.get("signature")}
                 return b""
             case "input_json_delta":
-                return self._grow_arguments(text_of(delta.get("partial_json")))
+                text = text_of(delta.get("partial_json"))
+                if not text or self._block.get("type") != "tool_use":
+                    return b""
+                self._has_arguments = True
+                return self._write_arguments(text)
             case kind:
                 self._context.unsaid(kind)
                 return b""
 
-    def _grow_arguments(self, text: str) -> bytes:
-        if not text or self._block.get("type") != "tool_use":
-            return b""
-        self._has_arguments = True
+    def _write_arguments(self, text: str) -> bytes:
         return self._chunk({"tool_calls": [{"index": self._calls - 1, "function": {"arguments": text}}]})
 
     def _stop(self) -> bytes:
         block, self._block = self._block, {}
         if block.get("type") == "tool_use" and not self._has_arguments:
-            return self._chunk({"tool_calls": [{"index": self._calls - 1, "function": {"arguments": "{}"}}]})
+            return self._write_arguments("{}")
         if block.get("type") in ("thinking", "redacted_thinking"):
             detail = detail_of({**block, "thinking": self._thought.whole()}, len(self._details))
             self._details += [detail] if detail else []
         return b""
-
-    def _end(self, event: MessageDelta) -> bytes:
-        self._usage |= event.usage or {}
-        reason = event.delta.get("stop_reason")
-        return self._finish(reason) if isinstance(reason, str) else b""
 
     def _finish(self, reason: str) -> bytes:
         """The details and the finish reason, each once."""
@@ -240,14 +240,3 @@ class ChatStreamWriter:
         self._finished = True
         details = self._chunk({"reasoning_details": self._details}) if self._details else b""
         return details + self._chunk({}, finish_reason_of(reason))
-
-    def _write_usage(self) -> bytes:
-        if not self._context.include_usage:
-            return b""
-        return self._head + b',"choices":[],"usage":' + encoded(chat_usage(self._usage)) + b"}\n\n"
-
-
-def _error(event: StreamFailed) -> bytes:
-    kind = text_of(event.error.get("type")) or error_type_of(event.status or 500)
-    failure = Failure(event.status or 500, kind, text_of(event.error.get("message")), event.wait)
-    return b"data: " + encoded({"error": error_object(failure)}) + b"\n\n"

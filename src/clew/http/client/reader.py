@@ -20,7 +20,7 @@ import httptools
 
 from clew.http.client.message import PeerClosed, ResponseBroken, ResponseLimits
 from clew.model.http import ResponseHead
-from clew.wire.chunks import WHOLE
+from clew.wire.sse_runs import WHOLE
 
 _LINE_OVERHEAD: Final = 4  # ": " and CRLF
 _NO_BODY: Final = frozenset({204, 304})

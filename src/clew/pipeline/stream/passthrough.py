@@ -12,9 +12,8 @@ from clew.pipeline.stream.answer import AnswerSoFar, answer_of_parts
 from clew.pipeline.stream.answer_stream import AnswerStream, lacks_usage
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.stream.secrets import without_secret
-from clew.wire.chunks import body_of
 from clew.wire.sse import Frames, SseLimits
-from clew.wire.sse_runs import PassChunk, RunPattern, StreamPiece, pieces_of
+from clew.wire.sse_runs import PassChunk, RunPattern, StreamPiece, body_of, pieces_of
 
 _LIMITS = SseLimits()
 
