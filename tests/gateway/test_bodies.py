@@ -275,7 +275,7 @@ def test_a_body_for_which_there_is_no_memory_is_refused(
     def no_memory(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("clew.http.long_body.LongBody._grow", no_memory)
+    monkeypatch.setattr("clew.http.long_body._uncleared", no_memory)
     monkeypatch.setattr("clew.http.reader.RequestReader.on_body", no_memory)
     gateway = making(settings_with(KEYED))
     answer = gateway.raw(head(gateway, framing) + b"2\r\n{}\r\n")

@@ -20,8 +20,8 @@ from clew.http.client.message import ResponseLimits
 from clew.model.http import Timeouts
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.upstream.endpoint import Endpoint
-from clew.upstream.failures import backend_error_of
 from clew.upstream.pool import Pool, PooledCall
+from clew.upstream.reply import backend_error_of
 
 LIMITS = ResponseLimits(body_bytes=MOST_BYTES)
 

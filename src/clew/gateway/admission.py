@@ -79,10 +79,12 @@ class Border:
         host, origin = headers.get("host", "").lower(), headers.get("origin", "").lower()
         if not host:
             return HttpRefusal(400, "A Host header is needed.")
-        if host not in self._own and host not in self._hosts and _without_port(host) not in self._hosts:
-            return HttpRefusal(
-                421, "This gateway is not called by that name. Add it to `hosts` under [gateway] if it should be."
-            )
+        if host not in self._own and host not in self._hosts:
+            name, _, port = host.rpartition(":")
+            if not port.isdecimal() or name not in self._hosts:
+                return HttpRefusal(
+                    421, "This gateway is not called by that name. Add it to `hosts` under [gateway] if it should be."
+                )
         is_foreign = headers.get("sec-fetch-site") == "cross-site"
         if origin:
             is_foreign = origin not in self._origins and origin != f"http://{host}"
@@ -95,11 +97,6 @@ class Border:
     def is_near(self, request: HttpRequest) -> bool:
         """Was the gateway called by a loopback name, at an address that only this machine can reach?"""
         return request.head.joined.get("host", "").lower() in self._near
-
-
-def _without_port(host: str) -> str:
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdecimal() else host
 
 
 def check_content(request: HttpRequest) -> HttpRefusal | None:

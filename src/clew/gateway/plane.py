@@ -29,7 +29,7 @@ from clew.model.json import JsonValue
 from clew.settings.values import GatewaySettings, Settings
 
 _log = logging.getLogger("clew.gateway")
-_KEPT_HERE: Final = (*CREDENTIALS, LENGTH)
+_KEPT_HERE: Final = CREDENTIALS | {LENGTH}
 """Headers that the engine does not get: credentials, and the length of a body that comes with the call."""
 
 
@@ -156,8 +156,8 @@ class DataPlane:
             _log.info("refused with %d", found.status)
             return HttpRefusal(found.status, found.reason, found.headers, route.dialect)
         headers = dict(head.joined)
-        for name in _KEPT_HERE:
-            headers.pop(name, None)
+        for name in _KEPT_HERE & headers.keys():
+            del headers[name]
         call = Call(
             kind="count_tokens" if route.action == "count_tokens" else "messages",
             body=request.body,

@@ -17,7 +17,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from clew.http.connection_limits import ClientDeadlines, HeldBodies, read_budget_of
+from clew.http.connection_limits import UNCOUNTED, ClientDeadlines, HeldBodies, read_budget_of
 from clew.http.message import HttpRefusal, HttpRequest, RequestHead, ServerLimits
 from clew.http.reader import RequestReader
 from clew.http.responder import Responder, WireResponder
@@ -89,7 +89,7 @@ class Connection(TransportWriter):
         self._advance()
         if reader.in_body and self._deadlines.has_brought_enough(reader):
             self._deadlines.mark_body(reader, self._server.now())
-        if reader.in_body or reader.ready or self._bodies.answered or self._bodies.held:
+        if reader.in_body or size > UNCOUNTED or self._bodies.held:
             self._charge()
 
     def eof_received(self) -> bool:
@@ -216,14 +216,16 @@ class Connection(TransportWriter):
             item = reader.ready.pop(0)
             if isinstance(item, HttpRequest):
                 self._answer(item)
-            else:
-                self._turn_away(item)
+                continue
+            # Answer, then throw away what still comes: closing on unread bytes would reset the answer away.
+            self._closing = self._discarding = True
+            self._server.refuse(item, WireResponder(self, _UNREAD, False))
+            self._since = self._turned_away = self._server.now()
         if reader.expects_continue and self._responder is None:
             reader.expects_continue = False
             self._deadlines.mark_body(reader, self._server.now())
             self.put(b"HTTP/1.1 100 Continue\r\n\r\n")
-        is_full = len(reader.ready) >= self._limits.pipelined
-        if is_full != self._paused:
+        if (reader.ready or self._paused) and (is_full := len(reader.ready) >= self._limits.pipelined) != self._paused:
             self._paused = is_full
             self._deadlines.mark_body(reader, self._server.now())
             self._update_reading()
@@ -325,12 +327,6 @@ class Connection(TransportWriter):
         if self._probes and self._responder is not None and (probe := self._responder.probe()):
             self._probes -= 1
             self.put(probe)
-
-    def _turn_away(self, refusal: HttpRefusal) -> None:
-        """Answer, then throw away what still comes: closing on unread bytes would reset the answer away."""
-        self._closing = self._discarding = True
-        self._server.refuse(refusal, WireResponder(self, _UNREAD, False))
-        self._since = self._turned_away = self._server.now()
 
     def _charge(self) -> None:
         """Tell the server how much the bodies hold now."""

@@ -85,10 +85,7 @@ class LongBody:
         spare = _MOST_AHEAD - LongBody.reserved + self._ahead
         room = min(wanted, come + max(come, spare))
         if room == wanted or come >= self._room:
-            self._grow(room)
+            before, self._into, self._room = self._into, BytesIO(_uncleared(None, room)), room
+            with before.getbuffer() as buffer, buffer[: self.size] as came:
+                self._into.write(came)
             self._reserves(room - come)
-
-    def _grow(self, room: int) -> None:
-        before, self._into, self._room = self._into, BytesIO(_uncleared(None, room)), room
-        with before.getbuffer() as buffer, buffer[: self.size] as came:
-            self._into.write(came)

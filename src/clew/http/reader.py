@@ -172,8 +172,8 @@ class RequestReader:
         self._target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self.in_head:  # trailers are read, bounded as framing is, and dropped
-            self._headers.append((name.decode("latin-1").lower(), value.decode("latin-1")))
+        """Trailers come here too. They are bounded as framing is, and nobody reads them."""
+        self._headers.append((name.decode("latin-1").lower(), value.decode("latin-1")))
 
     def on_headers_complete(self) -> None:
         parser, limits = self._parser, self._limits

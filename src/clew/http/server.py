@@ -145,7 +145,12 @@ class Server:
 
         What is ended has `wind_up` seconds to put its things in order.
         """
-        self._stop_accepting()
+        self.closing = True
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.close()
+        if self._local is not None:
+            self._local.remove()
         for connection in list(self._connections):
             connection.retire()
         await self._until(lambda: not any(connection.busy for connection in self._connections), grace)
@@ -159,14 +164,6 @@ class Server:
         if self._ticker is not None:
             self._ticker.cancel()
 
-    def _stop_accepting(self) -> None:
-        self.closing = True
-        listener, self._listener = self._listener, None
-        if listener is not None:
-            listener.close()
-        if self._local is not None:
-            self._local.remove()
-
     # What connections call.
 
     def joined(self, connection: Connection) -> None:
@@ -174,7 +171,10 @@ class Server:
         if self._ticker is None:
             self._ticker = self.loop.call_later(self.limits.tick_seconds, self._tick)
         if len(self._connections) > self.limits.connections:
-            self._make_room(connection)
+            # Close the one that is missed least: a crowd that asks nothing keeps nobody out.
+            others = [each for each in self._connections if each is not connection]
+            ranks = {each: rank for each in others if (rank := each.dispensable) is not None}
+            min(ranks, key=lambda each: ranks[each], default=connection).give_way()
 
     def left(self, connection: Connection) -> None:
         self._connections.discard(connection)
@@ -209,11 +209,6 @@ class Server:
     def rested(self) -> None:
         """A connection has nothing more to answer for now. Only who is closing wants to know."""
         self._changed.set()
-
-    def _make_room(self, newcomer: Connection) -> None:
-        """Close the one that is missed least: a crowd that asks nothing keeps nobody out."""
-        ranks = {each: rank for each in self._connections if each is not newcomer and (rank := each.dispensable)}
-        min(ranks, key=lambda each: ranks[each], default=newcomer).give_way()
 
     async def _until(self, done: Callable[[], bool], seconds: float) -> None:
         """Wait until it is so, or the time is over."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Coroutine
 from functools import partial
 from itertools import chain, zip_longest
 from types import TracebackType
@@ -76,10 +75,16 @@ async def dial(
     """Connect. `began`: since when the total counts."""
     async with PhaseTimeout("connect", timeouts, began):
         plug = await _reach(endpoint, proxy)
-    if not endpoint.tls:
-        return await _wrapped(plug)
-    async with PhaseTimeout("tls", timeouts, began):
-        return await _secured(plug, tls, endpoint)
+    if endpoint.tls:
+        async with PhaseTimeout("tls", timeouts, began):
+            return await _secured(plug, tls, endpoint)
+    connection = ClientConnection()
+    try:  # from here on the loop owns the socket, and closes it if this fails or is cancelled
+        await asyncio.get_running_loop().create_connection(lambda: connection, sock=plug)
+    except BaseException:
+        connection.abort()
+        raise
+    return connection
 
 
 class PhaseTimeout:
@@ -110,14 +115,12 @@ class PhaseTimeout:
             raise PhaseTimedOut(self._phase, self._seconds) from late
 
 
-def _reach(endpoint: Endpoint, proxy: Proxy | None) -> Coroutine[None, None, socket.socket]:
+async def _reach(endpoint: Endpoint, proxy: Proxy | None) -> socket.socket:
     """A connected socket that leads to the endpoint."""
     if endpoint.socket:
-        return _connected(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), endpoint.socket)
-    return _connect(endpoint.host, endpoint.port) if proxy is None else _tunnel(endpoint, proxy)
-
-
-async def _tunnel(endpoint: Endpoint, proxy: Proxy) -> socket.socket:
+        return await _connected((socket.AF_UNIX, socket.SOCK_STREAM, 0, endpoint.socket))
+    if proxy is None:
+        return await _connect(endpoint.host, endpoint.port)
     plug = await _connect(proxy.host, proxy.port)
     try:
         await open_tunnel(plug, proxy, endpoint)
@@ -127,19 +130,8 @@ async def _tunnel(endpoint: Endpoint, proxy: Proxy) -> socket.socket:
     return plug
 
 
-async def _wrapped(plug: socket.socket) -> ClientConnection:
-    """The socket as a connection. From here on the loop owns it, and closes it if this fails or is cancelled."""
-    connection = ClientConnection()
-    try:
-        await asyncio.get_running_loop().create_connection(lambda: connection, sock=plug)
-    except BaseException:
-        connection.abort()
-        raise
-    return connection
-
-
 async def _secured(plug: socket.socket, tls: TlsSessions, endpoint: Endpoint) -> ClientConnection:
-    """The same, with TLS between the two."""
+    """A connection with TLS between it and the socket."""
     connection = ClientConnection()
     try:
         transport = tls.transport(connection, endpoint)
@@ -158,29 +150,25 @@ async def _secured(plug: socket.socket, tls: TlsSessions, endpoint: Endpoint) ->
 
 
 async def _connect(host: str, port: int) -> socket.socket:
+    """The families of addresses are tried by turns, the resolver's first choice first."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    addresses = _alternate([(family, kind, protocol, where) for family, kind, protocol, _, where in found])
-    if len(addresses) == 1:
-        return await _connected(_socket(addresses[0]), addresses[0][3])
-    return await _race(addresses)
-
-
-def _alternate(addresses: list[_Address]) -> list[_Address]:
-    """Family by turns, the resolver's first choice first."""
+    addresses: list[_Address] = [(family, kind, protocol, where) for family, kind, protocol, _, where in found]
     first = [address for address in addresses if address[0] == addresses[0][0]]
     other = [address for address in addresses if address[0] != addresses[0][0]]
-    return [address for address in chain(*zip_longest(first, other)) if address is not None]
+    return await _race([address for address in chain(*zip_longest(first, other)) if address is not None])
 
 
 async def _race(addresses: list[_Address]) -> socket.socket:
     """The first that connects. Raises what the first of them raised if none does."""
+    if len(addresses) == 1:
+        return await _connected(addresses[0])
     waiting = list(addresses)
     running: list[asyncio.Task[socket.socket]] = []
     errors: list[BaseException] = []
     try:
         while waiting or running:
             if waiting:
-                running.append(asyncio.create_task(_plug(waiting.pop(0))))
+                running.append(asyncio.create_task(_connected(waiting.pop(0))))
             await asyncio.wait(running, timeout=_HEAD_START if waiting else None, return_when=asyncio.FIRST_COMPLETED)
             for task in [task for task in running if task.done()]:
                 running.remove(task)
@@ -201,20 +189,13 @@ def _discard(task: asyncio.Task[socket.socket]) -> None:
         task.result().close()
 
 
-async def _plug(address: _Address) -> socket.socket:
-    return await _connected(_socket(address), address[3])
-
-
-def _socket(address: _Address) -> socket.socket:
-    family, kind, protocol, _ = address
+async def _connected(address: _Address) -> socket.socket:
+    family, kind, protocol, where = address
     plug = socket.socket(family, kind, protocol)
-    plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return plug
-
-
-async def _connected(plug: socket.socket, where: _Where) -> socket.socket:
     try:
         plug.setblocking(False)
+        if family != socket.AF_UNIX:
+            plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await asyncio.get_running_loop().sock_connect(plug, where)
     except BaseException:
         plug.close()

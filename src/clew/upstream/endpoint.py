@@ -82,7 +82,16 @@ def proxy_for(endpoint: Endpoint, environ: Mapping[str, str]) -> Proxy | None:
     exempt = _variable(environ, "no_proxy")
     if not url or (exempt and _is_exempt(endpoint, exempt)):
         return None
-    return _proxy_of(url)
+    try:  # what is wrong is said without showing the URL, which may hold a password
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise SettingsInvalid("the proxy's URL cannot be read", key="proxy") from None
+    if parts.scheme != "http" or not host:
+        raise SettingsInvalid("a proxy is given as http://HOST:PORT; other schemes are not spoken", key="proxy")
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    secret = b"Basic " + b64encode(f"{user}:{password}".encode()) if user else b""
+    return Proxy(host, port or _DEFAULT_PORT, secret)
 
 
 def _is_exempt(endpoint: Endpoint, exempt: str) -> bool:
@@ -98,7 +107,12 @@ def _is_exempt(endpoint: Endpoint, exempt: str) -> bool:
 async def open_tunnel(plug: socket.socket, proxy: Proxy, endpoint: Endpoint) -> None:
     """Ask the proxy behind a connected socket for a way to the endpoint. Raises ProxyRefused."""
     loop = asyncio.get_running_loop()
-    await loop.sock_sendall(plug, _request(proxy, endpoint))
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    where = f"{host}:{endpoint.port}".encode("idna" if not host.isascii() else "ascii")
+    lines = [b"CONNECT %b HTTP/1.1" % where, b"host: %b" % where]
+    if proxy.authorization:
+        lines.append(b"proxy-authorization: %b" % proxy.authorization)
+    await loop.sock_sendall(plug, b"\r\n".join([*lines, b"", b""]))
     reader = ResponseReader(ResponseLimits(), head_only=True)
     while reader.head is None:
         data = await loop.sock_recv(plug, _READ_BYTES)
@@ -112,28 +126,5 @@ async def open_tunnel(plug: socket.socket, proxy: Proxy, endpoint: Endpoint) -> 
         raise ProxyRefused(f"the proxy {proxy.host} answered {reader.head.status}")
 
 
-def _request(proxy: Proxy, endpoint: Endpoint) -> bytes:
-    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
-    where = f"{host}:{endpoint.port}".encode("idna" if not host.isascii() else "ascii")
-    lines = [b"CONNECT %b HTTP/1.1" % where, b"host: %b" % where]
-    if proxy.authorization:
-        lines.append(b"proxy-authorization: %b" % proxy.authorization)
-    return b"\r\n".join([*lines, b"", b""])
-
-
 def _variable(environ: Mapping[str, str], name: str) -> str:
     return (environ.get(name) or environ.get(name.upper()) or "").strip()
-
-
-def _proxy_of(url: str) -> Proxy:
-    """Says what is wrong without showing the URL, which may hold a password."""
-    try:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        raise SettingsInvalid("the proxy's URL cannot be read", key="proxy") from None
-    if parts.scheme != "http" or not host:
-        raise SettingsInvalid("a proxy is given as http://HOST:PORT; other schemes are not spoken", key="proxy")
-    user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    secret = b"Basic " + b64encode(f"{user}:{password}".encode()) if user else b""
-    return Proxy(host, port or _DEFAULT_PORT, secret)

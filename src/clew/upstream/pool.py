@@ -18,15 +18,16 @@ import asyncio
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 
+from msgspec import Struct
+
 from clew.errors import BackendError, BackendUnreachable
 from clew.http.client.connection import ClientConnection
 from clew.http.client.message import ClientRequest, PeerClosed, ResponseLimits
-from clew.model.http import ResponseHead, Timeouts
+from clew.model.http import Timeouts
 from clew.upstream.connections import EndpointConnections
 from clew.upstream.dial import PhaseTimeout, TlsSessions, dial
 from clew.upstream.endpoint import Endpoint, proxy_for
-from clew.upstream.failures import FOREIGN_ERRORS, backend_error_of
-from clew.upstream.reply import BackendReply
+from clew.upstream.reply import FOREIGN_ERRORS, BackendReply, backend_error_of
 
 _STALE_SECONDS = 1.0
 """A connection that was dead before the request says so within a round trip."""
@@ -84,8 +85,17 @@ class Pool:
         limits: ResponseLimits | None = None,
     ) -> PooledCall:
         """Send a request; the block begins when the head of the answer is here. Raises BackendError, whatever happened."""
-        settings = self._settings
-        return PooledCall(self, endpoint, request, timeouts or settings.timeouts, limits or settings.limits)
+        settings, now = self._settings, self.now()
+        return PooledCall(
+            self,
+            self.connections(endpoint),
+            endpoint,
+            request,
+            timeouts or settings.timeouts,
+            limits or settings.limits,
+            now,
+            now,
+        )
 
     def resting(self, endpoint: Endpoint) -> int:
         """How many connections to it wait for the next request."""
@@ -101,61 +111,34 @@ class Pool:
             for connection in list(connections.open):
                 connection.abort()
 
-    def _check_open(self, endpoint: Endpoint) -> None:
-        if self.is_closed:
-            raise BackendUnreachable(f"{endpoint}: we are shutting down")
-
     def connections(self, endpoint: Endpoint) -> EndpointConnections:
         connections = self._endpoints.get(endpoint)
         if connections is None:
             connections = self._endpoints[endpoint] = EndpointConnections(self._settings.connections)
         return connections
 
-    async def answered(self, call: PooledCall, connections: EndpointConnections) -> tuple[ClientConnection, ResponseHead]:
-        """A connection that has the head of the answer: a kept one, or a fresh one."""
-        kept = call.begun or self.begin(call, connections, self.now())
-        if kept is not None:
-            try:
-                return kept, await _heard(kept, connections)
-            except PeerClosed as error:
-                if error.began or call.is_fresh or self.now() - call.sent > _STALE_SECONDS:
-                    raise
-        fresh = await self.dialled(call)
-        return fresh, await _heard(fresh, connections)
-
     async def dialled(self, call: PooledCall) -> ClientConnection:
-        """A fresh connection with the request on its way."""
-        self._check_open(call.endpoint)
+        """A fresh connection for a call. It may be dialled for so long that the pool is closed or renewed meanwhile."""
         tls = self._tls
         fresh = await self._dial(call)
-        self._send(fresh, call)
-        if tls is not self._tls:  # renewed meanwhile
+        if self.is_closed:
+            fresh.abort()
+            raise _shutting_down(call.endpoint)
+        if tls is not self._tls:
             call.connections.leaving.add(fresh)
         return fresh
 
-    def begin(self, call: PooledCall, connections: EndpointConnections, now: float) -> ClientConnection | None:
-        """Send the request on a kept connection, if there is one."""
-        call.sent = now
-        kept = connections.take(now)
-        if kept is not None:
-            self._send(kept, call)
-        return kept
-
-    def _send(self, connection: ClientConnection, call: PooledCall) -> None:
-        try:
-            self._check_open(call.endpoint)  # a dial may outlast the pool
-        except BackendUnreachable:
-            connection.abort()
-            raise
-        call.connections.open.add(connection)
-        if self._sweeper is None:
-            self._sweeper = self._loop.call_later(self._settings.idle_seconds, self._sweep)
-        connection.begin(call.request, call.timeouts, call.limits, began=call.began)
-
     def _dial(self, call: PooledCall) -> Coroutine[None, None, ClientConnection]:
+        if self.is_closed:
+            raise _shutting_down(call.endpoint)
         environ = self._settings.proxy_environ
         proxy = None if environ is None else proxy_for(call.endpoint, environ)
         return dial(call.endpoint, tls=self._tls, proxy=proxy, timeouts=call.timeouts, began=call.began)
+
+    def keep_sweeping(self) -> None:
+        """There are connections that may have to be closed one day."""
+        if self._sweeper is None:
+            self._sweeper = self._loop.call_later(self._settings.idle_seconds, self._sweep)
 
     def _sweep(self) -> None:
         """One timer for all: it goes off no later than half an idle time after the first that is due."""
@@ -166,63 +149,50 @@ class Pool:
             self._sweeper = self._loop.call_later(self._settings.idle_seconds / 2, self._sweep)
 
 
-class PooledCall:
+def _shutting_down(endpoint: Endpoint) -> BackendUnreachable:
+    return BackendUnreachable(f"{endpoint}: we are shutting down")
+
+
+class PooledCall(Struct, eq=False):
     """One call of `ask`: `async with` sends the request, gives the reply, and ends the exchange.
 
-    Written out instead of a generator, because every request passes here: nothing is set up that is not needed, no timer
-    for a slot that is free. Whoever cannot wait for the answer tries `begin`, or waits for no more than a connection
-    (`open`); what was begun so, `async with` goes on with, or `end` ends.
+    A caller that cannot wait for the answer tries `begin`, or waits for no more than a connection (`open`). What was begun
+    so, `async with` goes on with, or `end` ends. (Every request passes here: a struct is made without a step of Python, and
+    no timer is set for a slot that is free.)
     """
 
-    __slots__ = (
-        *(
-            "_failed",
-            "_pool",
-            "began",
-            "begun",
-            "endpoint",
-            "is_fresh",
-            "limits",
-            "request",
-            "sent",
-            "connections",
-            "timeouts",
-        ),
-    )
-
-    def __init__(
-        self, pool: Pool, endpoint: Endpoint, request: ClientRequest, timeouts: Timeouts, limits: ResponseLimits
-    ) -> None:
-        self.endpoint = endpoint
-        self.request = request
-        self.timeouts = timeouts
-        self.limits = limits
-        self.began = self.sent = pool.now()
-        self.begun: ClientConnection | None = None
-        """The connection that it went out on."""
-        self.is_fresh = False
-        """That connection is its own: what breaks it is no remainder of another exchange."""
-        self._failed: BackendError | None = None
-        self._pool = pool
-        self.connections = pool.connections(endpoint)
+    _pool: Pool
+    connections: EndpointConnections
+    endpoint: Endpoint
+    request: ClientRequest
+    timeouts: Timeouts
+    limits: ResponseLimits
+    began: float
+    sent: float
+    begun: ClientConnection | None = None
+    """The connection that it went out on."""
+    is_fresh: bool = False
+    """That connection is its own: what breaks it is no remainder of another exchange."""
+    _failed: BackendError | None = None
 
     def begin(self) -> ClientConnection | None:
         """Send it at once, if there is a connection to send it on; if not, nothing has happened."""
         connections = self.connections
         if self._pool.is_closed or not connections.resting or not connections.slots.take_at_once():
             return None
-        self.begun = self._pool.begin(self, connections, self.began)
-        if self.begun is None:
+        kept = connections.take(self.began)
+        if kept is None:
             connections.slots.give_back()
-        return self.begun
+        else:
+            self._send(kept)
+        return kept
 
     async def open(self) -> ClientConnection:
         """Send it on a connection of its own. Raises BackendError, and so does the block then."""
         try:
-            if not self.connections.slots.take_at_once():
-                await self._slot()
+            await self._take_slot()
             try:
-                self.begun = await self._pool.dialled(self)
+                fresh = await self._pool.dialled(self)
             except BaseException:
                 self.connections.slots.give_back()
                 raise
@@ -232,8 +202,9 @@ class PooledCall:
         except BackendError as error:
             self._failed = error
             raise
+        self._send(fresh)
         self.is_fresh = True
-        return self.begun
+        return fresh
 
     def is_stale(self, error: Exception) -> bool:
         """Whether what went wrong on a kept connection is that the backend had closed it before this request came."""
@@ -257,28 +228,49 @@ class PooledCall:
         if self._failed is not None:
             raise self._failed
         try:
-            if self.begun is None and not self.connections.slots.take_at_once():
-                await self._slot()
+            if self.begun is None:
+                await self._take_slot()
             try:
-                self.begun, head = await self._pool.answered(self, self.connections)
+                return await self._answered()
             except BaseException:
                 self.connections.slots.give_back()
                 raise
         except FOREIGN_ERRORS as error:
             raise backend_error_of(error, self.endpoint) from error
-        return BackendReply(self.endpoint, self.begun, head)
 
     async def __aexit__(self, *error: object) -> None:
         self.end()
 
-    async def _slot(self) -> None:
-        async with PhaseTimeout("slot", self.timeouts, self.began):
-            await self.connections.slots.take()
+    async def _take_slot(self) -> None:
+        if not self.connections.slots.take_at_once():
+            async with PhaseTimeout("slot", self.timeouts, self.began):
+                await self.connections.slots.take()
 
+    def _send(self, connection: ClientConnection) -> None:
+        self.begun = connection
+        self.connections.open.add(connection)
+        self._pool.keep_sweeping()
+        connection.begin(self.request, self.timeouts, self.limits, began=self.began)
 
-async def _heard(connection: ClientConnection, connections: EndpointConnections) -> ResponseHead:
-    try:
-        return await connection.head()
-    except BaseException:
-        connections.drop(connection)
-        raise
+    async def _answered(self) -> BackendReply:
+        """The reply on the connection that was begun on, on a kept one, or on a fresh one."""
+        if self.begun is None and not self._pool.is_closed:
+            self.sent = self._pool.now()
+            if kept := self.connections.take(self.sent):
+                self._send(kept)
+        try:
+            if self.begun is not None:
+                return await self._reply(self.begun)
+        except PeerClosed as error:
+            if not self.is_stale(error):
+                raise
+        fresh = await self._pool.dialled(self)
+        self._send(fresh)
+        return await self._reply(fresh)
+
+    async def _reply(self, connection: ClientConnection) -> BackendReply:
+        try:
+            return BackendReply(self.endpoint, connection, await connection.head())
+        except BaseException:
+            self.connections.drop(connection)
+            raise

@@ -1,19 +1,57 @@
-"""What a backend says to one request, while it says it.
+"""What a backend says to one request, while it says it; and the one place where foreign exceptions become ours.
 
-Lives inside `async with pool.ask(…)`: leaving the block with the body read to its end gives the connection back, leaving it
-in any other way closes it at once.
+A `BackendReply` lives inside `async with pool.ask(…)`: leaving the block with the body read to its end gives the connection
+back, leaving it in any other way closes it at once.
+
+What sockets, TLS and the HTTP client raise becomes a BackendError (`backend_error_of`). Messages name the endpoint and what
+happened; none of them can hold a header, so none can hold a key.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import os
+import socket
+import ssl
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
+from typing import Final
 
-from clew.errors import BackendBroken
+from clew.errors import BackendBroken, BackendError, BackendTimedOut, BackendUnreachable
 from clew.http.client.connection import ClientConnection
 from clew.http.client.exchange import ChunkFlow, Sink
+from clew.http.client.message import PeerClosed, PhaseTimedOut, ResponseBroken
 from clew.model.http import Headers, ResponseHead
 from clew.upstream.endpoint import Endpoint
-from clew.upstream.failures import FOREIGN_ERRORS, backend_error_of
+
+FOREIGN_ERRORS: Final = (OSError, UnicodeError)
+"""What comes from the other side of the border; a host name that cannot be encoded is a UnicodeError to Python."""
+
+
+def backend_error_of(error: Exception, where: Endpoint) -> BackendError:
+    """Our error for one of FOREIGN_ERRORS. The most specific come first: most of these are OSErrors to Python."""
+    if isinstance(error, PhaseTimedOut):
+        return BackendTimedOut(f"{where}: {error}", phase=error.phase)
+    if isinstance(error, ResponseBroken | PeerClosed):
+        return BackendBroken(f"{where}: {error}")
+    if isinstance(error, ssl.SSLCertVerificationError):
+        why = f"its certificate does not hold: {error.verify_message}"
+    elif isinstance(error, ssl.SSLError):
+        why = f"no TLS with it: {error.reason or error}"
+    elif isinstance(error, socket.gaierror):
+        why = f"its name leads nowhere: {error.strerror or error}"
+    else:  # in the system's words: the event loops put their own in `strerror`, with an address in them
+        number = error.errno if isinstance(error, OSError) else None
+        why = os.strerror(number) if number else str(error)
+    return BackendUnreachable(f"{where}: {why}")
+
+
+@contextmanager
+def as_backend_errors(where: Endpoint) -> Generator[None]:
+    """Foreign exceptions become ours at the end of this block."""
+    try:
+        yield
+    except FOREIGN_ERRORS as error:
+        raise backend_error_of(error, where) from error
 
 
 class BackendReply:

@@ -17,7 +17,7 @@ from clew.settings.own_keys import LOCAL, named_keys
 from clew.settings.values import Settings, timeouts_for
 from clew.upstream.dial import TlsSessions, dial
 from clew.upstream.endpoint import endpoint_of, proxy_for
-from clew.upstream.failures import as_backend_errors
+from clew.upstream.reply import as_backend_errors
 
 _LOOKED_AT: Final = 300
 """Exchanges in which a refused key is looked for."""

@@ -67,12 +67,21 @@ class ClientRequest:
     def __init__(self, *, method: bytes, target: bytes, headers: Headers = (), body: bytes = b"") -> None:
         """`target` as it goes out: `/v1/messages?beta=true`; `headers` with `host`, without `content-length` and
         `transfer-encoding`: the framing follows from the body."""
-        _check(method, target, headers)
+        if not _TOKEN.fullmatch(method) or not _TARGET.fullmatch(target):
+            raise ValueError("a method and a target are single words")
+        if headers:  # all names in one match, and all values: every request pays for it
+            names, values = zip(*headers, strict=True)
+            row = b" ".join(names)
+            are_tokens = _TOKENS.fullmatch(row) and all(names) and row.count(b" ") == len(names) - 1
+            if not are_tokens or _FORBIDDEN.search(b"".join(values)):
+                raise ValueError("a header's name is one word, and its value holds no line break")
+            if not _FRAMING.isdisjoint(map(bytes.lower, names)):
+                raise ValueError("the framing is not the caller's to set")
         self.method = method
         self.target = target
         self.headers = headers
         self.body = body
-        self.head = b"%b %b HTTP/1.1\r\n" % (method, target) + b"".join([b"%b: %b\r\n" % each for each in headers])
+        self.head = b"\r\n".join([b"%b %b HTTP/1.1" % (method, target), *map(b": ".join, headers), b""])
         """As it goes out, but for the framing of the body."""
 
     def parts(self) -> list[bytes]:
@@ -83,19 +92,3 @@ class ClientRequest:
         if len(body) < _LONG:
             return [b"%bcontent-length: %d\r\n\r\n%b" % (self.head, len(body), body)]
         return [b"%bcontent-length: %d\r\n\r\n" % (self.head, len(body)), body]
-
-
-def _check(method: bytes, target: bytes, headers: Headers) -> None:
-    if not _TOKEN.fullmatch(method) or not _TARGET.fullmatch(target):
-        raise ValueError("a method and a target are single words")
-    names = [name for name, _ in headers]
-    if not _are_tokens(names) or _FORBIDDEN.search(b"".join([value for _, value in headers])):
-        raise ValueError("a header's name is one word, and its value holds no line break")
-    if not _FRAMING.isdisjoint(map(bytes.lower, names)):
-        raise ValueError("the framing is not the caller's to set")
-
-
-def _are_tokens(names: list[bytes]) -> bool:
-    """All in one match: every request pays for it."""
-    row = b" ".join(names)
-    return bool(_TOKENS.fullmatch(row)) and all(names) and row.count(b" ") == max(0, len(names) - 1)

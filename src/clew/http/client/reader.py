@@ -255,9 +255,9 @@ class ResponseReader:
         headers, status, limits = parser.headers, parser.status(), self._limits
         if self._unframed > limits.head_bytes or len(headers) > limits.head_count:
             self._check_size(headers)
-        if not 100 <= status <= 599:
-            self._stop(f"a status of {status:03d}, which HTTP does not have")
-        if status < 200:
+        if not 200 <= status <= 599:
+            if not 100 <= status <= 199:
+                self._stop(f"a status of {status:03d}, which HTTP does not have")
             self._interim += 1
             if self._interim > _MOST_INTERIM:
                 self._stop(f"more than {_MOST_INTERIM} interim answers")

@@ -174,16 +174,12 @@ class TlsTransport(asyncio.Protocol, asyncio.Transport):
             self._flush()
         except ssl.SSLError as error:
             self._fail(error)
-        else:
+        else:  # the server is who it should be
             self._flush()
-            self._known()
-
-    def _known(self) -> None:
-        """The server is who it should be."""
-        shaken, self._shaken = self._shaken, None
-        self._above.connection_made(self)
-        if shaken is not None and not shaken.done():
-            shaken.set_result(None)
+            shaken, self._shaken = self._shaken, None
+            self._above.connection_made(self)
+            if shaken is not None and not shaken.done():
+                shaken.set_result(None)
 
     def _received(self, data: bytes, first: bytes = b"") -> None:
         """Records, or pieces of them: all that is whole goes on together."""
@@ -194,7 +190,10 @@ class TlsTransport(asyncio.Protocol, asyncio.Transport):
                 stopped = self._deciphered(new)
         if new:
             self._above.data_received(b"".join(new))
-            self._remember()
+            session = self._tls.session if self._keep is not None else None
+            if self._keep is not None and session is not None and session.has_ticket:
+                self._keep(session)
+                self._keep = None
         if stopped is not None:
             self._stopped(stopped)
 
@@ -235,12 +234,6 @@ class TlsTransport(asyncio.Protocol, asyncio.Transport):
         self._is_closing = True
         self._flush()
         self._below.abort()
-
-    def _remember(self) -> None:
-        session = self._tls.session if self._keep is not None else None
-        if self._keep is not None and session is not None and session.has_ticket:
-            self._keep(session)
-            self._keep = None
 
     def _send(self) -> None:
         """Encrypt and send as much as the transport below takes."""
