@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from functools import wraps
 from typing import Final, Literal
 
@@ -32,7 +31,6 @@ from clew.chat.remote.protocol import (
 from clew.chat.service import Claim, Question
 from clew.errors import ClewError, RequestInvalid
 from clew.model.json import JsonObject
-from clew.store.values import Thread
 
 _ID: Final = re.compile(r"[0-9A-Za-z._-]{1,64}")
 _MEGABYTE: Final = 1024 * 1024
@@ -182,28 +180,15 @@ async def _find(services: AdminServices, request: Request) -> LocalThreadService
 
 def _open_or_create(services: AdminServices, request: Request, body: RemoteQuestion) -> LocalThreadService:
     """The thread with this id; a new one, if there is none."""
-    caller, id, now = caller_of(request), request.path_params["id"], time.time()
+    caller, id = caller_of(request), request.path_params["id"]
     if not _ID.fullmatch(id):
         raise AdminProblem(400, "this is no id of a conversation", "it has up to 64 letters and digits")
-    thread = services.kept.thread(caller.principal, id) or Thread(
-        id=id,
-        principal=caller.principal,
-        session=body.session or id,
-        agent=body.agent,
-        title="",
-        pin="",
-        created=now,
-        used=now,
-        turns=0,
-    )
     # For backends that take the client's own credential: what the caller showed beside what let it in.
     credential = caller.credential
     if caller.door != "key":
         names = ("x-api-key", "authorization") if caller.door == "socket" else ("x-api-key",)
         credential = tuple((name, value) for name in names if (value := request.headers.get(name, "")))
-    service = LocalThreadService(services.working, thread, credential=credential)
-    service.load()
-    return service
+    return services.open_thread(caller.principal, id, credential, session=body.session, agent=body.agent)
 
 
 class _UserMessage(Struct):

@@ -19,6 +19,8 @@ from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
 from clew.admin.parameters import AdminProblem
 from clew.admin.remote_answers import RemoteAnswers
+from clew.backends.row import Credential
+from clew.chat.local import LocalThreadService
 from clew.engine.redact import Redactor
 from clew.engine.runtime import Runtime
 from clew.engine.snapshot import Snapshot
@@ -28,6 +30,7 @@ from clew.settings.home import Home
 from clew.settings.own_keys import LOCAL, named_keys
 from clew.store import Store
 from clew.store.reports import Health
+from clew.store.values import Thread
 
 T = TypeVar("T")
 
@@ -137,6 +140,26 @@ class AdminServices:
             return await self.written(self.kept.forget(principal, thread, at=time.time()))
         finally:
             await asyncio.to_thread(self.current.glance)  # drops the thread from memory, as in every other process
+
+    def open_thread(
+        self, principal: str, id: str, credential: Credential = (), *, session: str = "", agent: str = ""
+    ) -> LocalThreadService:
+        """The thread with this id, or a new one, with its turns. Reads the store: call it in a thread."""
+        now = time.time()
+        thread = self.kept.thread(principal, id) or Thread(
+            id=id,
+            principal=principal,
+            session=session or id,
+            agent=agent,
+            title="",
+            pin="",
+            created=now,
+            used=now,
+            turns=0,
+        )
+        service = LocalThreadService(self.working, thread, credential=credential)
+        service.load()
+        return service
 
     def redactor(self) -> Redactor:
         """Knows every secret that is loaded now."""

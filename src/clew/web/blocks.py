@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.model.change import Change
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of
 from clew.model.texts import aside_in
 from clew.thinking.seal import is_seal
 
@@ -108,17 +108,17 @@ def shown_blocks(
 def _shown_block(block: JsonObject, result: JsonObject | None = None, role: str = "") -> ShownBlock:
     kind = _kind(block)
     if kind == "text":
-        text = _string(block, "text")
+        text = text_of(block.get("text"))
         label = aside_in(text, role)
         return _cut("aside", text.strip(), label=label) if label else _cut("text", text)
     if kind == "thinking":
-        return _shown_thinking(_string(block, "thinking"), sealed=is_seal(_string(block, "signature")))
+        return _shown_thinking(text_of(block.get("thinking")), sealed=is_seal(text_of(block.get("signature"))))
     if kind == "redacted_thinking":
-        data = _string(block, "data")
+        data = text_of(block.get("data"))
         return ShownBlock(kind="redacted", more=len(data), sealed=is_seal(data))
     if kind.endswith("tool_use"):
         answer = _shown_block(result) if result is not None else None
-        return _cut("call", _pretty(block.get("input")), label=_string(block, "name") or kind, result=answer)
+        return _cut("call", _pretty(block.get("input")), label=text_of(block.get("name")) or kind, result=answer)
     if kind.endswith("tool_result"):
         return _cut("failure" if block.get("is_error") else "result", _result_text(block.get("content")))
     return ShownBlock(kind="other", label=_description(block))
@@ -126,11 +126,6 @@ def _shown_block(block: JsonObject, result: JsonObject | None = None, role: str 
 
 def _kind(block: JsonObject) -> str:
     return str(block.get("type"))
-
-
-def _string(block: JsonObject, name: str) -> str:
-    value = block.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _shown_thinking(text: str, *, sealed: bool = False) -> ShownBlock:
@@ -153,13 +148,13 @@ def _result_text(content: JsonValue) -> str:
     blocks = blocks_in(content)
     if isinstance(content, dict) or any(_kind(block).endswith(("_result", "_error")) for block in blocks):
         return _pretty(content)
-    return "\n".join(_string(block, "text") or f"({_description(block)})" for block in blocks)
+    return "\n".join(text_of(block.get("text")) or f"({_description(block)})" for block in blocks)
 
 
 def _description(block: JsonObject) -> str:
     """A block without words, by its kind and what is in it."""
-    source = block.get("source")
-    media = _string(source, "media_type") if isinstance(source, dict) else ""
+    source = object_of(block.get("source"))
+    media = text_of(source.get("media_type"))
     kind = _kind(block).replace("_", " ")
     return f"{kind}, {media}" if media else kind
 
@@ -187,10 +182,10 @@ def _sent_thinking(message: JsonObject) -> Iterator[ShownBlock]:
 
 
 def _sent_calls(calls: JsonValue) -> Iterator[ShownBlock]:
-    for call in calls if isinstance(calls, list) else ():
-        function = call.get("function") if isinstance(call, dict) else None
+    for call in objects_of(calls):
+        function = call.get("function")
         if isinstance(function, dict):
-            arguments = _string(function, "arguments")
+            arguments = text_of(function.get("arguments"))
             with suppress(msgspec.DecodeError):  # what is no JSON is shown as it is
                 arguments = msgspec.json.format(arguments, indent=2)
-            yield _cut("call", arguments, label=_string(function, "name"))
+            yield _cut("call", arguments, label=text_of(function.get("name")))

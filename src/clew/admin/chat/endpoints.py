@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import time
 from collections.abc import Sequence
 from typing import Final, Literal
 
@@ -39,7 +38,6 @@ from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.json import JsonObject
 from clew.pipeline.ui.structure import derived_id
 from clew.settings.values import ChatSettings
-from clew.store.values import Thread
 
 _MEGABYTE: Final = 1024 * 1024
 _NO_CONTENT: Final = 204
@@ -146,14 +144,10 @@ async def post(services: AdminServices, request: Request) -> Response:
 
 def _open_thread(services: AdminServices, id: str, caller: Caller) -> ChatContext:
     """The thread as it is in the store, or a new one."""
-    now = time.time()
-    new = Thread(id=id, principal=caller.principal, session=id, agent="", title="", pin="", created=now, used=now, turns=0)
-    found = services.kept.thread(caller.principal, id)
     # For backends that take the client's own credential: a key holder shows it beside the key, the owner has it in the
     # environment of this process.
     credential = caller.credential if caller.door == "key" else credential_in(os.environ)
-    service = LocalThreadService(services.working, found or new, credential=credential)
-    service.load()
+    service = services.open_thread(caller.principal, id, credential)
     backends = services.current.snapshot.settings.backends
     return ChatContext(service=service, account=lambda spots: metadata_of(spots, backends), hide=services.redactor().values)
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias
 
-import msgspec
 from msgspec import Struct
 
 from clew.admin.trial.gateway import TrialAnswer
 from clew.dialects.openai_chat.stream_tags import PAIRS
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, count_of, object_of, objects_of, read_object, text_of
 from clew.wire.sse import SseReader
 
 PassedBack: TypeAlias = Literal["accepted", "repaired", "refused", "not passed back", "nothing to pass back"]
@@ -58,7 +57,7 @@ def learn(first: TrialAnswer, second: TrialAnswer) -> BackendLessons:
     if ids:
         tool_ids = "unique so far" if len(ids) == len(set(ids)) else "repeated"
     counts = [first.answer.usage, second.answer.usage]
-    details = [_object(count.get("output_tokens_details")).get("thinking_tokens") for count in counts]
+    details = [object_of(count.get("output_tokens_details")).get("thinking_tokens") for count in counts]
     thought = [count for count in details if isinstance(count, int)]
     return BackendLessons(
         reasoning=reasoning,
@@ -67,9 +66,9 @@ def learn(first: TrialAnswer, second: TrialAnswer) -> BackendLessons:
         back_in=back,
         tool_ids=tool_ids,
         usage=TrialUsage(
-            input=sum(_number(count.get("input_tokens")) for count in counts),
-            output=sum(_number(count.get("output_tokens")) for count in counts),
-            cached=sum(_number(count.get("cache_read_input_tokens")) for count in counts),
+            input=sum(count_of(count.get("input_tokens")) for count in counts),
+            output=sum(count_of(count.get("output_tokens")) for count in counts),
+            cached=sum(count_of(count.get("cache_read_input_tokens")) for count in counts),
             reasoning=sum(thought) if thought else None,
         ),
     )
@@ -79,11 +78,11 @@ def reasoning_in(reply: bytes) -> Iterator[str]:
     """The fields of an answer in which reasoning came, in either dialect."""
     content = ""
     for event in _objects(reply):
-        yield from _in_blocks([event.get("content_block"), *_list(event.get("content"))])
-        for choice in _list(event.get("choices")):
-            said = _object(_object(choice).get("delta")) or _object(_object(choice).get("message"))
+        yield from _in_blocks([object_of(event.get("content_block")), *objects_of(event.get("content"))])
+        for choice in objects_of(event.get("choices")):
+            said = object_of(choice.get("delta")) or object_of(choice.get("message"))
             yield from _in_message(said, (name for name in _FIELDS if said.get(name)))
-            content += _text(said.get("content"))
+            content += text_of(said.get("content"))
     if content.lstrip().startswith(tuple(PAIRS)):
         yield "tags"
 
@@ -91,31 +90,30 @@ def reasoning_in(reply: bytes) -> Iterator[str]:
 def model_in(reply: bytes) -> str:
     """As the backend names the model that answered."""
     events = _objects(reply)
-    return next((name for each in events if (name := _text((_object(each.get("message")) or each).get("model")))), "")
+    return next((name for each in events if (name := text_of((object_of(each.get("message")) or each).get("model")))), "")
 
 
 def reasoning_sent(request: bytes) -> Iterator[str]:
     """The fields of a request's assistant messages in which reasoning goes back."""
-    for message in _list(_decoded(request).get("messages")):
-        if _object(message).get("role") == "assistant":
-            said = _object(message)
+    for said in objects_of((read_object(request) or {}).get("messages")):
+        if said.get("role") == "assistant":
             yield from _in_message(said, (name for name in _FIELDS if name in said))  # "" is sent on purpose
-            yield from _in_blocks(_list(said.get("content")))
-            yield from ["tags"] if _text(said.get("content")).lstrip().startswith(tuple(PAIRS)) else []
+            yield from _in_blocks(objects_of(said.get("content")))
+            yield from ["tags"] if text_of(said.get("content")).lstrip().startswith(tuple(PAIRS)) else []
 
 
 def _in_message(message: JsonObject, fields: Iterable[str]) -> Iterator[str]:
     yield from fields
-    if any(isinstance(_object(part).get("thinking"), list) for part in _list(message.get("content"))):
+    if any(isinstance(part.get("thinking"), list) for part in objects_of(message.get("content"))):
         yield "content chunks"
-    if any("extra_content" in _object(call) for call in _list(message.get("tool_calls"))):
+    if any("extra_content" in call for call in objects_of(message.get("tool_calls"))):
         yield "tool_calls.extra_content"
 
 
-def _in_blocks(blocks: Iterable[JsonValue]) -> Iterator[str]:
-    for block in map(_object, blocks):
+def _in_blocks(blocks: Iterable[JsonObject]) -> Iterator[str]:
+    for block in blocks:
         if block.get("type") in _BLOCKS and not isinstance(block.get("thinking"), list):
-            yield f"{_text(block.get('type'))} blocks"
+            yield f"{text_of(block.get('type'))} blocks"
 
 
 def _passed_back(second: TrialAnswer, back: bool) -> PassedBack:
@@ -130,41 +128,18 @@ def _tool_ids(reply: bytes) -> Iterator[str]:
     """The backend's own ids of its tool calls."""
     found: dict[str, None] = {}
     for event in _objects(reply):
-        blocks = [_object(event.get("content_block")), *map(_object, _list(event.get("content")))]
-        found |= {_text(block.get("id")): None for block in blocks if block.get("type") == "tool_use"}
-        for choice in map(_object, _list(event.get("choices"))):
-            calls = _list((_object(choice.get("delta")) or _object(choice.get("message"))).get("tool_calls"))
-            found |= {_text(_object(call).get("id")): None for call in calls}
+        blocks = [object_of(event.get("content_block")), *objects_of(event.get("content"))]
+        found |= {text_of(block.get("id")): None for block in blocks if block.get("type") == "tool_use"}
+        for choice in objects_of(event.get("choices")):
+            said = object_of(choice.get("delta")) or object_of(choice.get("message"))
+            found |= {text_of(call.get("id")): None for call in objects_of(said.get("tool_calls"))}
     yield from filter(None, found)
 
 
 def _objects(reply: bytes) -> Iterator[JsonObject]:
     """The objects of a stream, or the one that is the whole body."""
-    if whole := _decoded(reply):
+    if whole := read_object(reply):
         yield whole
         return
     reader = SseReader()
-    yield from (_decoded(event.data) for event in [*reader.feed(reply), *reader.flush()])
-
-
-def _decoded(raw: bytes) -> JsonObject:
-    try:
-        return msgspec.json.decode(raw, type=dict[str, JsonValue])
-    except (ValueError, RecursionError):
-        return {}
-
-
-def _object(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _number(value: JsonValue) -> int:
-    return value if isinstance(value, int) else 0
+    yield from (read_object(event.data) or {} for event in [*reader.feed(reply), *reader.flush()])
