@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 
 from clew.engine.reply_head import _THINKING
 from clew.engine.seen import BLOCK_KEYS
-from clew.model.past import Fold, Retold, folded, retold
+from clew.model.past import Fold, Retold, folded, retold, told_first
 from clew.model.request import RequestMessage
 from clew.pipeline.normalise import _REFUSED
 from clew.pipeline.system import _NO_SYSTEM_MESSAGE
-from clew.pipeline.thinking.binding import _ROW, _STRAYS
+from clew.pipeline.thinking.binding import _STRAYS
 from clew.pipeline.tool_structure import _LEGALITY, _NO_SERVER_CALL
-from clew.thinking import record
-from clew.thinking.history import _RUNS
+from clew.thinking.history import _ROW, _RUNS
 from clew.thinking.record import _SIGNED
 from tests.build import assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
@@ -31,7 +30,6 @@ FOLDS: list[Fold[object]] = [
     _ROW,
     _RUNS,
     _SIGNED,
-    record._ROW,
 ]
 MESSAGES = [
     user("hi"),
@@ -78,3 +76,32 @@ def test_what_is_known_is_not_looked_at_again() -> None:
     assert folded(first, fold) == 10
     assert folded(retold(said, 8, first.past), fold) == 10
     assert looked == [6, 4, 2, 2]
+
+
+def test_a_value_over_all_messages_is_worked_out_once_for_a_request() -> None:
+    """Several steps ask for it, and the recording of the answer does."""
+    looked: list[int] = []
+
+    def over(count: int, messages: Sequence[RequestMessage], at: int) -> int:
+        looked.append(len(messages))
+        return count + len(messages)
+
+    fold, told = Fold(0, over), told_first(request(*[user("hi")] * 10).messages)
+    assert [folded(told, fold) for _ in range(3)] == [10, 10, 10]
+    assert looked == [6, 4]
+
+
+def test_the_second_request_goes_on_from_the_first() -> None:
+    """Also where a client changes the last messages, since it moves its cache mark along."""
+    looked: list[int] = []
+
+    def over(count: int, messages: Sequence[RequestMessage], at: int) -> int:
+        looked.append(len(messages))
+        return count + len(messages)
+
+    fold, said = Fold(0, over), request(*[user("hi")] * 12).messages
+    first = told_first(said[:10])
+    assert first.past.count == 0, "nothing was there before"
+    folded(first, fold)
+    assert folded(retold(said, 9, first.past), fold) == 12
+    assert looked == [6, 4, 3, 3]

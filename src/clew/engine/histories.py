@@ -13,9 +13,11 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
+from msgspec import structs
+
 from clew.engine.aside import LARGE
 from clew.engine.call import Call
-from clew.model.past import Fold, Retold, folded
+from clew.model.past import Fold, Retold, folded, told_first
 from clew.model.request import ALWAYS, Request, Source, Wanted, blocks_of
 from clew.wire.known_history import read_on
 
@@ -71,8 +73,10 @@ class Histories:
 
     def _first(self, call: Call, wanted: Wanted) -> Request:
         request = call.front.read_request(call.body, call.headers, wanted)
-        self._keep(self._key(call), request.source, None)
-        return request
+        source = request.source
+        source.body = structs.replace(source.body, messages=told_first(source.body.messages))
+        self._keep(self._key(call), source, None)
+        return Request(source, source.body, request.betas)
 
     def _recalled(self, call: Call, most: int, wanted: Wanted, *, measured: bool = False) -> Request | None:
         key, best, old = self._key(call), None, None

@@ -6,7 +6,7 @@ order: where one id was called twice, the first result is the first call's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import UNSET, Struct, structs
@@ -53,8 +53,8 @@ class Pairing(Struct, frozen=True, eq=False):
 class UsedIds:
     """The ids of the calls so far. `take` gives each call one that no other has."""
 
-    def __init__(self, used: Iterable[str] = ()) -> None:
-        self._used = set(used)
+    def __init__(self) -> None:
+        self._used: set[str] = set()
         self._numbers: dict[str, int] = {}
         """The last number that was tried for an id: the next search begins there."""
 
@@ -67,9 +67,6 @@ class UsedIds:
         self._used.add(fresh)
         self._numbers[wanted] = number
         return fresh
-
-    def all(self) -> frozenset[str]:
-        return frozenset(self._used)
 
 
 def pair(calls: Sequence[Block], stream: Sequence[Block], used: UsedIds) -> Pairing:

@@ -17,7 +17,7 @@ A legal history is returned as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from itertools import groupby
 from typing import NamedTuple
 
@@ -54,7 +54,7 @@ class _Turn(Struct, frozen=True, eq=False):
 def tool_structure(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
     state = folded(request.messages, _LEGALITY)
-    is_legal = state.so_far and pair(state.calls, state.answers, UsedIds(state.used)).is_legal
+    is_legal = state.so_far and _is_legal(state.calls, state.answers, state.used)
     request, changes = (request, ()) if is_legal else _repair(request)
     # Other dialects have no calls of server tools, and their writers say what becomes of them there.
     if target.dialect != "anthropic" or folded(request.messages, _NO_SERVER_CALL):
@@ -83,19 +83,31 @@ class _Legality(NamedTuple):
 def _legality(before: _Legality, messages: Sequence[RequestMessage], at: int) -> _Legality:
     if not before.so_far:
         return before
-    used, calls, answers, is_answered = UsedIds(before.used), [*before.calls], [*before.answers], before.is_answered
+    used, calls, answers, is_answered = {*before.used}, [*before.calls], [*before.answers], before.is_answered
     for message in messages:
         if message.role == "assistant":
             has_results = "tool_result" in [block.type for block in blocks_of(message)]
-            if (is_answered and not pair(calls, answers, used).is_legal) or has_results:
+            if (is_answered and not _is_legal(calls, answers, used)) or has_results:
                 return _ILLEGAL
-            calls, answers = ([], []) if is_answered else (calls, answers)
+            if is_answered:
+                used.update([call.id for call in calls if is_signed(call.id)])
+                calls, answers = [], []
             calls += _calls(message)
             is_answered = False
         elif message.role == "user":
             answers += _stream(message)
             is_answered = True
-    return _Legality(True, used.all(), tuple(calls), tuple(answers), is_answered)
+    return _Legality(True, frozenset(used), tuple(calls), tuple(answers), is_answered)
+
+
+def _is_legal(calls: Sequence[Block], stream: Sequence[Block], used: Set[str]) -> bool:
+    """Whether the blocks that follow a run begin with one result for each of its calls, and hold no other; and whether the
+    ids of the calls are new."""
+    ids = {call.id for call in calls}
+    answered = [block.tool_use_id for block in stream[: len(calls)] if block.type == "tool_result"]
+    others = [block.type for block in stream[len(calls) :]]
+    is_paired = len(ids) == len(answered) == len(calls) and ids == set(answered)
+    return is_paired and "tool_result" not in others and ids.isdisjoint(used)
 
 
 _ILLEGAL = _Legality(so_far=False)

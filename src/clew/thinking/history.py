@@ -16,11 +16,12 @@ from typing import NamedTuple, TypeAlias, overload
 
 from msgspec import Struct
 
-from clew.model.blocks import Block, Made, is_signed, is_thinking, made, string_of, text_block
+from clew.model.blocks import THINKING_TYPES, Block, Made, is_signed, is_thinking, made, string_of, text_block
 from clew.model.past import Fold, folded
 from clew.model.recording import AnswerContent, Recording
 from clew.model.request import RequestMessage
-from clew.thinking.keys import QuestionContent, answer_content, key_of, place_of, question_content
+from clew.thinking.keys import ProofRow, QuestionContent, answer_content, key_of, place_of, proof_of, question_content
+from clew.thinking.seal import is_seal
 
 
 class AnswerPiece(Struct, frozen=True, eq=False, gc=False):
@@ -104,6 +105,30 @@ def blocks_in(message: RequestMessage) -> tuple[Block, ...] | tuple[Made, ...]:
     if isinstance(message.content, str):
         return (text_block(message.content),)
     return message.content or ()
+
+
+def thoughts_in(message: RequestMessage) -> list[Block]:
+    """The thinking blocks of an answer."""
+    if message.role != "assistant" or not isinstance(message.content, tuple):
+        return []
+    return [block for block in message.content if block.type in THINKING_TYPES]
+
+
+def is_signed_by_vendor(block: Block) -> bool:
+    return bool(proof := proof_of(block)) and not is_seal(proof)
+
+
+def signed_row(messages: Sequence[RequestMessage]) -> ProofRow:
+    """All thinking that vendors signed."""
+    return folded(messages, _ROW)
+
+
+_ROW: Fold[ProofRow] = Fold(
+    ProofRow(),
+    lambda row, messages, _: row.extended(
+        [block for each in messages for block in thoughts_in(each) if is_signed_by_vendor(block)]
+    ),
+)
 
 
 def places_of(principal: str, answers: Sequence[PastAnswer]) -> tuple[bytes, ...]:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from clew.model.blocks import THINKING_TYPES, Block
 from clew.model.facts.models import canonical_model, reads
 from clew.model.origin import Target
 from clew.model.past import Fold, folded
@@ -25,8 +24,8 @@ from clew.model.recording import Recording, Shelf
 from clew.model.request import Request, RequestMessage, blocks_of
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.outcomes import AnswerOutcome, all_thinking, without_refused_blocks
-from clew.thinking.history import align
-from clew.thinking.keys import ProofRow, block_key, digest_of, key_of, proof_half, proof_of
+from clew.thinking.history import align, is_signed_by_vendor, signed_row, thoughts_in
+from clew.thinking.keys import block_key, digest_of, key_of, proof_half, proof_of
 from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.seal import is_seal
 from clew.thinking.strands import longest_tail, strand_keys
@@ -43,11 +42,11 @@ def is_whole(messages: Sequence[RequestMessage], target: Target, facts: Facts) -
     if isinstance(facts.recordings, Shelf) and facts.recordings.is_empty:
         return True
     last = next((message for message in reversed(messages) if message.role == "assistant"), None)
-    signed = [block for block in blocks_of(last) if _is_signed_by_vendor(block)] if last else []
+    signed = [block for block in blocks_of(last) if is_signed_by_vendor(block)] if last else []
     recording = facts.recordings.by_key(block_key(signed[-1].type, proof_of(signed[-1]))) if signed else None
     if recording is None or recording.principal != facts.context.principal or not made_here(recording, target):
         return False
-    return folded(messages, _ROW).digest() == recording.digest
+    return signed_row(messages).digest() == recording.digest
 
 
 def made_here(recording: Recording, target: Target) -> bool:
@@ -63,28 +62,11 @@ def strays_in(messages: Sequence[RequestMessage]) -> tuple[int, ...]:
     return folded(messages, _STRAYS)
 
 
-def _thoughts_in(message: RequestMessage) -> list[Block]:
-    if message.role != "assistant":
-        return []
-    return [block for block in blocks_of(message) if block.type in THINKING_TYPES]
-
-
-def _is_signed_by_vendor(block: Block) -> bool:
-    return bool(proof := proof_of(block)) and not is_seal(proof)
-
-
 def _strays(before: tuple[int, ...], messages: Sequence[RequestMessage], at: int) -> tuple[int, ...]:
-    found = [i for i, each in enumerate(messages, at) for block in _thoughts_in(each) if not _is_signed_by_vendor(block)]
+    found = [i for i, each in enumerate(messages, at) for block in thoughts_in(each) if not is_signed_by_vendor(block)]
     return (*before, *dict.fromkeys(found))
 
 
-_ROW: Fold[ProofRow] = Fold(
-    ProofRow(),
-    lambda row, messages, _: row.extended(
-        [block for each in messages for block in _thoughts_in(each) if _is_signed_by_vendor(block)]
-    ),
-)
-"""All blocks that vendors signed."""
 _STRAYS = Fold[tuple[int, ...]]((), _strays)
 
 
