@@ -167,8 +167,7 @@ def first_message(summary: str, of: StoredTurn, since: Iterable[StoredTurn], ask
 def transcript(stored_turns: Iterable[StoredTurn]) -> Iterator[str]:
     """Turns as plain text: those that the summary does not cover."""
     for stored in stored_turns:
-        asked = (msgspec.json.decode(raw, type=JsonObject) for raw in stored.passage.asked)
-        texts = [text for message in asked for block in blocks_in(message) for text in _texts(block)]
+        texts = [text for message in stored.asked for block in blocks_in(message) for text in _texts(block)]
         message = message_of(stored)
         yield f"The user: {' '.join(texts)}"
         if message is not None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import msgspec
 from msgspec import structs
 
 from clew.chat.answer import AsyncAnswer
@@ -241,7 +240,7 @@ class AsyncConversation:
         """The messages of this line: the user's, and the makers' own blocks in the order in which they were generated."""
         messages: list[JsonObject] = []
         for stored in self._service.tree.line(self._tip):
-            messages += (msgspec.json.decode(raw, type=JsonObject) for raw in stored.passage.asked)
+            messages += stored.asked
             if (answer := message_of(stored)) is not None:
                 messages.append({"role": "assistant", "content": answer.raw_content})
         return messages

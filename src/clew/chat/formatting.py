@@ -84,12 +84,12 @@ def formatted(
     messages: Sequence[Message], *, target: Target | None = None, cache: bool | CacheRules = False, strict: bool = False
 ) -> Formatted:
     """As `format_messages`, with every change and its reason, and nothing logged."""
-    rebuilder = _Rebuilder(strict=strict)
+    replaced: list[Change] = []
     sent: list[JsonObject] = []
     makers: dict[int, Origin] = {}
     before = ""
     for index, message in list(enumerate(messages))[len(_leading_system(messages)) :]:
-        rebuilt = rebuilder.rebuild(message, index)
+        rebuilt = _rebuilt(message, index, replaced)
         if message.role == before == "tool":  # results in a row are one message, as the API wants them
             results = (sent[-1]["content"], rebuilt["content"])
             sent[-1]["content"] = [block for each in results if isinstance(each, list) for block in each]
@@ -98,7 +98,9 @@ def formatted(
         if message.origin is not None:
             makers[len(sent) - 1] = message.origin
         before = message.role
-    changes = tuple(rebuilder.changes)
+    if strict and replaced:
+        raise RequestInvalid(f"{replaced[0].path}: {replaced[0].why}", path=replaced[0].path)
+    changes = tuple(replaced)
     if target is not None:
         body: JsonObject = {"model": target.model, "max_tokens": 1, "messages": [*sent]}
         steps = (keep_known(makers), normalise, system_messages, tool_structure)
@@ -123,56 +125,37 @@ def _leading_system(messages: Sequence[Message]) -> list[Message]:
     return list(takewhile(lambda message: message.role == "system", messages))
 
 
-class _Rebuilder:
-    """Makes the API's messages, one by one, and collects the changes. `strict`: it raises instead of changing."""
+def _rebuilt(message: Message, index: int, changes: list[Change]) -> JsonObject:
+    """The API's message. Arguments of a call that are no object become `{}`, which is noted in `changes`."""
+    own = copied({"content": message.raw_content}) if isinstance(message.raw_content, list) else {}
+    content, text = own.get("content"), message.content or ""
+    if message.role == "tool":
+        result: JsonObject = {"type": "tool_result", "tool_use_id": message.tool_call_id or "", "content": content or text}
+        return {"role": "user", "content": [{**result, "is_error": True} if message.is_error else result]}
+    if message.role != "assistant" or content:
+        return {"role": message.role, "content": content or text}
+    calls: JsonArray = []
+    for number, call in enumerate(message.tool_calls):
+        input = _input(call, f"messages.{index}.tool_calls.{number}.arguments", changes)
+        calls.append({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
+    if calls:
+        return {"role": "assistant", "content": [{"type": "text", "text": text}, *calls] if text.strip() else calls}
+    return {"role": "assistant", "content": text or [{"type": "text", "text": FILLER, "citations": []}]}
 
-    def __init__(self, *, strict: bool = False) -> None:
-        self.changes: list[Change] = []
-        self._strict = strict
 
-    def rebuild(self, message: Message, index: int) -> JsonObject:
-        """The API's message. Raises RequestInvalid for arguments that are no object, if it is strict."""
-        own = copied({"content": message.raw_content}) if isinstance(message.raw_content, list) else {}
-        match message.role:
-            case "assistant":
-                return {"role": "assistant", "content": own.get("content") or self._answer(message, index)}
-            case "tool":
-                result: JsonObject = {
-                    "type": "tool_result",
-                    "tool_use_id": message.tool_call_id or "",
-                    "content": own.get("content") or message.content or "",
-                }
-                return {"role": "user", "content": [{**result, "is_error": True} if message.is_error else result]}
-            case role:
-                return {"role": role, "content": own.get("content") or message.content or ""}
-
-    def _answer(self, message: Message, index: int) -> JsonValue:
-        text = message.content or ""
-        if not message.tool_calls:
-            return text or [{"type": "text", "text": FILLER, "citations": []}]
-        calls: JsonArray = []
-        for number, call in enumerate(message.tool_calls):
-            input = self._input(call, f"messages.{index}.tool_calls.{number}.arguments")
-            calls.append({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
-        return [{"type": "text", "text": text}, *calls] if text.strip() else calls
-
-    def _input(self, call: ToolCall, path: str) -> JsonObject:
-        """The arguments as an object. Models write them, so they may be anything; empty arguments are an empty object."""
-        if not call.arguments.strip():
-            return {}
-        try:
-            value: JsonValue = json.loads(call.arguments, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            return self._replace(f"the arguments of {call.name} are not JSON: {error}", path)
+def _input(call: ToolCall, path: str, changes: list[Change]) -> JsonObject:
+    """The arguments as an object. Models write them, so they may be anything; empty arguments are an empty object."""
+    if not call.arguments.strip():
+        return {}
+    why = f"the arguments of {call.name} are no JSON object"
+    try:
+        value: JsonValue = json.loads(call.arguments, parse_constant=_refuse_constant)
         if isinstance(value, dict):
             return value
-        return self._replace(f"the arguments of {call.name} are no JSON object", path)
-
-    def _replace(self, why: str, path: str) -> JsonObject:
-        if self._strict:
-            raise RequestInvalid(f"{path}: {why}", path=path)
-        self.changes.append(Change(_STEP, path, "replaced", why))
-        return {}
+    except (ValueError, RecursionError) as error:
+        why = f"the arguments of {call.name} are not JSON: {error}"
+    changes.append(Change(_STEP, path, "replaced", why))
+    return {}
 
 
 def _refuse_constant(word: str) -> JsonValue:

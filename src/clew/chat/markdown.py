@@ -11,10 +11,10 @@ A link shows the host it leads to, unless its text is the address, so that no te
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from html import escape
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import nh3
@@ -127,8 +127,7 @@ class _SafeRenderer(RendererHTML):
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         return f'<pre tabindex="0"><code>{escape(tokens[idx].content)}</code></pre>\n'
 
-    def code_block(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return self.fence(tokens, idx, options, env)
+    code_block = fence
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         return '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>\n'
@@ -137,10 +136,11 @@ class _SafeRenderer(RendererHTML):
         return "</table></div>\n"
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return _cell("td", tokens[idx].attrs)
+        """The pages allow no inline styles, so the alignment of a column is a class."""
+        tag, aligned = tokens[idx].tag, _ALIGNED.fullmatch(str(tokens[idx].attrs.get("style", "")))
+        return f'<{tag} class="{aligned[1]}">' if aligned else f"<{tag}>"
 
-    def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return _cell("th", tokens[idx].attrs)
+    th_open = td_open
 
 
 def _address(token: Token) -> str:
@@ -158,9 +158,3 @@ def _host(address: str) -> str:
 
 def _heading_tag(token: Token) -> str:
     return f"h{min(6, int(token.tag[1:]) + HEADINGS_BELOW)}"
-
-
-def _cell(tag: str, attributes: Mapping[str, Any]) -> str:
-    """A cell. The pages allow no inline styles, so the alignment of a column is a class."""
-    aligned = _ALIGNED.fullmatch(str(attributes.get("style", "")))
-    return f'<{tag} class="{aligned[1]}">' if aligned else f"<{tag}>"

@@ -34,6 +34,16 @@ class StoredTurn(Struct, frozen=True):
         return self.passage.exchange
 
     @property
+    def at(self) -> float:
+        """When it began."""
+        return self.exchange.started if self.exchange else self.passage.at
+
+    @property
+    def asked(self) -> tuple[JsonObject, ...]:
+        """The messages of the question."""
+        return tuple(msgspec.json.decode(raw, type=JsonObject) for raw in self.passage.asked)
+
+    @property
     def follows(self) -> str:
         """The turn before it; "" for a beginning."""
         return (self.passage.recording.followed or "") if self.passage.recording else ""
@@ -87,11 +97,10 @@ class Turn(Struct, frozen=True, kw_only=True):
 
 def turn_of(stored: StoredTurn, attempts: int = 1) -> Turn:
     """The turn for an app to show."""
-    exchange = stored.exchange
-    asked = tuple(msgspec.json.decode(raw, type=JsonObject) for raw in stored.passage.asked)
+    exchange, asked = stored.exchange, stored.asked
     return Turn(
         id=stored.id,
-        at=exchange.started if exchange else stored.passage.at,
+        at=stored.at,
         asked=asked,
         answer=message_of(stored),
         outcome=stored.outcome,

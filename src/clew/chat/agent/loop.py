@@ -38,7 +38,7 @@ from clew.chat.agent.structured import correction
 from clew.chat.agent.tools import Suspended, ToolFailed
 from clew.chat.answer import AsyncAnswer
 from clew.chat.conversation import AsyncConversation
-from clew.chat.messages import Content, Message, ToolCall, result_block
+from clew.chat.messages import Content, Message, ToolCall, blocks_in, result_block
 from clew.chat.prices import Cost, cost_of
 from clew.chat.service import Compacted, Ended
 from clew.chat.turns import Turn
@@ -65,11 +65,8 @@ def ask_question(conversation: AsyncConversation, content: Content) -> AsyncAnsw
     if calls := conversation.calls:
         results = [result_block(call.id, ToolFailed(_NOT_RUN)) for call in calls]
     elif (turns := conversation.turns) and turns[-1].answer is None:
-        for message in turns[-1].asked:
-            blocks = message.get("content")
-            for block in blocks if isinstance(blocks, list) else ():
-                if isinstance(block, dict) and block.get("type") == "tool_result":
-                    results.append(block)
+        asked = (block for message in turns[-1].asked for block in blocks_in(message))
+        results = [block for block in asked if block.get("type") == "tool_result"]
     said = [content] if isinstance(content, str) else content
     return conversation.ask([*results, *said] if results else content)
 

@@ -99,15 +99,9 @@ class Painter:
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _markdown_tools() -> tuple[MarkdownIt, type[Markdown]]:
+    """A parser, and rich's Markdown with headings on the left, where the text is."""
     from markdown_it import MarkdownIt
-
-    return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable(["image"])
-
-
-@cache
-def _markdown_class() -> type[Markdown]:
-    """rich's Markdown with headings on the left, where the text is."""
     from rich.markdown import Heading, Markdown
 
     class LeftHeading(Heading):
@@ -116,7 +110,8 @@ def _markdown_class() -> type[Markdown]:
     class LeftMarkdown(Markdown):
         elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": LeftHeading}
 
-    return LeftMarkdown
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable(["image"])
+    return parser, LeftMarkdown
 
 
 def markdown(text: str) -> RenderableType:
@@ -128,8 +123,9 @@ def markdown(text: str) -> RenderableType:
     from rich.text import Text
 
     clean = harmless(text)
-    drawn = _markdown_class()("", code_theme=_CODE_THEME, hyperlinks=False)
-    drawn.parsed = _parser().parse(clean)
+    parser, left_markdown = _markdown_tools()
+    drawn = left_markdown("", code_theme=_CODE_THEME, hyperlinks=False)
+    drawn.parsed = parser.parse(clean)
     return drawn if drawn.parsed else Text(clean)
 
 

@@ -30,8 +30,6 @@ _PAUSE: Final = 0.08
 """Seconds between two pictures."""
 _SILENCE: Final = 2.0
 """Seconds without text after which the waiting time is shown."""
-_DIM: Final = "dim"
-_THINKING: Final = "dim italic"
 
 
 class View(Protocol):
@@ -178,7 +176,7 @@ class LiveView:
     def note(self, text: str) -> None:
         with self._lock:
             self._end_text()
-            self._keep(_dim(harmless(text)))
+            self._keep(_dim(text))
 
     @contextmanager
     def paused(self) -> Generator[None]:
@@ -256,17 +254,15 @@ class LiveView:
         return f"{self._clock() - self._since:.0f} s"
 
 
-def _dim(text: str) -> RenderableType:
+def _dim(text: str, style: str = "dim") -> RenderableType:
     from rich.text import Text
 
-    return Text(text, style=_DIM)
+    return Text(harmless(text), style=style)
 
 
 def _thinking_text(text: str) -> RenderableType:
     """Thinking as plain text: people read it for its words."""
-    from rich.text import Text
-
-    return Text(harmless(text), style=_THINKING)
+    return _dim(text, "dim italic")
 
 
 def is_live(out: IO[str]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -21,8 +22,6 @@ from clew.errors import StoreError
 from clew.model.recording import Recording
 from clew.model.turn import TurnRecord
 from clew.store.protocols import Store
-from clew.store.values import Passage
-from clew.thinking.keys import QuestionContent
 
 MOST_WAITING: Final = 32
 MOST_BYTES: Final = 8 * 1024 * 1024
@@ -131,9 +130,10 @@ class Importer:
             # A transcript has no id for a question that was not answered, so its words decide.
             asked = asked_in(turn.asked)
             stores = [self._store] if self._beside is None else [self._store, self._beside]
-            passages = (each for store in stores for each in store.passages(self._principal, turn.exchange.thread))
-            if any(each.recording is None and _asks(each, asked) for each in passages):
-                return True
+            for each in (each for store in stores for each in store.passages(self._principal, turn.exchange.thread)):
+                with suppress(*UNREADABLE):
+                    if each.recording is None and asked_in(each.asked) == asked:
+                        return True
         return turn.exchange.outcome == "open" and self._store.exchange(self._principal, id) is not None
 
     def settle(self) -> None:
@@ -168,10 +168,3 @@ class Importer:
         self.tally.broken += 1
         if len(self.tally.faults) < _MOST_FAULTS:
             self.tally.faults.append(ImportFault(self._file, line, why))
-
-
-def _asks(passage: Passage, asked: QuestionContent) -> bool:
-    try:
-        return asked_in(passage.asked) == asked
-    except UNREADABLE:
-        return False

@@ -176,7 +176,7 @@ def remote_turn_of(stored: StoredTurn) -> RemoteTurn:
     passage, recording = stored.passage, stored.passage.recording
     return RemoteTurn(
         id=stored.id,
-        at=stored.exchange.started if stored.exchange else passage.at,
+        at=stored.at,
         follows=stored.follows,
         asked=tuple(map(Raw, passage.asked)),
         answer=tuple(map(Raw, recording.blocks)) if recording else (),

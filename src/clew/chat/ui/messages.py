@@ -9,7 +9,6 @@ A message has the id of its first turn; a user's message has the id of its turn 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, TypeAlias
@@ -23,8 +22,8 @@ from clew.chat.metrics import sum_of_usage
 from clew.chat.prices import cost_of, total_cost
 from clew.chat.request import held_blocks_of
 from clew.chat.turns import StoredTurn
-from clew.chat.ui.parts import MessageFold, Part, message_of_parts, summary_part
-from clew.chat.ui.positions import TurnGroup, asked_in, blocks_without_results, groups_of, has_words
+from clew.chat.ui.parts import MessageFold, Part, message_of_parts, output_part, summary_part
+from clew.chat.ui.positions import TurnGroup, blocks_without_results, groups_of, has_words
 from clew.model.assemble import AssembledBlock, Assembler
 from clew.model.change import bounded, count_of
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta
@@ -119,9 +118,9 @@ class StepParts:
         elif kind.endswith("_tool_result"):
             content = block.get("content")
             error = content.get("error_code") if isinstance(content, dict) else None
-            kind, said = ("error", {"errorText": error}) if isinstance(error, str) else ("available", {"output": content})
-            call = block.get("tool_use_id")
-            yield {"type": f"tool-output-{kind}", "toolCallId": call, **said, "providerExecuted": True}
+            is_error = isinstance(error, str)
+            part = output_part(block.get("tool_use_id"), error if is_error else content, is_error=is_error)
+            yield {**part, "providerExecuted": True}
         else:
             yield {"type": "data-block", "id": self._id(index), "data": block}
 
@@ -156,7 +155,7 @@ def ui_messages(line: Sequence[StoredTurn], sealer: Sealer, metadata: MetadataOf
 def _user_messages(group: TurnGroup) -> Iterator[JsonObject]:
     """The user's messages. A front end can bring a conversation that began elsewhere, so there may be answers among them."""
     stored, answer = group.turns[0], MessageFold()
-    metadata: JsonObject = {"turn": stored.id, "at": _started_at(stored), "outcome": stored.outcome}
+    metadata: JsonObject = {"turn": stored.id, "at": stored.at, "outcome": stored.outcome}
     for number, asked in enumerate(group.asked):
         id = f"{stored.id}.{number}"
         if asked.get("role") == "assistant":
@@ -176,7 +175,7 @@ def parts_of_group(group: TurnGroup, sealer: Sealer) -> Iterator[Part]:
     yield {"type": "start", "messageId": group.id}
     for number, stored in enumerate(group.turns):
         if number:
-            yield from result_parts(asked_in(stored))
+            yield from result_parts(stored.asked)
         if stored.answer is not None:
             yield from _step_parts(stored.id, held_blocks_of(stored.answer, sealer))
 
@@ -193,15 +192,11 @@ def result_parts(asked: Iterable[JsonObject]) -> Iterator[Part]:
     """The tool results in these messages."""
     for block in (block for message in asked for block in blocks_in(message) if block.get("type") == "tool_result"):
         call, content = block.get("tool_use_id"), block.get("content")
-        if block.get("is_error"):
-            text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-            yield {"type": "tool-output-error", "toolCallId": call, "errorText": text}
-        else:
-            output = content
-            if isinstance(content, str) and content.startswith(("{", "[")):  # values were stored as JSON
-                with suppress(ValueError, RecursionError):  # JSON with half a character stays a text
-                    output = msgspec.json.decode(content)
-            yield {"type": "tool-output-available", "toolCallId": call, "output": output}
+        is_error = bool(block.get("is_error"))
+        if isinstance(content, str) and content.startswith(("{", "[")) and not is_error:  # values were stored as JSON
+            with suppress(ValueError, RecursionError):  # JSON with half a character stays a text
+                content = msgspec.json.decode(content)
+        yield output_part(call, content, is_error=is_error)
 
 
 def _user_part(block: JsonObject) -> JsonObject:
@@ -227,7 +222,7 @@ def metadata_of(stored_turns: Sequence[StoredTurn], backends: Mapping[str, Backe
     """
     last = stored_turns[-1]
     thread = last.passage.recording.thread if last.passage.recording else ""
-    metadata: JsonObject = {"thread": thread, "turn": last.id, "at": _started_at(last), "outcome": last.outcome}
+    metadata: JsonObject = {"thread": thread, "turn": last.id, "at": last.at, "outcome": last.outcome}
     exchange = last.exchange
     if exchange is None:
         return metadata
@@ -247,10 +242,6 @@ def metadata_of(stored_turns: Sequence[StoredTurn], backends: Mapping[str, Backe
         "cost": {"usd": float(cost.usd), "estimated": cost.estimated} if cost else None,
         "thinking": {"kept": exchange.kept, "changed": count_of(exchange.changes), "changes": changes},
     }
-
-
-def _started_at(stored: StoredTurn) -> float:
-    return stored.exchange.started if stored.exchange else stored.passage.at
 
 
 def _total_usage(exchanges: Sequence[Exchange]) -> JsonValue:

@@ -101,6 +101,14 @@ def finish_reason(stop_reason: str | None) -> str:
     return _REASONS.get(stop_reason or "", "other")
 
 
+def output_part(call: JsonValue, output: JsonValue, *, is_error: bool) -> Part:
+    """The output of a call; a failure is a text."""
+    if not is_error:
+        return {"type": "tool-output-available", "toolCallId": call, "output": output}
+    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+    return {"type": "tool-output-error", "toolCallId": call, "errorText": text}
+
+
 # Errors
 
 

@@ -40,17 +40,13 @@ def groups_of(line: Iterable[StoredTurn]) -> list[TurnGroup]:
             groups[-1].append(stored)
         else:
             groups.append([stored])
-    return [TurnGroup(asked_in(stored_turns[0]), tuple(stored_turns)) for stored_turns in groups]
+    return [TurnGroup(stored_turns[0].asked, tuple(stored_turns)) for stored_turns in groups]
 
 
 def has_only_results(stored: StoredTurn) -> bool:
     """Does the question of this turn consist of tool results alone?"""
-    asked = asked_in(stored)
+    asked = stored.asked
     return bool(asked) and not any(map(has_words, asked))
-
-
-def asked_in(stored: StoredTurn) -> tuple[JsonObject, ...]:
-    return tuple(msgspec.json.decode(raw, type=JsonObject) for raw in stored.passage.asked)
 
 
 def has_words(message: JsonObject) -> bool:

@@ -8,7 +8,6 @@ A call that waits for a decision becomes a request for approval, which the front
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterable, Iterator
 from typing import Final, TypeAlias
 
@@ -30,7 +29,16 @@ from clew.chat.agent.run import AsyncRun
 from clew.chat.answer import AsyncAnswer
 from clew.chat.messages import ToolCall
 from clew.chat.service import AnswerEvent, Compacted, Ended, TextDelta, ThinkingDelta
-from clew.chat.ui.parts import DONE, Part, agent_approval_parts, compacted_part, error_text, finish_reason, frame_of
+from clew.chat.ui.parts import (
+    DONE,
+    Part,
+    agent_approval_parts,
+    compacted_part,
+    error_text,
+    finish_reason,
+    frame_of,
+    output_part,
+)
 from clew.engine.ids import new_id
 from clew.model.json import JsonObject, JsonValue
 
@@ -141,11 +149,7 @@ class EventParts:
                 self._denied.add(call.id)
                 yield {"type": "tool-output-denied", "toolCallId": call.id}
             case ToolFinished(call, output, is_error) if call.id not in self._denied:
-                if is_error:
-                    words = output if isinstance(output, str) else json.dumps(output)
-                    yield {"type": "tool-output-error", "toolCallId": call.id, "errorText": words}
-                else:
-                    yield {"type": "tool-output-available", "toolCallId": call.id, "output": output}
+                yield output_part(call.id, output, is_error=is_error)
             case FromAgent(agent, call, inner):
                 yield from self._from_agent(agent, call, inner)
             case Compacted():
