@@ -24,6 +24,7 @@ from clew.backends.presets import presets
 from clew.backends.row import Backend
 from clew.chat.messages import ObjectLike, object_from
 from clew.chat.metrics import count_in
+from clew.chat.turns import Turn
 from clew.model.facts import canonical_model
 from clew.model.turn import TokenUsage
 
@@ -88,6 +89,11 @@ def cost_of(
     low, high = priced
     is_sure = complete and counts.is_whole and low == high and (provider is not None or backend is None)
     return Cost(low, estimated=not is_sure)
+
+
+def cost_of_turn(turn: Turn, backend: Backend | None) -> Cost | None:
+    """The cost of a turn; for an answer that was cut, an estimate from the part that came."""
+    return cost_of(turn.model, turn.usage, backend=backend, complete=turn.outcome == "whole", at=turn.at)
 
 
 def prepare() -> None:

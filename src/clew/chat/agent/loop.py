@@ -39,7 +39,7 @@ from clew.chat.agent.tools import Suspended, ToolFailed
 from clew.chat.answer import AsyncAnswer
 from clew.chat.conversation import AsyncConversation
 from clew.chat.messages import Content, Message, ToolCall, blocks_in, result_block
-from clew.chat.prices import Cost, cost_of
+from clew.chat.prices import Cost, cost_of_turn
 from clew.chat.service import Compacted, Ended
 from clew.chat.turns import Turn
 from clew.errors import BackendBroken, BackendError, BackendOverloaded, BackendTimedOut, BackendUnreachable, RequestInvalid
@@ -229,8 +229,7 @@ def _add_spending(context: RunContext, turn: Turn | None, *, whole: bool = False
     """Add what a turn took, and return its cost. A failed turn without usage took nothing; a whole one is not known."""
     usage, cost = turn.usage if turn else None, None
     if turn and usage:
-        row = backend_of(context.conversation, turn.backend)
-        cost = cost_of(turn.model, usage, backend=row, complete=turn.outcome == "whole", at=turn.at)
+        cost = cost_of_turn(turn, backend_of(context.conversation, turn.backend))
     if usage is not None or whole:
         context.spending.add(usage, cost)
     return cost

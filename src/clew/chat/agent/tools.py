@@ -26,9 +26,9 @@ import inspect
 import re
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from concurrent.futures import Future
 from functools import partial
-from typing import Any, Final, NoReturn, ParamSpec, TypeAlias, TypeVar, cast, overload
+from typing import Any, Final, ParamSpec, TypeAlias, TypeVar, cast, overload
 
 from msgspec import Struct
 
@@ -184,34 +184,20 @@ async def call_function(function: Callable[P, T | Awaitable[T]], *args: P.args, 
 
 
 async def _in_thread(function: Callable[[], T]) -> T:
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Callable[[], T]] = loop.create_future()
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()  # it cannot be stopped: a caller that is cancelled leaves it behind
     context = contextvars.copy_context()
 
     def work() -> None:
-        outcome = _outcome(partial(context.run, function))
-        with suppress(RuntimeError):  # the loop has ended, so nobody waits
-            loop.call_soon_threadsafe(lambda: done.done() or done.set_result(outcome))
+        try:
+            done.set_result(context.run(function))
+        except BaseException as error:
+            # No future can hold a StopIteration, and a SystemExit would end the waiting loop.
+            is_plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            done.set_exception(error if is_plain else RuntimeError(f"{type(error).__name__}: {error}"))
 
     threading.Thread(target=work, name="clew-tool", daemon=True).start()
-    return (await done)()
-
-
-def _outcome(function: Callable[[], T]) -> Callable[[], T]:
-    """A function that returns the value in another thread, or raises the exception there."""
-    try:
-        value = function()
-    except StopIteration as error:  # no future can hold it
-        return partial(_raise, RuntimeError(f"StopIteration: {error}"))
-    except Exception as error:
-        return partial(_raise, error)
-    except BaseException as error:  # SystemExit would end the waiting loop
-        return partial(_raise, RuntimeError(f"{type(error).__name__}: {error}"))
-    return lambda: value
-
-
-def _raise(error: Exception) -> NoReturn:
-    raise error
+    return await asyncio.wrap_future(done)
 
 
 # Approval

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from clew.backends.row import Backend
 from clew.chat.messages import Message
 from clew.chat.metrics import Estimate, anthropic_usage, cache_efficiency, harmless, sum_of_usage, thinking_tokens
-from clew.chat.prices import Cost, cost_of, total_cost
+from clew.chat.prices import Cost, cost_of_turn, total_cost
 from clew.chat.turns import Turn
 from clew.model.turn import TokenUsage
 
@@ -56,11 +56,6 @@ def summary_of(turn: Turn, backend: Backend | None, seconds: float | None = None
         cost=cost_of_turn(turn, backend),
         seconds=seconds,
     )
-
-
-def cost_of_turn(turn: Turn, backend: Backend | None) -> Cost | None:
-    """The cost of a turn; for an answer that was cut, an estimate from the part that came."""
-    return cost_of(turn.model, turn.usage, backend=backend, complete=turn.outcome == "whole", at=turn.at)
 
 
 def thought_tokens(answer: Message | None, usage: TokenUsage | None) -> int | Estimate | None:

@@ -34,6 +34,7 @@ from clew.chat.formats.format import (
     held_blocks,
     model_of,
 )
+from clew.chat.messages import objects_from
 from clew.chat.turns import line_of
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.requests import write_request
@@ -100,8 +101,7 @@ def blocks_for_claude(recording: Recording) -> list[bytes]:
 
 def messages_in(document: JsonObject) -> list[JsonObject]:
     """The messages of a document."""
-    messages = document.get("messages")
-    return [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
+    return objects_from(document.get("messages"))
 
 
 def document_reader(name: str, messages_in: Callable[[JsonObject], list[JsonObject]]) -> Read:
