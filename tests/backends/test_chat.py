@@ -7,8 +7,8 @@ import pytest
 from clew.backends.presets import BACKENDS
 from clew.backends.row import Backend, Manner, Quirks, chat_options_of, target_of
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
-from clew.engine.backend_dialect import backend_dialect
-from clew.engine.call import Call
+from clew.exchange.backend_dialect import backend_dialect
+from clew.exchange.call import Call
 from clew.model.facts.chat_backends import validators
 
 

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 from clew.admin.checkup import CHECKS, CheckFinding, read_circumstances, run_check
 from clew.cli import main
-from clew.engine.redact import Redactor
+from clew.exchange.redact import Redactor
 from clew.settings.processes import RegisteredGateway, register
 from clew.store.sqlite.store import SqliteStore
 from tests.database import connected

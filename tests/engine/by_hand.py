@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from clew.engine.call import Call
 from clew.engine.engine import Engine
 from clew.engine.services import EngineServices
 from clew.engine.snapshot import Snapshot
 from clew.errors import ClewError
+from clew.exchange.call import Call
 from clew.http.client.connection import ClientConnection
 from clew.http.message import HttpRequest, request_of
 from clew.http.responder import WireResponder

@@ -22,8 +22,8 @@ from clew.backends.row import Backend, Quirks
 from clew.engine.current import ACTIVE, Current
 from clew.engine.engine import Engine
 from clew.engine.hub import Hub
-from clew.engine.redact import Redactor
 from clew.engine.services import EngineServices
+from clew.exchange.redact import Redactor
 from clew.gateway.plane import DataPlane
 from clew.http.server import Server, listen
 from clew.model.facts import models

@@ -15,7 +15,7 @@ from msgspec import Struct
 from clew.engine.log.lines import as_json, line_of
 from clew.engine.log.request_log import RequestLog
 from clew.engine.log.sink import Sink
-from clew.engine.redact import Redactor
+from clew.exchange.redact import Redactor
 
 _names = (f"clew.test.{number}" for number in itertools.count())
 

@@ -3,13 +3,14 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from clew.engine import preparing
 from clew.engine.aside import LARGE, VERY_LARGE, aside
-from clew.engine.call import Call
 from clew.engine.histories import Histories
+from clew.exchange import machine
+from clew.exchange.call import Call
 from clew.http.message import request_of
 from clew.model.origin import Target
 from clew.model.request import NotWanted, Request, Wanted
@@ -73,8 +74,8 @@ def test_what_takes_long_stops_once_its_client_is_gone(monkeypatch: pytest.Monke
         finally:
             over.set()
 
-    def project_watched(request: Request, target: Target, facts: Facts) -> Projection:
-        ended.append(projected := project(request, target, facts))
+    def project_watched(request: Request, target: Target, facts: Facts, **more: Any) -> Projection:
+        ended.append(projected := project(request, target, facts, **more))
         return projected
 
     async def scene() -> None:
@@ -90,6 +91,6 @@ def test_what_takes_long_stops_once_its_client_is_gone(monkeypatch: pytest.Monke
         await asyncio.to_thread(over.wait, A_MINUTE)
 
     monkeypatch.setattr(Histories, "read", read_slowly)
-    monkeypatch.setattr(preparing, "project", project_watched)
+    monkeypatch.setattr(machine, "project", project_watched)
     asyncio.run(scene())
     assert ended == [NotWanted]

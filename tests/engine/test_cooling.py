@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 from unittest.mock import Mock
 
-from clew.engine.call import Call
 from clew.engine.route import RouteQuery, routes_of
 from clew.engine.services import EngineServices
+from clew.exchange.call import Call
 from clew.pipeline.attempts import CoolDowns
 from clew.upstream.pool import Pool
 from tests.engine.by_hand import ByHand, Seen

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
-from clew.engine.call import Call
+from clew.exchange.call import Call
 from clew.http.client.connection import ClientConnection
 from tests.engine.by_hand import ByHand, Seen, in_use
 from tests.engine.questions import CHAT_STREAM, SNAPSHOTS, STREAM, chat_snapshot, question

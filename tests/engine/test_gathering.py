@@ -16,7 +16,6 @@ import apsw
 import pytest
 
 from clew.engine import preparing
-from clew.model.recording import Shelf
 from clew.store.sqlite.readers import Readers
 from clew.store.values import Lookup
 from clew.testing import Simulator
@@ -132,19 +131,19 @@ def test_a_pin_is_heard_of_by_the_next_request(gate: Gate, simulators: tuple[Sim
 
 def test_nothing_that_decides_can_reach_a_store(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that is handed to a projection is walked through: no connection, file, lock or thread is in it."""
-    handed: list[object] = []
+    handed: list[Any] = []
     read = preparing.Preparation.read
 
     def noted(self: Any) -> Any:
         asking = read(self)
-        handed.extend((asking.facts, asking.shelf, asking.newest, asking.request.messages))
+        handed.append(asking)
         return asking
 
     monkeypatch.setattr(preparing.Preparation, "read", noted)
     talk = Talk(gate, headers={SESSION: "s"})
     for words in ("One.", "Two.", "Three."):
         talk.asks(words)
-    assert any(isinstance(each, Shelf) and not each.is_empty for each in handed)
+    assert any(not each.shelf.is_empty for each in handed)
     assert [each for each in reachable(handed) if isinstance(each, FORBIDDEN)] == []
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.engine.heads import HIDDEN, _shown
+from clew.exchange.heads import HIDDEN, _shown
 from clew.model.turn import Heads
 from clew.testing import Simulator
 from tests.engine.conftest import Gating

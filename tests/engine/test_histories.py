@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.engine import driver, histories, preparing
-from clew.engine.call import Call
-from clew.engine.exchange import ExchangeMachine
 from clew.engine.histories import Histories
+from clew.exchange.call import Call
 from tests.build import tool_result, tool_use, user
 from tests.counts import examples
 from tests.engine.by_hand import ByHand
@@ -129,7 +128,7 @@ def test_a_known_history_is_taken_where_its_bytes_arrive(switches: list[int], at
     is read aside too, where it is found out how its messages lie, unless that had to be known to write the first one.)"""
     taken: list[bool] = []
 
-    class Noted(ExchangeMachine):
+    class Noted(preparing.Preparation):
         def begins_at_once(self) -> bool:
             taken.append(super().begins_at_once())
             return taken[-1]
@@ -138,6 +137,6 @@ def test_a_known_history_is_taken_where_its_bytes_arrive(switches: list[int], at
         patched.setattr(histories, "LEAST", 0)
         patched.setattr(histories, "_BEGINNING", 100)
         patched.setattr(preparing, "LARGE", 0)
-        patched.setattr(driver, "ExchangeMachine", Noted)
+        patched.setattr(driver, "Preparation", Noted)
         asyncio.run(play([Turn(0, "", 0, switch, False) for switch in switches], Histories(), keeps=True))
     assert taken == at_once

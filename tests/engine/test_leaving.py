@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clew.engine.call import Call
 from clew.engine.snapshot import Snapshot
+from clew.exchange.call import Call
 from clew.settings.values import StoreSettings
 from tests.engine.by_hand import ByHand, Seen, in_use
 from tests.engine.kept_by_hand import KeptByHand

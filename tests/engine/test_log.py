@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clew.engine.log.request_log import RequestLog, open_log
-from clew.engine.redact import Redactor
+from clew.exchange.redact import Redactor
 from clew.model.change import Change
 from clew.thinking.registry import ThinkingRegistry
 from tests.build import assistant, thinking, user
@@ -278,7 +278,7 @@ def test_lines_that_wait_are_written_though_their_file_is_closed_by_then(root: l
 @pytest.mark.slow
 def test_a_process_that_ends_writes_its_last_lines() -> None:
     """Nobody has to close the log."""
-    code = "from clew.engine.log.request_log import RequestLog, open_log; from clew.engine.redact import Redactor; "
+    code = "from clew.engine.log.request_log import RequestLog, open_log; from clew.exchange.redact import Redactor; "
     code += "from tests.engine.logs import Wanted; open_log(Wanted(), Redactor()); RequestLog(Wanted()).switched('a', 'b')"
     ran = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=120)
     assert json.loads(ran.stderr)["event"] == "backend switch"

@@ -11,7 +11,7 @@ import pytest
 from clew.engine.log import sink as log_sink
 from clew.engine.log.lines import LONGEST, as_json, line_of
 from clew.engine.log.sink import Sink
-from clew.engine.redact import Redactor
+from clew.exchange.redact import Redactor
 from tests.engine.logs import Stuck
 from tests.manifest import proves
 

@@ -9,8 +9,8 @@ from unittest.mock import Mock, patch
 import pytest
 
 from clew.engine.backend_call import BackendCall
-from clew.engine.call import Call
 from clew.engine.snapshot import Snapshot
+from clew.exchange.call import Call
 from clew.http.client.connection import ClientConnection
 from tests.engine.by_hand import ByHand, Plug, Seen, in_use, resting
 from tests.engine.kept_by_hand import KeptByHand, Mood

@@ -4,10 +4,10 @@ import asyncio
 from concurrent.futures import Future
 from typing import cast
 
-from clew.engine.exchange import ExchangeMachine
 from clew.engine.open_turns import OpenTurns
 from clew.engine.services import EngineServices
-from clew.engine.streamed import StreamedAnswer
+from clew.exchange.machine import ExchangeMachine
+from clew.exchange.streamed import StreamedAnswer
 
 
 class Stream:
@@ -16,18 +16,16 @@ class Stream:
     def __init__(self, stops: int) -> None:
         self.stops = stops
 
-    def heard(self, *, whole: bool) -> int:
-        return self.stops
 
-
-class Ended:
-    """Tells of a turn by how many blocks it has."""
+class Machine:
+    """Its turns are numbers: of those that were asked for."""
 
     def __init__(self) -> None:
-        self.answering = self.ending = self
+        self.turns = 0
 
-    def turn(self, outcome: str, heard: int) -> int:
-        return heard
+    def open_turn(self, wall: float) -> int:
+        self.turns += 1
+        return self.turns
 
 
 class Kept:
@@ -57,9 +55,9 @@ def test_what_is_put_together_in_a_thread_does_not_replace_what_a_seal_refers_to
 
     async def scene() -> tuple[list[int], bool]:
         kept = Kept()
-        kept.turns = turns = OpenTurns(cast("EngineServices", kept), cast("ExchangeMachine", Ended()))
+        kept.turns = turns = OpenTurns(cast("EngineServices", kept), cast("ExchangeMachine", Machine()))
         turns._flushed = 0
         turns._keep(cast("StreamedAnswer", Stream(0)), 0)
         return kept.kept, kept.lingers.cancelled()
 
-    assert asyncio.run(scene()) == ([1], True)
+    assert asyncio.run(scene()) == ([2], True)

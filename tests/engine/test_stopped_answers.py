@@ -7,7 +7,7 @@ import pytest
 from clew.chat.display.summary import summary_of
 from clew.chat.turns import StoredTurn, turn_of
 from clew.cli.threads import exchange_lines
-from clew.engine.heard_tokens import heard_tokens
+from clew.exchange.turns import heard_tokens
 from clew.model.turn import Exchange
 from clew.store.text import failure_of
 from clew.testing import Simulator

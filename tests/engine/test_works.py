@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from clew.engine.call import Call
 from clew.engine.runtime import Runtime, build_runtime
 from clew.errors import BackendUnreachable
+from clew.exchange.call import Call
 from clew.model.turn import Bodies
 from clew.settings.home import Home
 from clew.settings.load import load

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from clew.backends.row import Backend
 from clew.dialects.shape import AnswerContext
-from clew.engine.backend_dialect import Refused, backend_dialect
-from clew.engine.call import Call
-from clew.engine.commands import EngineCommand, LetGo, PassOn, Peek, Push, Take
-from clew.engine.streamed import AnswerReading, StreamedAnswer
 from clew.errors import BackendBroken, BackendError
+from clew.exchange.backend_dialect import backend_dialect
+from clew.exchange.call import Call
+from clew.exchange.commands import ExchangeCommand, LetGo, PassOn, Peek, Push, Take
+from clew.exchange.streamed import AnswerReading, StreamedAnswer
 from clew.model.http import ResponseHead
 from clew.model.unfold import events_of
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
@@ -64,7 +64,7 @@ class CutAnswer:
 
     def play(self) -> CutAnswer:
         """Drive the answer to its end."""
-        work: Coroutine[Any, Any, Refused | None] = self._stream.pass_on(HEAD, lambda: None)
+        work = self._pass()
         value: object = None
         error: BackendError | None = None
         try:
@@ -82,7 +82,12 @@ class CutAnswer:
         self.kept = self._stream.heard(whole=False) if self._stream.begun and len(self.data) % 10 == 0 else None
         return self
 
-    def _carry_out(self, command: EngineCommand[Any]) -> object:
+    async def _pass(self) -> None:
+        first = await self._stream.first(HEAD)
+        assert isinstance(first, bytes)
+        await self._stream.pass_on(first)
+
+    def _carry_out(self, command: ExchangeCommand[Any]) -> object:
         match command:
             case Peek():
                 return self._rest

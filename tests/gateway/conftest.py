@@ -9,7 +9,7 @@ import pytest
 
 from clew.backends.credential import Secret
 from clew.backends.row import Backend
-from clew.engine.call import Call
+from clew.exchange.call import Call
 from clew.gateway.plane import DataPlane
 from clew.gateway.routes import RouteTable
 from clew.http.message import ServerLimits

@@ -18,9 +18,9 @@ from clew.dialects.openai_chat.answers import read_message
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions
 from clew.dialects.openai_chat.streams import ChatStreamReader
 from clew.dialects.shape import AnswerContext
-from clew.engine.backend_dialect import backend_dialect
-from clew.engine.call import Call
 from clew.errors import StreamIllegal
+from clew.exchange.backend_dialect import backend_dialect
+from clew.exchange.call import Call
 from clew.model.events import Event
 from clew.model.failure import Failure
 from clew.model.lifecycle import STRICT, Lifecycle

@@ -29,7 +29,7 @@ from clew.cli import main
 from clew.engine.hub import Hub
 from clew.engine.log.lines import TRACE, as_json, line_of
 from clew.engine.log.request_log import RequestLog
-from clew.engine.redact import Redactor
+from clew.exchange.redact import Redactor
 from clew.model.recording import Shelf
 from clew.model.turn import TurnRecord
 from clew.settings.home import Home

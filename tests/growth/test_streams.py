@@ -13,9 +13,9 @@ from clew.dialects import DIALECTS
 from clew.dialects.openai_chat import ChatOptions
 from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.dialects.shape import AnswerContext
-from clew.engine.backend_dialect import BackendDialect
-from clew.engine.call import Call
 from clew.errors import StreamIllegal
+from clew.exchange.backend_dialect import BackendDialect
+from clew.exchange.call import Call
 from clew.model.assemble import Assembler
 from clew.model.unfold import events_of
 from clew.pipeline.stream.answer_stream import AnswerStream

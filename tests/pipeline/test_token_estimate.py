@@ -231,8 +231,8 @@ def test_a_steady_error_is_learnt_within_a_few_answers() -> None:
     for _ in range(6):
         counts.learn("b", "m", 10_000, 15_000)
 
-    assert counts.corrected("b", "m", 20_000) == pytest.approx(30_000, rel=0.01)
-    assert counts.corrected("b", "other", 20_000) == 20_000
+    assert counts.rate("b", "m").corrected(20_000) == pytest.approx(30_000, rel=0.01)
+    assert counts.rate("b", "other").corrected(20_000) == 20_000
 
 
 def test_answers_are_learnt_from_often_at_first_and_rarely_later() -> None:
@@ -251,8 +251,8 @@ def test_only_so_many_models_are_remembered_and_the_longest_unused_goes() -> Non
     for number in range(MOST - 1):
         counts.learn("b", f"m{number}", 10_000, 20_000)
 
-    assert (counts.factor("b", "first"), counts.factor("b", "second")) == (2.0, 1.0)
+    assert (counts.rate("b", "first").factor, counts.rate("b", "second").factor) == (2.0, 1.0)
 
 
 def test_a_count_is_never_nothing() -> None:
-    assert TokenCounts().corrected("b", "m", 0) == 1
+    assert TokenCounts().rate("b", "m").corrected(0) == 1

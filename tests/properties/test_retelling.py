@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.engine import histories
-from clew.engine.call import Call
 from clew.engine.histories import Histories
-from clew.engine.reply_head import thinking_counts
 from clew.errors import ClewError
+from clew.exchange.call import Call
+from clew.exchange.thinking_counts import thinking_counts
 from clew.model.past import Retold
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Body, Request, blocks_of

@@ -8,8 +8,8 @@ import pytest
 from clew.backends.presets import BACKENDS
 from clew.backends.row import Backend, Manner, Quirks, chat_options_of, manner_of
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
-from clew.engine.backend_dialect import backend_dialect
-from clew.engine.call import Call
+from clew.exchange.backend_dialect import backend_dialect
+from clew.exchange.call import Call
 from clew.settings.load import faults_of, load
 from clew.settings.values import ThinkingSettings
 from tests.manifest import proves

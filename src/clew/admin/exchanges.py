@@ -20,7 +20,7 @@ from clew.admin.parameters import AdminProblem, count, principal
 from clew.admin.routing import as_json, caller_of, cookie_name
 from clew.admin.services import AdminServices
 from clew.engine.hub import HubEvent, Subscription, Value
-from clew.engine.told_tries import with_told_tries
+from clew.exchange.redact import with_redacted_tries
 from clew.model.turn import Bodies, Exchange, Heads
 
 PING_SECONDS: Final = 15.0
@@ -39,7 +39,7 @@ async def exchanges(services: AdminServices, request: Request) -> Response:
     after, thread_id = query.get("after"), query.get("thread")
     found = await services.read(lambda: store.exchanges(owner, thread=thread_id, limit=limit, after=after))
     redact = services.redactor()
-    return as_json(ExchangeRows([with_told_tries(each, redact) for each in found]))
+    return as_json(ExchangeRows([with_redacted_tries(each, redact) for each in found]))
 
 
 class BodyTexts(Struct, frozen=True):
@@ -63,7 +63,7 @@ async def exchange(services: AdminServices, request: Request) -> Response:
     found, bodies = await services.read(lambda: (store.exchange(owner, id), store.bodies(owner, id)))
     if found is None:
         raise AdminProblem(404, "there is no such exchange", "it may have been forgotten", "list them with /api/exchanges")
-    found = with_told_tries(found, services.redactor())
+    found = with_redacted_tries(found, services.redactor())
     if bodies is None:
         return as_json(ExchangePage(found, None, None, NOT_KEPT))
     return as_json(ExchangePage(found, texts_of(bodies, services), heads_of(bodies, services), ""))

@@ -20,8 +20,8 @@ from clew.chat.messages import ToolCall
 from clew.chat.remote import protocol
 from clew.chat.remote.protocol import RemoteTurn, remote_error_of, remote_turn_of
 from clew.chat.service import AnswerEvent, Question, TextDelta, ThinkingDelta
-from clew.engine.failures import DRAINING
 from clew.errors import BackendOverloaded, StoreError
+from clew.exchange.failures import DRAINING
 
 PING_SECONDS: Final = 15.0
 PING: Final = b": still here\n\n"

@@ -19,12 +19,12 @@ from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
 from clew.admin.parameters import AdminProblem
 from clew.admin.remote_answers import RemoteAnswers
-from clew.backends.row import Credential
+from clew.backends.credential import Credential
 from clew.chat.local import LocalThreadService
-from clew.engine.redact import Redactor
 from clew.engine.runtime import Runtime
 from clew.engine.snapshot import Snapshot
 from clew.errors import SettingsInvalid
+from clew.exchange.redact import Redactor
 from clew.gateway.workers import WorkerReport, merge_health
 from clew.settings.home import Home
 from clew.settings.own_keys import LOCAL, named_keys

@@ -19,7 +19,7 @@ from clew.chat.formats import FORMATS, turns_of
 from clew.chat.request import Projected, history_of, messages_of, projection_of
 from clew.chat.turns import StoredTurn, line_of
 from clew.engine.snapshot import Snapshot
-from clew.engine.told_tries import with_told_tries
+from clew.exchange.redact import with_redacted_tries
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.store import Store
@@ -152,7 +152,7 @@ async def export(services: AdminServices, request: Request) -> Response:
         thread = store.thread(owner, id)
         if thread is None:
             raise _no_thread(id)
-        turns = [replace(turn, exchange=with_told_tries(turn.exchange, redact)) for turn in turns_of(store, thread)]
+        turns = [replace(turn, exchange=with_redacted_tries(turn.exchange, redact)) for turn in turns_of(store, thread)]
         try:
             return b"".join([format.head, *format.write(thread, turns), format.foot])
         except (msgspec.MsgspecError, RecursionError):

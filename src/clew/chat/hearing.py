@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from clew.chat.listener import EngineListener, EventFront
 from clew.chat.messages import format_response
 from clew.chat.service import AnswerEvent, TextDelta, ThinkingDelta
-from clew.engine.call import Call
+from clew.engine.process_commands import TurnObserver
 from clew.errors import (
     BackendBroken,
     BackendError,
@@ -24,6 +24,7 @@ from clew.errors import (
     ClewError,
     StreamIllegal,
 )
+from clew.exchange.call import Call
 from clew.model.assemble import Assembler
 from clew.model.events import BlockDelta, BlockStop, Event, StreamFailed, altered
 from clew.model.failure import ERROR_TYPES
@@ -46,9 +47,9 @@ class LocalAnswerReader:
         self._told: ClewError | None = None
         self._broken: BackendError | None = None
 
-    def listen(self, call: Call) -> None:
+    def listen(self, call: Call, observer: TurnObserver) -> None:
         """Begin. Raises ClewError for a call that cannot be read."""
-        self._listener.ask(self._service.runtime.engine, call)
+        self._listener.ask(self._service.runtime.engine, call, observer)
 
     def begin(self, backend: str, model: str) -> None:
         """Its first content is here, and so it is known who answers."""

@@ -20,8 +20,9 @@ from msgspec import structs
 
 from clew.dialects import anthropic
 from clew.dialects.shape import AnswerContext
-from clew.engine.call import Call
 from clew.engine.engine import Engine
+from clew.engine.process_commands import TurnObserver
+from clew.exchange.call import Call
 from clew.http.responder import HeaderList, Responder
 from clew.model.events import Event
 
@@ -80,9 +81,9 @@ class EngineListener(Responder):
         """Does that task run? One that was only made cannot be cancelled so that anybody hears of it."""
         self._left = False
 
-    def ask(self, engine: Engine, call: Call) -> None:
+    def ask(self, engine: Engine, call: Call, observer: TurnObserver | None = None) -> None:
         """Begin. Raises ClewError for a call that cannot be read."""
-        work = engine.answer(call, self)
+        work = engine.answer(call, self, observer)
         if work is not None:
             self.hand_over(work)
 

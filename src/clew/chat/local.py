@@ -19,11 +19,12 @@ from clew.chat.hearing import LocalAnswerReader
 from clew.chat.request import Projected, history_of, projection_of, request_of
 from clew.chat.service import AnswerLock, BegunCalls, Claim, OnTurn, Question
 from clew.chat.turns import StoredTurn, Tree
-from clew.engine.call import Call, OwnTurn
 from clew.engine.ids import new_id
+from clew.engine.process_commands import TurnObserver
 from clew.engine.runtime import Runtime
-from clew.engine.turns import unanswered
 from clew.errors import SettingsInvalid
+from clew.exchange.call import Call, OwnTurn
+from clew.exchange.turns import unanswered
 from clew.model.events import Event
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
@@ -163,6 +164,8 @@ class LocalThreadService(AnswerLock):
             follows=question.follows,
             backend=question.backend,
             asked=question.asked,
+        )
+        observer = TurnObserver(
             answers=reader.begin,
             told=lambda exchange, recording: self._put(question.asked, exchange, recording),
             failed=reader.fail,
@@ -182,7 +185,8 @@ class LocalThreadService(AnswerLock):
                     credential=self._credential,
                     entry=entry,
                     front=reader.front.dialect,
-                )
+                ),
+                observer,
             )
         except BaseException:
             await self.settle(entry.id)

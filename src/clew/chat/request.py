@@ -20,10 +20,10 @@ from msgspec import Raw, Struct
 from clew.backends.row import Backend, account_of, target_of
 from clew.chat.messages import blocks_in
 from clew.chat.turns import StoredTurn
-from clew.engine.backend_dialect import backend_dialect
 from clew.engine.gathering import shelf_for
 from clew.engine.snapshot import Snapshot
 from clew.errors import SettingsInvalid
+from clew.exchange.backend_dialect import backend_dialect
 from clew.model.change import Change
 from clew.model.json import JsonObject, JsonValue
 from clew.model.origin import ANTHROPIC, Target

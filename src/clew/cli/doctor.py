@@ -42,7 +42,7 @@ def doctor(ctx: click.Context, online: bool, json_: bool) -> None:
     Exit status: 0 if nothing is broken (warnings do not count), 1 if something is.
     """
     from clew.admin.checkup import CHECKS, read_circumstances, run_check
-    from clew.engine.redact import Redactor
+    from clew.exchange.redact import Redactor
 
     at = read_circumstances(os.environ, Path.cwd(), time.time(), online=online)
     redact = Redactor(

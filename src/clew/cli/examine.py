@@ -170,7 +170,7 @@ def _with_unsaid(judged: TargetReport, request: Request, target: Target, facts: 
     if backend is None or backend.dialect == ANTHROPIC:
         return judged
     # Late: the engine takes longer to load than most files take to check.
-    from clew.engine.backend_dialect import backend_dialect
+    from clew.exchange.backend_dialect import backend_dialect
 
     try:
         backend_dialect(backend, target.model).write(project(request, target, facts).request)

@@ -14,7 +14,7 @@ from clew.cli.command import principal_option, report_errors
 from clew.cli.installation import find_installation, find_thread, store_for_reading, store_for_writing
 from clew.cli.output import TextLine, print_page, print_result
 from clew.cli.threads import exchange_lines
-from clew.engine.told_tries import with_told_tries
+from clew.exchange.redact import with_redacted_tries
 from clew.model.turn import Exchange
 from clew.store import Store
 
@@ -97,5 +97,5 @@ def _follow(store: Store, query: ExchangeQuery, count: int, json_: bool) -> NoRe
 
 
 def _print(exchanges: Sequence[Exchange], json_: bool) -> None:
-    for exchange in map(with_told_tries, exchanges):
+    for exchange in map(with_redacted_tries, exchanges):
         print_result(exchange, exchange_lines(exchange), as_json=json_)

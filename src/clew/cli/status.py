@@ -33,8 +33,8 @@ from clew.cli.installation import (
 )
 from clew.cli.output import Page, TextLine, TextTable, plural, print_result, printable, printable_table
 from clew.cli.threads import exchange_lines
-from clew.engine.told_tries import with_told_tries
 from clew.errors import StoreError
+from clew.exchange.redact import with_redacted_tries
 from clew.model.turn import Exchange
 from clew.settings.key_sources import UnsetVariable, unset_variables
 from clew.settings.processes import ProcessReport, running_gateways
@@ -131,7 +131,7 @@ def _read_status(installation: Installation, store: Store | None, principal: str
         found,
         pins=pins_in(store, principal),
         thinking=store.statistics(principal, backend=active, now=time.time()),
-        last=tuple(map(with_told_tries, store.exchanges(principal, limit=LAST)[::-1])),
+        last=tuple(map(with_redacted_tries, store.exchanges(principal, limit=LAST)[::-1])),
     )
 
 

@@ -1,13 +1,10 @@
-"""One exchange from request to recorded answer. Gateway and library are shells on it.
+"""What an exchange stands on: the driver that carries out its commands, and all that the exchanges of a process share.
 
-An exchange is a coroutine that knows no loop, no socket and no database (`exchange`); it awaits commands (`commands`), and
-one driver carries them out (`driver`). Where to begin: `engine` (the entry), `exchange` (the whole course, readable from top
-to bottom), `driver`. Then, in the order of a request:
+The exchange itself is a pure machine (`clew.exchange`). Gateway and library are shells on the `engine` (the entry); the
+`driver` is where to read next. In the order of a request:
 
-    asked       `call` `preparing` `received_request` `histories` `gathering` `route`
-                `outgoing` `backend_call` `backend_dialect`
-    answered    `answering` `streamed` `whole` `client_stream` `failures` `reply_head`
-    over        `ending` `open_turns` `exchange_notes` `turns` `log/` `hub`
-    shared      `states`, `services` (by all), `runtime` (how it is put together), `current`,
-                `snapshot` (the present settings)
+    asked       `preparing` `histories` `gathering` `received_request` `route`
+    carried     `driver` `backend_call` `client_stream` `open_turns` `process_commands`
+    shared      `services` (by all), `runtime` (how it is put together), `current`, `snapshot` (the present settings),
+                `log/`, `hub`
 """

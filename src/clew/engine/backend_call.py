@@ -5,23 +5,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from functools import partial
+from functools import lru_cache, partial
 
-from clew.engine.call import Call
 from clew.engine.client_stream import ClientStream
-from clew.engine.commands import Ask
-from clew.engine.outgoing import address_of, outgoing
-from clew.engine.streamed import MOST_BYTES
 from clew.engine.waiting import WAITING, Poll
 from clew.errors import BackendBroken, BackendTimedOut, BackendUnreachable
+from clew.exchange.call import Call
+from clew.exchange.commands import Ask
+from clew.exchange.heads import outgoing_head
+from clew.exchange.streamed import MOST_BYTES
 from clew.http.client.connection import ClientConnection
 from clew.http.client.exchange import ChunkFlow
-from clew.http.client.message import ResponseLimits
+from clew.http.client.message import ClientRequest, ResponseLimits
 from clew.model.http import Timeouts
 from clew.pipeline.stream.answer_stream import AnswerStream
-from clew.upstream.endpoint import Endpoint
+from clew.upstream.endpoint import Endpoint, endpoint_of
 from clew.upstream.pool import Pool, PooledCall
 from clew.upstream.reply import backend_error_of
+
+_endpoint_of = lru_cache(maxsize=256)(endpoint_of)
+"""Bases come from the settings alone, so there are few."""
 
 LIMITS = ResponseLimits(body_bytes=MOST_BYTES)
 
@@ -44,13 +47,14 @@ class BackendCall:
     def __init__(self, pool: Pool, news: Callable[[], None]) -> None:
         self._pool = pool
         self.news = news
-        self._services: list[bytes] = []
+        self._pieces: list[bytes] = []
 
     def ask(self, call: Call, command: Ask, timeouts: Timeouts) -> Poll:
         """Send it; the head of the answer is waited for."""
         route = command.route
-        request = outgoing(call, route, command.going, command.body)
-        endpoint = address_of(route.backend.url).endpoint
+        endpoint = _endpoint_of(route.backend.url)
+        head = outgoing_head(call, route, command.going)
+        request = ClientRequest(method=b"POST", target=head.target, headers=head.headers, body=command.body)
         self._asked = asked = self._pool.ask(endpoint, request, timeouts=timeouts, limits=LIMITS)
         on = asked.begin()
         if on is None:
@@ -113,7 +117,7 @@ class BackendCall:
 
     def peek(self, most: int) -> Poll:
         """The body up to the read that brings more than white space, or so many bytes of that. It is still to be taken."""
-        self._services, self._size = [], 0
+        self._pieces, self._size = [], 0
         return partial(self._peeked, most)
 
     def _peeked(self, most: int) -> object:
@@ -121,18 +125,18 @@ class BackendCall:
             assert isinstance(data, bytes)
             self._add(data)
             if not data or data.strip() or self._size >= most:
-                begun = b"".join(self._services)
+                begun = b"".join(self._pieces)
                 self._connection.put_back(begun)
                 return begun
         return WAITING
 
     def _add(self, data: bytes) -> None:
-        self._services.append(data)
+        self._pieces.append(data)
         self._size += len(data)
 
     def read_body(self, most: int) -> Poll:
         """All of the body. Raises BackendBroken when it is longer than `most` bytes."""
-        self._services, self._size = [], 0
+        self._pieces, self._size = [], 0
         return partial(self._read, most)
 
     def _read(self, most: int) -> object:
@@ -144,7 +148,7 @@ class BackendCall:
             return WAITING
         self._add(data)
         self._bound(most)
-        return b"".join(self._services)
+        return b"".join(self._pieces)
 
     def _bound(self, most: int) -> None:
         if self._size > most:
@@ -157,8 +161,10 @@ class BackendCall:
             raise BackendTimedOut(f"{self._endpoint}: no content within {within:g} s", phase="first content")
         return value
 
-    def pass_on(self, answer: AnswerStream, client: ClientStream, *, hides: bool) -> Poll:
-        """The rest of the body to the client, from inside the reads."""
+    def pass_on(
+        self, answer: AnswerStream, client: ClientStream, *, hides: bool, after_read: Callable[[], None] | None
+    ) -> Poll:
+        """The rest of the body to the client, from inside the reads. `after_read`: called after each that was fed to it."""
         on = self._connection
         push = client.flow(on, hides=hides)
 
@@ -168,6 +174,8 @@ class BackendCall:
                 client.falls_behind()
             if answer.ended:
                 self._end_soon(on)
+            if after_read is not None:
+                after_read()
 
         if not on.is_over:
             out = client.framed()

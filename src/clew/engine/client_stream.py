@@ -4,8 +4,7 @@ No task and no queue stand between the two sides. A client that is behind stops 
 memory stays bounded however fast the one and slow the other. Nothing goes out before somebody says `open`; but a client that
 has waited too long gets its 200 and a ping, and from then on hears of failures inside the stream.
 
-In another dialect a backend may send much of which nothing can be shown: comments, or thoughts that it hides. Then there is
-a ping every second, for as long as something comes.
+When a ping is due, `exchange.silence` says; its timer is here.
 
 A seal that only refers to what the store has is worth nothing without it. So whatever holds one waits here until the store
 has committed that, or cannot do so in time; and the source waits with it. Streams without such seals do not know of this.
@@ -17,14 +16,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from clew.engine.reply_head import STREAM_TYPE
+from clew.exchange.heads import STREAM_TYPE
+from clew.exchange.silence import HIDDEN_SECONDS, SilenceWatch
 from clew.http.responder import ChunkWriter, Responder
 from clew.http.timers import timer_groups_of
 from clew.wire.sse import PING
-
-_HIDDEN_SECONDS = 1.0
-"""Between two pings while a backend sends what nobody can see."""
-
 
 Commit: TypeAlias = Callable[[Callable[[], None]], None]
 """Keeps what came so far, and calls back when that is done, or takes too long."""
@@ -61,7 +57,7 @@ class ClientStream:
     """The client's side of one streamed answer."""
 
     __slots__ = (
-        *("_catching_up", "_hides", "_last", "_push", "_round", "_rounds", "_seconds", "_source"),
+        *("_catching_up", "_push", "_round", "_rounds", "_silence", "_source"),
         *("_asking", "_commit", "_flow", "_keep_alive", "_referred", "_withheld"),
         *("client", "heads", "pushed"),
     )
@@ -73,11 +69,9 @@ class ClientStream:
         self.pushed = False
         """Has the answer itself begun to go out?"""
         self.heads = heads
-        self._seconds = ping_seconds
-        self._last = 0.0
         self._source: PausableSource | None = None
-        self._hides = False
         self._rounds = timer_groups_of(asyncio.get_running_loop())
+        self._silence = SilenceWatch(ping_seconds, self._rounds.now())
         self._round = 0.0
         """When it is looked whether it is quiet; 0 if it is not."""
         self._push: Callable[[bytes], bool] | None = None
@@ -93,13 +87,19 @@ class ClientStream:
     def watch_silence(self) -> None:
         """From now on the client is not left without a word for longer than it may be."""
         if not self._round:
-            self._last = self._rounds.now()
-            self._round = self._rounds.join(self._last + self._seconds, self)
+            silence = self._silence
+            silence.last = self._rounds.now()
+            self._round = self._rounds.join(silence.last + silence.seconds, self)
 
     def look(self) -> None:
         """The time limit is up: see whether nothing went out since, and ping if so."""
-        self._round = 0.0
-        self._tick()
+        self._round, source = 0.0, self._source
+        heard, shown = (source.heard_at, source.shown_at) if source else (0.0, 0.0)
+        check = self._silence.check(self._rounds.now(), heard, shown)
+        if check.is_due:
+            self.open(early=True)
+            self.client.push(self._keep_alive)
+        self._look_after(check.wait)
 
     def open(self, *, early: bool = False) -> None:
         """The 200, if it has not gone yet; `early`: before there is an answer."""
@@ -127,7 +127,7 @@ class ClientStream:
 
         `hides`: not all that comes can be shown.
         """
-        self._source, self._hides = source, hides
+        self._source, self._silence.hides = source, hides
         self._flow = push = self.client.flow()
         if self._withheld is not None:
             source.pause()
@@ -198,15 +198,15 @@ class ClientStream:
 
     def _noting(self, push: Callable[[bytes], bool]) -> Callable[[bytes], bool]:
         """The same, and when it was last used."""
-        self._last = self._rounds.now()
+        self._silence.last = self._rounds.now()
         if self._round:
-            self._look_after(_HIDDEN_SECONDS)
+            self._look_after(HIDDEN_SECONDS)
         self._push = push
         return self._noted
 
     def _noted(self, data: bytes) -> bool:
         assert self._push is not None
-        self._last = self._rounds.now()
+        self._silence.last = self._rounds.now()
         return self._push(data)
 
     def _look_after(self, seconds: float) -> None:
@@ -246,17 +246,3 @@ class ClientStream:
         finally:
             self._catching_up = None
         source.resume()
-
-    def _tick(self) -> None:
-        """Look whether it is quiet, and when to look again."""
-        now = self._rounds.now
-        heard = self._source.heard_at if self._source else 0.0
-        shown = max(self._last, self._source.shown_at) if self._source else self._last
-        self._last = shown
-        quiet = now() - (shown if self._hides else max(shown, heard))
-        patience = min(_HIDDEN_SECONDS, self._seconds) if self._hides else self._seconds
-        if quiet + 0.001 >= (patience if heard > self._last else self._seconds):
-            self.open(early=True)
-            self.client.push(self._keep_alive)
-            self._last, quiet = now(), 0.0
-        self._look_after(max(patience - quiet, 0.0) or patience)

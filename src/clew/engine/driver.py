@@ -1,9 +1,8 @@
 """The driver: carries out what an exchange asks for, on sockets, pool, store and clock.
 
-It sends the result of each command back into the exchange and goes on until a command has to wait; then it returns, and goes
-on from whatever ends the wait: a read of the backend's connection, a write of the store, a timer, a thread. So nearly every
-request is answered from inside the reads that bring its bytes, without a task. What ends a wait only says that there may be
-news (`news`); whether the wait is over, the command itself looks (`_poll`).
+It sends the result of each command back into the exchange and goes on until a command has to wait; then it returns
+(`waiting`). So nearly every request is answered from inside the reads that bring its bytes, without a task. The bytes of a
+stream pass without commands, one call for each read (`backend_call`).
 """
 
 from __future__ import annotations
@@ -13,62 +12,70 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-from clew.engine import commands
 from clew.engine.aside import LARGE, look_up, threads_for
 from clew.engine.backend_call import BackendCall
-from clew.engine.call import Call
 from clew.engine.client_stream import ClientStream
-from clew.engine.commands import EngineCommand
-from clew.engine.exchange import ExchangeMachine
-from clew.engine.failures import refuse, tell_in_stream
 from clew.engine.open_turns import OpenTurns, ignore_result
-from clew.engine.received_request import ReceivedRequest
+from clew.engine.preparing import Preparation
+from clew.engine.process_commands import PROCESS_ACTIONS, ProcessCommands, TurnObserver
 from clew.engine.services import EngineServices
-from clew.engine.states import ExchangeState
-from clew.engine.token_learning import learn
-from clew.engine.unasked import record_unasked
-from clew.engine.waiting import WAITING, Alarm, Poll
+from clew.engine.waiting import WAITING, Alarm, CommandRunner, Poll
 from clew.errors import SettingsInvalid
+from clew.exchange import commands
+from clew.exchange.call import Call
+from clew.exchange.commands import ExchangeCommand
+from clew.exchange.failures import error_event, refusal_reply
+from clew.exchange.inputs import ReceivedRequest
+from clew.exchange.machine import ExchangeMachine, record_unasked
+from clew.exchange.states import ExchangeState
 from clew.http.responder import Responder
 from clew.store.commits import call_when_over, commit_problem
 
 
-class Driver:
+class Driver(CommandRunner):
     """Drives one exchange to its end. Holds the client's responder meanwhile."""
 
-    _poll: Poll | None = None
-    """Looks whether the command that waits is done."""
-    _alarm: Alarm | None = None
-    _work: Coroutine[EngineCommand[Any], Any, None]
-    _is_running = False
+    _exchange: ExchangeMachine
+    _is_read = False
+    """There is an exchange."""
     _over: asyncio.Future[None] | None = None
     """For the task that stands for the exchange once it was told to end."""
+    _open_turns: OpenTurns | None = None
+    _stream: ClientStream | None = None
 
-    def __init__(self, services: EngineServices, call: Call, client: Responder) -> None:
+    def __init__(
+        self, services: EngineServices, call: Call, client: Responder, observer: TurnObserver | None = None
+    ) -> None:
+        super().__init__()
         self._services = services
         self._call = call
         self._client = client
-        self._loop = asyncio.get_running_loop()
-        self._exchange = exchange = ExchangeMachine(services, call)
+        self._id = call.entry.id if call.entry else services.new_id()
+        self._preparation = Preparation(services, call, self._id)
+        self._process = ProcessCommands(services, call, self._id, observer)
         self._backend = BackendCall(services.pool, self.news)
-        self._open_turns = OpenTurns(services, exchange) if services.store is not None else None
-        self._stream: ClientStream | None = None
 
     def begin(self) -> Awaitable[None] | None:
         """None if it is under way; else what is left to be awaited. Raises ClewError if the request cannot be read."""
-        if not self._exchange.begins_at_once():
+        if not self._preparation.begins_at_once():
             return self._begin_in_thread()
-        self._exchange.prepare()
+        self._prepare()
         return self._answer_call()
+
+    def _prepare(self) -> None:
+        """Read the request, and put it into the first target's form. Raises ClewError if it cannot be read."""
+        exchange = self._preparation.make_exchange()
+        if exchange is not None:
+            self._exchange, self._is_read = exchange, True
+            exchange.begin()
 
     async def _begin_in_thread(self) -> None:
         """What takes a while is done in a thread, all in one go."""
-        exchange = self._exchange
         try:
-            await look_up(len(self._call.body), exchange.prepare, exchange.drop)
+            await look_up(len(self._call.body), self._prepare, self._preparation.wanted.drop)
         except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and exchange.is_read:
-                await self._finish_with(exchange.leave("cut"))
+            if isinstance(error, asyncio.CancelledError) and self._is_read:
+                await self._finish_with(self._exchange.leave("cut"))
             self._backend.news = lambda: None  # as in `_close`
             raise
         work = self._answer_call()
@@ -76,57 +83,47 @@ class Driver:
             await work
 
     def _answer_call(self) -> Awaitable[None] | None:
-        received = self._exchange.unasked
-        if received is not None and received.failure is not None:
-            return self._turn_away(received, received.failure)
+        unasked = self._preparation.unasked
+        if unasked is not None and unasked.failure is not None:
+            return self._turn_away(unasked, unasked.failure)
         self._client.hold(self)
-        if self._exchange.notes.received.streams:
-            seconds = self._exchange.notes.received.snapshot.settings.gateway.ping_seconds
+        exchange, received = self._exchange, self._exchange.notes.received
+        if self._services.store is not None:
+            self._open_turns = OpenTurns(self._services, exchange)
+        if received.streams:
             keep_alive = self._call.front.keep_alive
-            self._stream = ClientStream(self._client, self._exchange.answering, seconds, keep_alive)
+            self._stream = ClientStream(self._client, exchange.answering, received.options.ping_seconds, keep_alive)
             self._stream.watch_silence()
-        self._work = self._exchange.run()
+        self._work = exchange.run()
         self._resume()
         return None
 
     async def _turn_away(self, received: ReceivedRequest, failure: SettingsInvalid) -> None:
         """No backend can be asked: that is kept, and the caller tells the client."""
         services = self._services
-        at, has_store = services.wall(), services.store is not None
-        await self._finish_with(record_unasked(self._exchange.id, received, failure, at, has_store=has_store))
+        has_store = services.store is not None
+        await self._finish_with(record_unasked(self._id, received, failure, services.wall(), has_store=has_store))
         raise failure
 
-    async def _finish_with(self, work: Coroutine[EngineCommand[Any], Any, None]) -> None:
+    async def _finish_with(self, work: Coroutine[ExchangeCommand[Any], Any, None]) -> None:
         """Drive this to its end, for a task that waits for it."""
         self._over = self._loop.create_future()
         self._work = work
         self._resume()
         await self._over
 
-    # What ends a wait.
-
-    def news(self) -> None:
-        """Something happened that the waiting command may have waited for."""
-        if self._is_running or self._poll is None:
-            return  # the caller that runs the exchange looks by itself
-        try:
-            value = self._poll()
-        except Exception as error:
-            self._resume(error=error)
-        else:
-            if value is not WAITING:
-                self._resume(value)
-
     def cancel(self) -> None:
-        """The client is gone, or the server ends: the backend stops at once. An answer that is whole and waits for the store
-        has an end very soon, and a client that is there hears that instead."""
+        """The client is gone, or the server ends: the backend stops at once, and so does work in a thread that is only for
+        an answer that has not begun."""
         self._over = self._loop.create_future()
         self._client.hand_over(self._until_over(self._over))
-        if self._client.draining and self._exchange.state is ExchangeState.WHOLE:
+        error = self._exchange.interruption(draining=self._client.draining)
+        if error is None:
             return
-        self._exchange.drop()
+        if self._exchange.state in (ExchangeState.BEGUN, ExchangeState.ASKING):
+            self._preparation.wanted.drop()
         self._let_go()
-        self._resume(error=commands.ServerEnds() if self._client.draining else commands.ClientGone())
+        self._resume(error=error)
 
     async def _until_over(self, over: asyncio.Future[None]) -> None:
         await over
@@ -135,32 +132,29 @@ class Driver:
 
     # Going on.
 
-    def _resume(self, value: object = None, error: Exception | None = None) -> None:
-        self._poll = None
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-        self._is_running = True
-        try:
-            with self._client.in_one_piece():
-                is_over = self._run(value, error)
-            if is_over:
-                self._end()
-        except Exception as failure:
-            self._fail(failure)
-        finally:
-            self._is_running = False
-
     def _run(self, value: object, error: Exception | None) -> bool:
-        """Until a command has to wait. True when all is over."""
-        work = self._work
+        with self._client.in_one_piece():
+            is_over = self._carry_out(value, error)
+        self._log_blocks()
+        return is_over
+
+    def _carry_out(self, value: object, error: Exception | None) -> bool:
+        """Before each step the exchange is told what time it is."""
+        work, services = self._work, self._services
+        progress = self._exchange.progress if self._is_read else None
         while value is not WAITING:
+            if progress is not None:
+                progress.now, progress.wall = services.clock(), services.wall()
             try:
                 command = work.send(value) if error is None else work.throw(error)
             except StopIteration:
                 return True
             try:
-                value, error = self._actions[type(command)](self, command), None
+                kind = type(command)
+                if (action := self._actions.get(kind)) is not None:
+                    value, error = action(self, command), None
+                else:
+                    value, error = PROCESS_ACTIONS[kind](self._process, command), None
             except Exception as raised:
                 value, error = None, raised
         return False
@@ -192,17 +186,6 @@ class Driver:
             self._stream.close()
             self._stream = None  # it knows us: nobody should wait for the garbage collector
         del self._work
-
-    def _wait_for(self, poll: Poll) -> object:
-        """The value, if it is there already."""
-        value = poll()
-        if value is WAITING:
-            self._poll = poll
-        return value
-
-    def _ring(self, seconds: float) -> Alarm:
-        self._alarm = Alarm(self._loop, seconds, self.news)
-        return self._alarm
 
     # Commands: work and time.
 
@@ -252,7 +235,10 @@ class Driver:
         stream = self._exchange.answering.stream
         if self._open_turns is not None and stream is not None:
             self._open_turns.watch(stream)
-        return self._wait_for(self._backend.pass_on(command.answer, self._stream, hides=command.hides))
+        after_read = None if self._exchange.answering.trace is None else self._log_blocks
+        return self._wait_for(
+            self._backend.pass_on(command.answer, self._stream, hides=command.hides, after_read=after_read)
+        )
 
     def _let_go(self, command: commands.LetGo | None = None) -> None:
         if self._stream is not None:
@@ -273,17 +259,17 @@ class Driver:
         self._client.send(200, command.headers, command.body)
 
     def _refuse(self, command: commands.Refuse) -> None:
-        if self._call.entry is not None:
-            self._call.entry.failed(command.failure)
+        self._process.report_failure(command.failure)
         if self._client.ended:
             return
         if not self._client.started:
             headers = self._exchange.answering.headers()
-            refuse(self._client, command.failure, headers, self._exchange.id, self._call.front)
+            self._client.send(*refusal_reply(command.failure, headers, self._id, self._call.front))
             return
         if self._stream is not None:
             self._stream.let_go()
-        tell_in_stream(self._client, command.failure, self._call.front)
+        self._client.push(error_event(command.failure, self._call.front))
+        self._client.end()
 
     # Commands: the store, and who else hears of it.
 
@@ -304,20 +290,14 @@ class Driver:
         if self._open_turns is not None:
             self._open_turns.stop()
 
-    def _report(self, command: commands.ReportExchange) -> None:
-        if command.problem is not None:
-            self._services.unrecorded(self._exchange.id, command.problem)
-        if command.was_kept:
-            self._services.touch(self._call.principal, self._exchange.notes.received.request.messages)
-        if self._call.entry is not None:
-            self._call.entry.told(command.exchange, command.recording)
-        self._services.tell(command.exchange, command.recording)
+    # Commands: what the process knows and logs.
 
-    def _cool_down(self, command: commands.CoolDown) -> None:
-        self._services.learn(command.cooled, self._services.clock())
+    def _filter_by_session(self, command: commands.FilterBySession) -> object:
+        return self._compute(commands.Compute(len(self._call.body), partial(self._process.filter_by_session, command)))
 
-    def _learn_tokens(self, command: commands.LearnTokens) -> None:
-        learn(self._services.token_counts, command.route, command.size, command.usage, lambda: command.going)
+    def _log_blocks(self) -> None:
+        if self._is_read:
+            self._process.log_blocks(self._exchange.answering.trace)
 
     _actions: ClassVar[Mapping[type, Callable[..., object]]] = {
         commands.Compute: _compute,
@@ -336,8 +316,6 @@ class Driver:
         commands.Refuse: _refuse,
         commands.Commit: _commit,
         commands.Keep: _keep,
-        commands.ReportExchange: _report,
-        commands.CoolDown: _cool_down,
-        commands.LearnTokens: _learn_tokens,
+        commands.FilterBySession: _filter_by_session,
     }
     """How each command is carried out."""

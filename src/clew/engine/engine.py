@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from clew.engine.call import Call
 from clew.engine.driver import Driver
+from clew.engine.process_commands import TurnObserver
 from clew.engine.services import EngineServices
+from clew.exchange.call import Call
 from clew.http.responder import Responder
 
 
 class Engine:
-    """One for a process. What its exchanges share is in `parts`."""
+    """One for a process. What its exchanges share is in `services`."""
 
     def __init__(self, services: EngineServices) -> None:
         self.services = services
 
-    def answer(self, call: Call, client: Responder) -> Awaitable[None] | None:
+    def answer(self, call: Call, client: Responder, observer: TurnObserver | None = None) -> Awaitable[None] | None:
         """Answer one call, to its end: what is left of it to await, or nothing if `client` is held until then.
 
-        Either raises ClewError only before anything was said to the client.
+        `observer`: of a caller that keeps its own conversation. Either raises ClewError only before anything was said to
+        the client.
         """
-        return Driver(self.services, call, client).begin()
+        return Driver(self.services, call, client, observer).begin()

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct, structs
 
-from clew.engine.call import Call
 from clew.errors import PinUnreadable, StoreError
+from clew.exchange.call import Call
 from clew.model.blocks import Block
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request, blocks_of

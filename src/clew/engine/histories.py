@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from msgspec import structs
 
 from clew.engine.aside import LARGE
-from clew.engine.call import Call
+from clew.exchange.call import Call
 from clew.model.past import Fold, Retold, folded, told_first
 from clew.model.request import ALWAYS, Request, Source, Wanted, blocks_of
 from clew.wire.known_history import read_on

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from clew.engine.aside import LARGE
-from clew.engine.exchange import ExchangeMachine
 from clew.engine.services import EngineServices
-from clew.engine.streamed import StreamedAnswer
+from clew.exchange.machine import ExchangeMachine
+from clew.exchange.streamed import StreamedAnswer
 from clew.store.commits import call_when_over
 
 FIRST_FLUSH, NEXT_FLUSH = 0.25, 1.0
@@ -38,11 +38,11 @@ class OpenTurns:
     def _flush(self, stream: StreamedAnswer) -> None:
         """Once that it is under way, then after each block."""
         loop, notes = asyncio.get_running_loop(), self._exchange.notes
-        if notes.received.snapshot.settings.store.bodies != "off":
+        if notes.received.options.keeps_bodies:
             notes.times.append((stream.size, round(self._services.clock() - notes.began, 3)))
         if stream.stops != self._flushed:
             self._flushed = stream.stops
-            if max(stream.size, len(self._exchange.call.body)) > LARGE:
+            if max(stream.size, len(notes.received.call.body)) > LARGE:
                 loop.run_in_executor(None, self._keep, stream, stream.stops)
             else:
                 self._keep(stream, stream.stops)
@@ -53,7 +53,7 @@ class OpenTurns:
         store = self._services.store
         if store is None or self.is_over:
             return
-        turn = self._exchange.answering.ending.turn("open", stream.heard(whole=False))
+        turn = self._exchange.open_turn(self._services.wall())
         if self._flushed == stops:
             self._waiting = waiting = store.record_open(turn)
             waiting.add_done_callback(ignore_result)
@@ -67,7 +67,7 @@ class OpenTurns:
         assert services.store is not None
         if not self.is_over:
             self._flushed = stream.stops
-            turn = self._exchange.answering.ending.turn("open", stream.heard(whole=False))
+            turn = self._exchange.open_turn(services.wall())
             if self._waiting is not None:
                 self._waiting.cancel()  # it has less, and would come after this
             call_when_over(services.store.record(turn), services.commit_seconds, then)

@@ -1,59 +1,24 @@
-"""Asking: a client's request, read, with what is known of its history (`gathering`). Nothing is looked up here."""
+"""A client's request as an exchange gets it: with what is known of its history (`gathering`) and the routes that it may
+take. Nothing is looked up here."""
 
 from __future__ import annotations
 
-import logging
-
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
 from clew.backends.credential import Credential
-from clew.engine.call import Call
 from clew.engine.gathering import GatheredFacts
-from clew.engine.route import BackendRoute, RouteQuery, class_of, routes_of
+from clew.engine.route import RouteQuery, class_of, routes_of
 from clew.engine.snapshot import Snapshot
 from clew.engine.titles import asks_for_title
 from clew.errors import BackendDisabled, BackendUnknown
-from clew.model.http import Timeouts
-from clew.model.recording import Recording, Shelf
+from clew.exchange.call import Call
+from clew.exchange.inputs import BackendRoute, ReceivedRequest
+from clew.model.recording import Recording
 from clew.model.request import Request
 from clew.pipeline.step import Facts
 
 MOST_WAYS = 1000
 """Answers to remember; names of models come from clients, so there is no end to them."""
-
-_NOTHING = Shelf()
-
-_log = logging.getLogger("clew.engine")
-
-
-class ReceivedRequest(Struct, frozen=True, kw_only=True, eq=False):
-    """What is asked, and all that decides where it goes and in which form."""
-
-    call: Call
-    request: Request
-    snapshot: Snapshot
-    facts: Facts
-    shelf: Shelf
-    newest: Recording | None
-    """The newest answer of this history that is recorded."""
-    thread: str
-    routes: tuple[BackendRoute, ...]
-    """In order; none where `failure` says why nobody can be asked."""
-    streams: bool
-    """An answer is wanted, and event by event."""
-    is_title: bool = False
-    """The client wants a title of a conversation: no part of that, and none of its own."""
-    failure: BackendDisabled | BackendUnknown | None = None
-
-    @property
-    def has_one_route(self) -> bool:
-        """Whether nobody but one backend, with one of its models, can answer."""
-        return len({(route.backend.name, route.target.model) for route in self.routes}) == 1
-
-    def patience_with(self, route: BackendRoute) -> Timeouts:
-        """How long each phase of the call may last."""
-        in_one_piece = self.call.kind == "messages" and not self.streams
-        return route.whole_patience if in_one_piece else route.patience
 
 
 def receive_request(
@@ -61,10 +26,11 @@ def receive_request(
 ) -> ReceivedRequest:
     """What is asked. Pure but for the memo of the snapshot."""
     routes, failure = ((), known.doubt) if known.doubt else _routes(call, request, snapshot, known.newest, known.pin)
+    stream = request.body.stream
     return ReceivedRequest(
         call=call,
         request=request,
-        snapshot=snapshot,
+        options=snapshot.exchange,
         facts=Facts(
             options=snapshot.options,
             recordings=known.shelf,
@@ -76,15 +42,10 @@ def receive_request(
         newest=known.newest,
         thread=known.thread or new_thread,
         routes=routes,
-        streams=call.kind == "messages" and _streams(request),
+        streams=call.kind == "messages" and stream is not UNSET and bytes(stream) == b"true",
         is_title=asks_for_title(call, request.body),
         failure=failure,
     )
-
-
-def _streams(request: Request) -> bool:
-    stream = request.body.stream
-    return stream is not UNSET and bytes(stream) == b"true"
 
 
 def _routes(

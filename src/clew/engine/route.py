@@ -9,20 +9,22 @@ the backends of the failover list; each is tried with each of its keys.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import UNSET, Struct, structs
 
-from clew.backends.credential import Credential, Secret
+from clew.backends.credential import Credential
 from clew.backends.names import backend_of_alias, family_of
-from clew.backends.row import Backend, account_of, target_of
-from clew.engine.backend_dialect import BackendDialect, backend_dialect
-from clew.errors import BackendDisabled, BackendUnknown
-from clew.model.http import Timeouts
-from clew.model.origin import Target
+from clew.backends.row import account_of, target_of
+from clew.errors import BackendDisabled, BackendUnknown, SettingsInvalid
+from clew.exchange.backend_dialect import backend_dialect
+from clew.exchange.inputs import BackendAddress, BackendRoute
 from clew.model.request import Body
 from clew.pipeline.attempts import Candidate
 from clew.settings.values import DisabledBackend, RoutingRule, Settings, timeouts_for, whole_timeouts_for
+from clew.upstream.endpoint import endpoint_of
 
 
 class RouteQuery(Struct, frozen=True, kw_only=True):
@@ -34,20 +36,6 @@ class RouteQuery(Struct, frozen=True, kw_only=True):
     pin: str = ""
     began_with: str = ""
     """The backend that this thread was last answered by, where it has been answered at all."""
-
-
-class BackendRoute(Struct, kw_only=True, eq=False):
-    """A backend, with one of its keys, as the reader of this request."""
-
-    backend: Backend
-    key: Secret | None
-    target: Target
-    candidate: Candidate
-    """Its name in the story of attempts."""
-    dialect: BackendDialect
-    patience: Timeouts
-    whole_patience: Timeouts
-    """With an answer in one piece."""
 
 
 def routes_of(settings: Settings, active: str, query: RouteQuery, credential: Credential) -> tuple[BackendRoute, ...]:
@@ -112,9 +100,20 @@ def _routes(settings: Settings, name: str, model: str, credential: Credential, o
             target=target,
             candidate=known_as,
             dialect=backend_dialect(backend, target.model),
+            address=_address_of(backend.url),
             patience=timeouts_for(settings, backend),
             whole_patience=whole_timeouts_for(settings, backend),
         )
+
+
+@lru_cache(maxsize=256)
+def _address_of(url: str) -> BackendAddress:
+    """Bases come from the settings alone, so there are few. A URL that cannot be used is told when the backend is asked."""
+    try:
+        endpoint = endpoint_of(url)
+    except SettingsInvalid:
+        return BackendAddress("", "", (b"host", b""))
+    return BackendAddress(str(endpoint), urlsplit(url).path.rstrip("/"), (b"host", endpoint.authority.encode("latin-1")))
 
 
 def _disabled(backend: DisabledBackend) -> BackendDisabled:

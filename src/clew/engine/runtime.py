@@ -22,10 +22,10 @@ from clew.engine.engine import Engine
 from clew.engine.histories import Histories
 from clew.engine.hub import Hub
 from clew.engine.log.request_log import RequestLog, open_log
-from clew.engine.redact import Redactor
 from clew.engine.services import EngineServices
 from clew.engine.stamp import stamp_of
 from clew.engine.wakeup import Wakeup
+from clew.exchange.redact import Redactor
 from clew.model.recording import Recording
 from clew.model.turn import Exchange
 from clew.settings.home import Home

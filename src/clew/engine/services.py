@@ -1,4 +1,4 @@
-"""Parts: what every exchange of a process shares."""
+"""Services: what every exchange of a process shares."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from clew.engine.histories import Histories
 from clew.engine.hub import Hub
 from clew.engine.ids import new_id
 from clew.engine.log.request_log import RequestLog
-from clew.engine.redact import Redactor
 from clew.engine.seen import BLOCK_KEYS, SeenKeys
 from clew.engine.sessions import Sessions
 from clew.engine.snapshot import Snapshot
 from clew.engine.token_counts import TokenCounts
 from clew.errors import StoreError
+from clew.exchange.inputs import ProcessFacts
+from clew.exchange.redact import Redactor
 from clew.model.past import folded
 from clew.model.recording import Recording
 from clew.model.request import RequestMessage
@@ -53,6 +54,17 @@ class EngineServices:
     sessions: Sessions = field(default_factory=Sessions)
     redact: Redactor = field(default_factory=Redactor)
     """Knows the secrets of this process."""
+
+    def process_facts(self) -> ProcessFacts:
+        """What an exchange that begins now has to know of this process."""
+        log = self.log
+        return ProcessFacts(
+            has_store=self.store is not None,
+            logs_bodies=log is not None and log.shows_bodies,
+            logs_decisions=log is not None and log.traces,
+            cool_downs=self.cool_downs,
+            redact=self.redact,
+        )
 
     def tell(self, exchange: Exchange, recording: Recording | None) -> None:
         """An exchange is over."""

@@ -6,7 +6,8 @@ from msgspec import Struct, structs
 
 from clew.backends.credential import Credential
 from clew.engine.choices import with_rules
-from clew.engine.route import BackendRoute, RouteQuery
+from clew.engine.route import RouteQuery
+from clew.exchange.inputs import BackendRoute, ExchangeOptions
 from clew.pipeline.step import Options
 from clew.settings.values import RoutingRule, Settings, options_of
 from clew.thinking.seal import Sealer
@@ -17,6 +18,7 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
 
     settings: Settings
     options: Options
+    exchange: ExchangeOptions
     sealer: Sealer
     active: str
     active_from: str = "the settings"
@@ -44,10 +46,27 @@ def snapshot_of(
     return Snapshot(
         settings=settings,
         options=options_of(settings),
+        exchange=_exchange_options(settings),
         sealer=sealer,
         active=active or settings.active,
         active_from=active_from if active else "the settings",
         chosen=chosen,
         routes={},
         problem=problem,
+    )
+
+
+def _exchange_options(settings: Settings) -> ExchangeOptions:
+    thinking, store = settings.thinking, settings.store
+    return ExchangeOptions(
+        retry=settings.retry,
+        ping_seconds=settings.gateway.ping_seconds,
+        first_content_seconds=settings.first_content_seconds,
+        by_sessions=thinking.policy == "session",
+        eager=thinking.stream_start == "eager",
+        seals_by_reference=thinking.seal == "reference",
+        blank_signatures=thinking.signature == "empty",
+        hides_reasoning=thinking.show_reasoning == "hide",
+        keeps_content=store.content,
+        keeps_bodies=store.bodies != "off",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, Struct
 
-from clew.engine.call import Call
+from clew.exchange.call import Call
 from clew.model.facts.shapes import TitleRequest, title_requests
 from clew.model.json import JsonValue
 from clew.model.request import Body

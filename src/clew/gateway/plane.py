@@ -17,8 +17,8 @@ from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from clew.engine.call import Call
 from clew.errors import ClewError
+from clew.exchange.call import Call
 from clew.gateway.admission import CREDENTIALS, Admission, Border, Keys, admit, check_content
 from clew.gateway.plan import is_loopback
 from clew.gateway.replies import BUSY, ENDING, MODEL_LISTS, fail, refuse, send_json

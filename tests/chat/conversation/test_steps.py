@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from clew import AsyncConversation, Ended, TextDelta, ThinkingDelta, ToolCall
-from clew.engine import preparing
+from clew.exchange import machine
 from clew.pipeline.project import project
 from clew.pipeline.ui import for_api
 from clew.testing import Simulator
@@ -70,16 +70,16 @@ def watch(monkeypatch: pytest.MonkeyPatch, conversation: AsyncConversation) -> l
         done.add_done_callback(lambda _: seen.append(f"saved {turn.exchange.outcome}"))
         return done
 
-    def projected(*given: Any) -> Any:
+    def projected(*given: Any, **more: Any) -> Any:
         seen.append("transform")
-        return project(*given)
+        return project(*given, **more)
 
     def asked(self: Pool, *given: Any, **more: Any) -> Any:
         seen.append("send")
         return ask(self, *given, **more)
 
     monkeypatch.setattr(store, "record", recorded)
-    monkeypatch.setattr(preparing, "project", projected)
+    monkeypatch.setattr(machine, "project", projected)
     monkeypatch.setattr(Pool, "ask", asked)
     return seen
 

@@ -28,7 +28,7 @@ from clew.chat.formats.claude_code_lines import (
 )
 from clew.chat.formats.documents import FOREIGN, MARKS
 from clew.chat.formats.format import KNOWN, UNREADABLE, BrokenLine, Format, ImportContext, NumberedLine, ReadItem, Skipped
-from clew.engine.turns import titled
+from clew.exchange.turns import titled
 from clew.model.turn import Exchange, TokenUsage, TurnRecord
 
 _MOST_POSITIONS: Final = 50_000

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, structs
 
 from clew.chat.formats.format import UNREADABLE, BrokenLine, Format, ImportContext, NumberedLine, ReadItem, Skipped
-from clew.engine.told_tries import with_told_tries
+from clew.exchange.redact import with_redacted_tries
 from clew.model.blocks import well_made
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
@@ -89,7 +89,7 @@ def write(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
             fields["said"] = _SaidLine(tuple(map(_write_text, said.ids)), tuple(map(_write_text, said.texts)))
             line = _RecordingLine(**{name: fields[name] for name in _RecordingLine.__struct_fields__})
         asked = tuple(map(_write_bytes, turn.asked))
-        raw = msgspec.json.encode(_TurnLine(exchange=with_told_tries(turn.exchange), asked=asked, recording=line))
+        raw = msgspec.json.encode(_TurnLine(exchange=with_redacted_tries(turn.exchange), asked=asked, recording=line))
         yield msgspec.json.encode(_Line(turn=Raw(raw), sum=_sum_of(raw))) + b"\n"
 
 

@@ -38,8 +38,8 @@ from clew.chat.messages import objects_from
 from clew.chat.turns import line_of
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.requests import write_request
-from clew.engine.turns import titled
 from clew.errors import ClewError
+from clew.exchange.turns import titled
 from clew.model.blocks import FILLER, filler, is_thinking, made
 from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.origin import ANTHROPIC

@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from clew.engine.log.body import body_value
-from clew.engine.redact import Redactor
+from clew.exchange.redact import Redactor
 from clew.model.json import JsonObject, JsonValue
 
 TRACE: Final = 5

@@ -30,7 +30,7 @@ from clew.engine.log.lines import TRACE, Line, as_json, as_pairs, line_of
 from clew.engine.log.short import short_line_of
 from clew.engine.log.sink import Sink
 from clew.engine.log.summary import Summary, SummaryCounts
-from clew.engine.redact import Redactor
+from clew.exchange.redact import Redactor
 from clew.model.blocks import is_thinking, made, string_of
 from clew.model.change import THINKING_STEPS, Change, count_of
 from clew.model.json import JsonObject

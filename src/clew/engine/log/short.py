@@ -6,7 +6,7 @@ import logging
 
 from clew.engine.log.lines import as_pairs, line_of
 from clew.engine.log.summary import Summary
-from clew.engine.redact import Redactor
+from clew.exchange.redact import Redactor
 from clew.store.text import exchange_details, exchange_line
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.engine.redact import _SHAPES, HIDDEN, Redactor
+from clew.exchange.redact import _SHAPES, HIDDEN, Redactor
 from tests.counts import examples
 from tests.manifest import proves
 

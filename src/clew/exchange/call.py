@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -12,13 +12,7 @@ from clew.backends.credential import Credential
 from clew.dialects import anthropic
 from clew.dialects.anthropic.requests import betas_in
 from clew.dialects.shape import Dialect, Operation
-from clew.errors import ClewError
-from clew.model.recording import Recording
 from clew.thinking.recognise import Context
-
-if TYPE_CHECKING:
-    from clew.model.turn import Exchange  # late: the listener does not wait for the store
-
 
 Kind: TypeAlias = Operation
 
@@ -39,12 +33,6 @@ class OwnTurn(Struct, frozen=True, kw_only=True, eq=False):
     """Who is asked for this answer alone; "" is the thread's own backend, or whichever is active."""
     asked: tuple[bytes, ...]
     """What is new in it, as it was said."""
-    answers: Callable[[str, str], None]
-    """Called with the backend and the model that answer, when the first content is here: not before can this be known."""
-    told: Callable[[Exchange, Recording | None], None]
-    """Called when it is over and kept, before its end goes to the client."""
-    failed: Callable[[ClewError], None]
-    """Called with what went wrong, if something did: a client reads less than that."""
 
 
 class Call:

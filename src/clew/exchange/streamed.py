@@ -8,29 +8,34 @@ elsewhere. After the first content nothing is tried again, and a broken stream n
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 from clew.dialects.shape import AnswerContext
-from clew.engine.backend_dialect import BackendDialect, Refused, refused_with
-from clew.engine.call import Call
-from clew.engine.commands import GiveWay, LetGo, PassOn, Push, ReadBody, Take
-from clew.engine.failures import shown
-from clew.engine.reply_type import JSON, STREAM, check_encoding, form_of, not_expected, type_of
-from clew.engine.turns import ReceivedAnswer, with_late
 from clew.errors import BackendBroken, StreamIllegal
-from clew.http.client.exchange import SLICE_BYTES
+from clew.exchange.backend_dialect import BackendDialect, Refused, refused_with
+from clew.exchange.call import Call
+from clew.exchange.commands import GiveWay, LetGo, PassOn, Push, ReadBody, Take
+from clew.exchange.failures import shown
+from clew.exchange.reply_type import JSON, STREAM, check_encoding, form_of, not_expected, type_of
+from clew.exchange.turns import ReceivedAnswer, with_late
 from clew.model.bounds import check_before
 from clew.model.events import StreamFailed
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer_stream import AnswerStream
-from clew.pipeline.stream.block_trace import ReportBlock
+from clew.pipeline.stream.block_trace import BlockState
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.translation import TranslatedAnswer, WholeAnswerReader
 
-MOST_BYTES = 64 * 1024 * 1024
+MOST_BYTES: Final = 64 * 1024 * 1024
 """Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
+_SLICE_BYTES: Final = 16 * 1024
+"""Of a read that are worked on at once."""
+
+BlockLife: TypeAlias = tuple[BlockState, int, str, int]
+"""A block of a translated answer has started, grown or stopped: its state, index and type, and how many deltas it had."""
 
 
 class AlreadyTold(StreamIllegal):
@@ -50,14 +55,18 @@ class AnswerReading(Struct, frozen=True, kw_only=True, eq=False):
     context: AnswerContext
     keep: bool = True
     """The answer is kept in the backend's own bytes."""
-    report: ReportBlock | None = None
-    """Is told of the life of each block."""
+    trace: list[BlockLife] | None = None
+    """Where the life of each block is noted."""
 
     def stream(self, *, blocks: bool, view: ClientView | None = None) -> AnswerStream:
         """For a streamed answer; without `blocks` only what is said about it is kept."""
-        return self.dialect.answer_stream(
-            self.call, view or self.view, self.context, keep=self.keep, blocks=blocks, report=self.report
-        )
+        report = None if self.trace is None else self._note
+        view = view or self.view
+        return self.dialect.answer_stream(self.call, view, self.context, keep=self.keep, blocks=blocks, report=report)
+
+    def _note(self, state: BlockState, index: int, kind: str, deltas: int) -> None:
+        assert self.trace is not None
+        self.trace.append((state, index, kind, deltas))
 
 
 class StreamedAnswer:
@@ -106,31 +115,36 @@ class StreamedAnswer:
         late = self._answer.late if whole and self._blocks else None
         return heard if late is None else with_late(heard, late)
 
-    async def pass_on(self, head: ResponseHead, begins: Callable[[], None]) -> Refused | None:
-        """To the client, all but its end; or the refusal that came instead. `begins` is called before the first content goes
-        out. Raises BackendError, StreamIllegal."""
+    async def first(self, head: ResponseHead) -> bytes | Refused:
+        """What goes to the client first, with the first content; or the refusal that came instead. What is named a stream
+        has no more time for it than a stream, whatever it turns out to be. Raises BackendError, StreamIllegal."""
         check_encoding(head, self._reading.backend)
-        first = self._answer.begin() if type_of(head) == STREAM else b""
-        first = first or await self._first(head)
+        is_named_stream = type_of(head) == STREAM
+        first = self._answer.begin() if is_named_stream else b""
+        if not first:
+            form = await form_of(head, self._within if is_named_stream else None)
+            if form == STREAM:
+                first = await _first_content(self._answer, self._within, self._reading.backend)
+            else:
+                first = await self._unfolded(head, form)
         if isinstance(first, Refused):
             return first
         if self._answer.failure is not None and not self._answer.begun:
             return _refusal(self._reading.backend, self._answer.failure)
-        begins()
+        return first
+
+    async def pass_on(self, first: bytes) -> None:
+        """To the client, all but its end. Raises BackendError, StreamIllegal."""
+        answer, reading = self._answer, self._reading
         await Push(first)
-        await PassOn(self._answer, hides=not self._reading.dialect.is_passed(self._reading.call))
-        if rest := self._answer.flush():
+        await PassOn(answer, hides=not reading.dialect.is_passed(reading.call))
+        if rest := answer.flush():
             await Push(rest)
         await LetGo()
-        self._check_end()
-        return None
-
-    async def _first(self, head: ResponseHead) -> bytes | Refused:
-        """The first content. What is named a stream has no more time for it than a stream, whatever it turns out to be."""
-        form = await form_of(head, self._within if type_of(head) == STREAM else None)
-        if form == STREAM:
-            return await _first_content(self._answer, self._within, self._reading.backend)
-        return await self._unfolded(head, form)
+        if answer.failure is not None:
+            raise AlreadyTold(answer.failure.error)
+        if not answer.ended:
+            raise BackendBroken(f"{reading.backend}: the answer broke off before its end")
 
     async def _unfolded(self, head: ResponseHead, form: str) -> bytes | Refused:
         """Some servers answer in one piece, whatever was asked for; that is told as a stream."""
@@ -147,12 +161,6 @@ class StreamedAnswer:
         writer = reading.call.front.stream_writer(reading.context)
         self._answer = TranslatedAnswer(reading.view, reader, writer, keep=reading.keep, blocks=self._blocks)
         return self._answer.feed(raw)
-
-    def _check_end(self) -> None:
-        if self._answer.failure is not None:
-            raise AlreadyTold(self._answer.failure.error)
-        if not self._answer.ended:
-            raise BackendBroken(f"{self._reading.backend}: the answer broke off before its end")
 
 
 async def read_stream(answer: AnswerStream, within: float, backend: str) -> Refused | None:
@@ -187,10 +195,10 @@ async def _first_content(answer: AnswerStream, within: float, backend: str) -> b
 
 async def _feed(answer: AnswerStream, data: bytes) -> bytes:
     """What may go on for these bytes. They may be many: between two slices everybody else has a turn."""
-    out = answer.feed(data[:SLICE_BYTES])
-    for at in range(SLICE_BYTES, len(data), SLICE_BYTES):
+    out = answer.feed(data[:_SLICE_BYTES])
+    for at in range(_SLICE_BYTES, len(data), _SLICE_BYTES):
         await GiveWay()
-        out += answer.feed(data[at : at + SLICE_BYTES])
+        out += answer.feed(data[at : at + _SLICE_BYTES])
     return out
 
 

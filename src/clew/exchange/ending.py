@@ -7,12 +7,13 @@ does not depend on it, so it is handed over and forgotten.
 
 from __future__ import annotations
 
-from clew.engine.commands import Commit, Compute, GiveWay, Keep, LearnTokens, ReportExchange
-from clew.engine.exchange_notes import ExchangeNotes
-from clew.engine.services import EngineServices
-from clew.engine.streamed import StreamedAnswer
-from clew.engine.turns import ReceivedAnswer
 from clew.errors import StoreError
+from clew.exchange.commands import Commit, Compute, GiveWay, Keep, LearnTokens, LogBody, RegisterBlocks, ReportExchange
+from clew.exchange.inputs import ProcessFacts
+from clew.exchange.notes import ExchangeNotes
+from clew.exchange.states import Progress
+from clew.exchange.streamed import StreamedAnswer
+from clew.exchange.turns import ReceivedAnswer
 from clew.model.turn import Outcome, TurnRecord
 
 
@@ -27,25 +28,22 @@ class TurnEnding:
     """Why the turn is handed over without its answer."""
     _is_reported = False
 
-    def __init__(self, services: EngineServices, notes: ExchangeNotes, *, is_light: bool) -> None:
+    def __init__(self, process: ProcessFacts, notes: ExchangeNotes, progress: Progress, *, is_light: bool) -> None:
         """`is_light`: what is done about all of its messages may be done at once."""
-        self._services = services
         self._notes = notes
+        self._progress = progress
         self._is_light = is_light
+        self._logs_bodies = process.logs_bodies
+        self._is_kept = process.has_store and notes.received.call.kind == "messages"
 
-    @property
-    def _is_kept(self) -> bool:
-        return self._services.store is not None and self._notes.received.call.kind == "messages"
-
-    def turn(self, outcome: Outcome, heard: ReceivedAnswer | None) -> TurnRecord:
+    def turn(self, outcome: Outcome, heard: ReceivedAnswer | None, ended: float) -> TurnRecord:
         """What the store gets. Where the answer cannot be made ready for it (its history lies in a damaged page), that is
         the exchange alone: the client gets the answer all the same."""
-        notes, ended = self._notes, self._services.wall()
         try:
-            turn = notes.turn(outcome, heard, ended)
+            turn = self._notes.turn(outcome, heard, ended)
         except Exception as error:
             self._unmade = StoreError(f"the answer cannot be recorded: {type(error).__name__}: {error}")
-            return TurnRecord(exchange=notes.exchange(outcome, heard, ended))
+            return TurnRecord(exchange=self._notes.exchange(outcome, heard, ended))
         self._unmade = None
         return turn
 
@@ -54,28 +52,29 @@ class TurnEnding:
         await self._note(heard)
         if not self._is_kept:
             self._is_reported = True
-            await ReportExchange(self._notes.exchange("whole", heard, self._services.wall()), None)
+            await ReportExchange(self._notes.exchange("whole", heard, self._progress.wall), None)
             return
         if self._is_light:
             await GiveWay()  # all but the end goes out before the store is asked
         size = 0 if self._is_light else len(self._notes.received.call.body)
-        self._handed = turn = await Compute(size, lambda: self.turn("whole", heard))
+        self._handed = turn = await Compute(size, lambda: self.turn("whole", heard, self._progress.wall))
         await self._report(turn, await Commit(turn))
 
     async def _note(self, heard: ReceivedAnswer) -> None:
-        notes, services = self._notes, self._services
+        notes = self._notes
         self.heard = heard
         notes.unheard += (call.change for call in heard.answer.broken_calls)
         if notes.by_sessions:
-            services.sessions.register(notes, heard.answer.blocks, services.clock())
-        if services.log is not None and services.log.shows_bodies:
-            services.log.body(notes.id, "answered", notes.answered)
+            await RegisterBlocks(heard.answer.blocks, notes.session)
+        if self._logs_bodies:
+            await LogBody("answered", notes.answered)
         if not notes.dialect.dialect.is_canonical and notes.received.call.kind == "messages":
             await LearnTokens(notes.route, len(notes.sent), heard.answer.usage, notes.going)
 
     async def _report(self, turn: TurnRecord, problem: StoreError | None) -> None:
         self._is_reported = True
-        await ReportExchange(turn.exchange, turn.recording, self._unmade or problem, was_kept=True)
+        brought = self._notes.received.request.messages
+        await ReportExchange(turn.exchange, turn.recording, self._unmade or problem, brought)
 
     async def leave(self, outcome: Outcome, stream: StreamedAnswer | None) -> None:
         """What came of an answer that is not whole, or of none; or of a whole one that nobody waits for any more."""
@@ -91,10 +90,10 @@ class TurnEnding:
         await ReportExchange(turn.exchange, turn.recording)
 
     async def _turn_left(self, outcome: Outcome, stream: StreamedAnswer | None) -> TurnRecord:
-        heard, size = self.heard, len(self._notes.received.call.body)
+        heard, size, wall = self.heard, len(self._notes.received.call.body), self._progress.wall
         if heard is not None:
-            return await Compute(size, lambda: self.turn("whole", heard))
+            return await Compute(size, lambda: self.turn("whole", heard, wall))
         if stream is None or not stream.begun:
-            return await Compute(size, lambda: self.turn(outcome, None))
+            return await Compute(size, lambda: self.turn(outcome, None, wall))
         self._notes.answered = stream.raw
-        return await Compute(max(size, stream.size), lambda: self.turn("cut", stream.heard(whole=False)))
+        return await Compute(max(size, stream.size), lambda: self.turn("cut", stream.heard(whole=False), wall))

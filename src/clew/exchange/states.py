@@ -1,4 +1,4 @@
-"""Where an exchange stands, and what may follow what."""
+"""Where an exchange stands, what may follow what, and what time it is there."""
 
 from __future__ import annotations
 
@@ -32,12 +32,15 @@ BEGUN only to be judged: `pipeline.attempts` tries nothing again once content ha
 
 
 class Progress:
-    """Of one exchange."""
+    """Of one exchange. The driver sets `now` and `wall` before each step of the machine, which has no clock."""
 
-    __slots__ = ("state",)
+    __slots__ = ("now", "state", "wall")
 
-    def __init__(self) -> None:
+    def __init__(self, now: float, wall: float) -> None:
+        """`now`: seconds on a clock that never jumps. `wall`: seconds since the epoch."""
         self.state = ExchangeState.BEGUN
+        self.now = now
+        self.wall = wall
 
     def enter(self, state: ExchangeState) -> None:
         assert state in FOLLOWS[self.state], f"{state} cannot follow {self.state}"

@@ -10,15 +10,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from clew.dialects.shape import AnswerContext
-from clew.engine.backend_dialect import BackendDialect
-from clew.engine.failures import kind_in, secret_of
-from clew.engine.heads import heads_of
-from clew.engine.heard_tokens import heard_tokens
-from clew.engine.received_request import ReceivedRequest
-from clew.engine.reply_head import ThinkingCounts, is_unsaid_thought, thinking_counts
-from clew.engine.route import BackendRoute
-from clew.engine.turns import ReceivedAnswer, asked_raw, origin_of, recording_for, title_of, usage_of
 from clew.errors import ClewError
+from clew.exchange.backend_dialect import BackendDialect
+from clew.exchange.failures import kind_in, secret_of
+from clew.exchange.heads import kept_heads
+from clew.exchange.inputs import BackendRoute, ReceivedRequest
+from clew.exchange.thinking_counts import ThinkingCounts, is_unsaid_thought, thinking_counts
+from clew.exchange.turns import ReceivedAnswer, asked_raw, heard_tokens, origin_of, recording_for, title_of, usage_of
 from clew.model.change import Change, bounded
 from clew.model.http import ResponseHead
 from clew.model.origin import ANTHROPIC, Origin
@@ -44,9 +42,9 @@ class ExchangeNotes:
     """The same moment on the clock that never jumps."""
     route: BackendRoute
     """The one that is being tried, or was last."""
-    dialect: BackendDialect
-    """In which it is written: the way's own, or a weaker form of it after a repair."""
     going: Request
+    dialect: BackendDialect = field(init=False)
+    """In which it is written: the route's own, or a weaker form of it after a repair."""
     changes: tuple[Change, ...] = ()
     heals: int = 0
     session: int = 0
@@ -70,6 +68,9 @@ class ExchangeNotes:
     times: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
     """Now and then while a stream came: how much of it was here, so many seconds after the request."""
     _counted: tuple[Request, ThinkingCounts] | None = None
+
+    def __post_init__(self) -> None:
+        self.dialect = self.route.dialect
 
     def goes(self, projection: Projection) -> None:
         """What is sent next. To write it may take a moment where the history is long."""
@@ -96,19 +97,19 @@ class ExchangeNotes:
             input_tokens=input_tokens,
             document=self.received.request.source.raw,
             unsaid=self._leave_out_part,
-            eager=self.received.snapshot.settings.thinking.stream_start == "eager",
+            eager=self.received.options.eager,
             own_ids=not self.by_sessions,
         )
 
     @property
     def by_sessions(self) -> bool:
         """Whether the counter of switches decides which thinking goes, and no seal is put on."""
-        return self.received.snapshot.settings.thinking.policy == "session"
+        return self.received.options.by_sessions
 
     def client_view(self) -> ClientView:
         """What is put on the answer on its way to the client: thinking from outside Anthropic is sealed, or hidden."""
         received, route = self.received, self.route
-        thinking, call = received.snapshot.settings.thinking, received.call
+        options, call = received.options, received.call
         is_foreign = route.target.realm != ANTHROPIC and call.kind == "messages" and not self.by_sessions
         returns_payloads = self.dialect.dialect.always_returns_payloads
         if not is_foreign and not returns_payloads:
@@ -119,12 +120,12 @@ class ExchangeNotes:
                 exchange=self.id,
                 principal=call.principal,
                 origin=origin_of(route),
-                sealer=received.snapshot.sealer if is_foreign else None,
+                sealer=received.facts.sealer if is_foreign else None,
                 carries=returns_payloads or route.backend.quirks.signed,
-                by_reference=thinking.seal == "reference",
-                blank=returns_payloads and thinking.signature == "empty",
+                by_reference=options.seals_by_reference,
+                blank=returns_payloads and options.blank_signatures,
                 safe_ids=is_foreign and not route.backend.quirks.unique_tool_ids,
-                hide=is_foreign and thinking.show_reasoning == "hide",
+                hide=is_foreign and options.hides_reasoning,
                 secret=secret_of(route.key),
             )
         )
@@ -134,8 +135,6 @@ class ExchangeNotes:
         self.status = 200
         self.first_byte = round(now - self.began, 6)
         self.tries.append(Try(backend=self.route.backend.name, status=200, seconds=round(now - self.tried_at, 6)))
-        if entry := self.received.call.entry:
-            entry.answers(self.route.backend.name, self.route.target.model)
 
     def note(self, result: attempts.AttemptOutcome, now: float, hide: Callable[[str], str] = str) -> None:
         """What came of a try. Content that reached the client was noted when it began, and is only corrected. `hide` takes
@@ -158,11 +157,9 @@ class ExchangeNotes:
     def counts(self) -> ThinkingCounts:
         """What became of the thinking in what went out last."""
         if self._counted is None or self._counted[0] is not self.going:
-            self._counted = (self.going, self._count())
+            native = self.route.target.foreign == "native"
+            self._counted = (self.going, thinking_counts(self.going, self.changes, self.unsaid, native=native))
         return self._counted[1]
-
-    def _count(self) -> ThinkingCounts:
-        return thinking_counts(self.going, self.changes, self.unsaid, native=self.route.target.foreign == "native")
 
     def exchange(self, outcome: Outcome, heard: ReceivedAnswer | None, ended: float) -> Exchange:
         """What happened to the request, without a word of the conversation."""
@@ -202,20 +199,20 @@ class ExchangeNotes:
         """
         if self.received.is_title:
             return TurnRecord(exchange=self.exchange(outcome, heard, ended))
-        keeps = self.received.snapshot.settings.store
+        options = self.received.options
         recording = recording_for(self.id, self.received, self.route, self.dialect.remembered(self.going), heard)
         request, entry = self.received.request, self.received.call.entry
         return TurnRecord(
             exchange=self.exchange(outcome, heard, ended),
             recording=recording,
-            asked=(entry.asked if entry else asked_raw(request)) if keeps.content else (),
-            title=title_of(request) if keeps.content else "",
-            bodies=None if keeps.bodies == "off" or outcome == "open" else self._bodies(),
+            asked=(entry.asked if entry else asked_raw(request)) if options.keeps_content else (),
+            title=title_of(request) if options.keeps_content else "",
+            bodies=self._bodies() if options.keeps_bodies and outcome != "open" else None,
         )
 
     def _bodies(self) -> Bodies:
         call = self.received.call
-        heads = heads_of(call, self.route, self.going, self.head)
+        heads = kept_heads(call, self.route, self.going, self.head)
         return Bodies(asked=call.body, sent=self.sent, answered=self.answered, heads=heads, times=tuple(self.times))
 
 

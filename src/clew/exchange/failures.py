@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -11,12 +12,10 @@ from msgspec import Struct, structs
 from clew.backends.credential import Credential, Secret
 from clew.dialects.anthropic.answers import write_error
 from clew.dialects.shape import AnswerContext, Dialect
-from clew.engine.outgoing import address_of
-from clew.engine.redact import SHORTEST
-from clew.engine.reply_head import JSON_TYPE
-from clew.engine.route import BackendRoute
 from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, CredentialsExhausted, Unrepresentable
-from clew.http.responder import Responder
+from clew.exchange.heads import JSON_TYPE
+from clew.exchange.inputs import BackendRoute
+from clew.exchange.redact import SHORTEST
 from clew.model.events import StreamFailed
 from clew.model.failure import Failure, error_type_of
 from clew.pipeline.attempts import AttemptOutcome
@@ -44,8 +43,8 @@ def no_credential(backend: str) -> bytes:
 
 def named(error: BackendError, route: BackendRoute) -> BackendError:
     """The same failure, with the backend's name in place of its address: that is nobody's business but the operator's."""
-    address = str(address_of(route.backend.url).endpoint)
-    error.args = (str(error).replace(address, route.backend.name),)
+    if address := route.address.endpoint:
+        error.args = (str(error).replace(address, route.backend.name),)
     return error
 
 
@@ -102,30 +101,36 @@ def without_credential(words: str, credential: Credential) -> str:
     return words
 
 
-def refuse(
-    client: Responder, failure: ClewError, headers: list[tuple[str, str]], exchange: str, front: Dialect[Any]
-) -> None:
-    """Send the failure as a whole response: a backend's own error as it came, if the client's dialect reads it so."""
+class RefusalReply(NamedTuple):
+    """A failure as a whole response."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+def refusal_reply(
+    failure: ClewError, headers: Sequence[tuple[str, str]], exchange: str, front: Dialect[Any]
+) -> RefusalReply:
+    """A backend's own error as it came, if the client's dialect reads it so."""
     body = _own_body(failure)
     own = _error_in(body) if body else None
     if own is not None:
         told = body if front.is_canonical else front.write_error(Failure(failure.status, own.type, own.message), exchange)
-        client.send(failure.status, [JSON_TYPE, *headers], told)
-        return
+        return RefusalReply(failure.status, [JSON_TYPE, *headers], told)
     kind, message = _words(failure, body)
     final = [NO_RETRY] if isinstance(failure, Unrepresentable | CredentialsExhausted) else []
     told = front.write_error(Failure(failure.status, kind, message), exchange)
-    client.send(failure.status, [JSON_TYPE, *final, *headers], told)
+    return RefusalReply(failure.status, [JSON_TYPE, *final, *headers], told)
 
 
-def tell_in_stream(client: Responder, failure: ClewError, front: Dialect[Any]) -> None:
-    """Send the failure as the stream's last event."""
+def error_event(failure: ClewError, front: Dialect[Any]) -> bytes:
+    """The failure as a stream's last event."""
     body = _own_body(failure)
     own = _error_in(body) if body else None
     kind, message = (own.type, own.message) if own else _words(failure, body)
     writer = front.stream_writer(AnswerContext(model=""))
-    client.push(writer.write(StreamFailed({"type": kind, "message": message}, status=failure.status)))
-    client.end()
+    return writer.write(StreamFailed({"type": kind, "message": message}, status=failure.status))
 
 
 def _own_body(failure: ClewError) -> bytes:

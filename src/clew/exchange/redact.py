@@ -11,7 +11,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec.structs import replace
+
 from clew.model.json import JsonValue
+from clew.model.turn import Exchange
 
 HIDDEN: Final = "[redacted]"
 
@@ -113,3 +116,16 @@ class Redactor:
 
     def _member(self, name: str, member: JsonValue) -> JsonValue:
         return HIDDEN if isinstance(member, str) and member and _SECRET_NAME.fullmatch(name) else self.clean(member)
+
+
+_BY_SHAPE: Final = Redactor()
+
+
+def with_redacted_tries(exchange: Exchange, redact: Redactor = _BY_SHAPE) -> Exchange:
+    """The exchange as it may be shown: what a backend said when it failed is hidden like all that strangers wrote.
+
+    It is kept without secrets; but what an older clew kept, or knew no secret of at the time, is there as it was said.
+    """
+    if not any(each.why for each in exchange.tries):
+        return exchange
+    return replace(exchange, tries=tuple(replace(each, why=redact(each.why)) for each in exchange.tries))

@@ -10,9 +10,9 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from clew.engine.commands import Peek
-from clew.engine.failures import shown
 from clew.errors import BackendBroken
+from clew.exchange.commands import Peek
+from clew.exchange.failures import shown
 from clew.model.http import ResponseHead
 
 STREAM, JSON = "text/event-stream", "application/json"
@@ -39,13 +39,9 @@ async def form_of(head: ResponseHead, within: float | None = None) -> str:
 
 def check_encoding(head: ResponseHead, backend: str) -> None:
     """We asked for none: what comes packed all the same is not unpacked, however little it seems."""
-    if coding := _packing(head):
-        raise BackendBroken(f"{backend}: an answer in the encoding {coding.decode('latin-1')!r}, which nobody asked for")
-
-
-def _packing(head: ResponseHead) -> bytes:
     coding = head.header(b"content-encoding")
-    return coding if coding and coding.strip().lower() != b"identity" else b""
+    if coding and coding.strip().lower() != b"identity":
+        raise BackendBroken(f"{backend}: an answer in the encoding {coding.decode('latin-1')!r}, which nobody asked for")
 
 
 def type_of(head: ResponseHead) -> str:

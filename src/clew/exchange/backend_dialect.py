@@ -1,7 +1,7 @@
 """BackendDialect: how one backend is spoken to about one of its models.
 
 It is a dialect (`clew.dialects`) with the options of that backend's row. A value: a repair is another one, with weaker
-options. What was repaired is remembered in the strand of the answer (`thinking.repairs`), so that a conversation pays for it
+options. What was repaired is remembered in the strand of the answer (`thinking.strands`), so that a conversation pays for it
 once.
 """
 
@@ -18,8 +18,8 @@ from clew.backends.row import Backend, facts_of
 from clew.dialects import DIALECTS
 from clew.dialects.failures.reading import failure_in
 from clew.dialects.shape import AnswerContext, BackendRefusal, Dialect, WrittenRequest
-from clew.engine.call import Call
 from clew.errors import SettingsInvalid
+from clew.exchange.call import Call
 from clew.model.change import Change, What
 from clew.model.events import StreamFailed
 from clew.model.failure import ERROR_TYPES
@@ -65,7 +65,7 @@ class RememberedRequest(NamedTuple):
 
     request: Request
     marks: tuple[bytes, ...] = ()
-    """Of repairs (`thinking.repairs`)."""
+    """Of repairs (`thinking.strands`)."""
     reduced: tuple[bytes, ...] = ()
     """The keys of thoughts in it that are only the rest of one."""
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from clew.engine.backend_dialect import Refused
-from clew.engine.commands import Compute, ReadBody
-from clew.engine.failures import shown
-from clew.engine.reply_type import JSON, STREAM, check_encoding, form_of, not_expected
-from clew.engine.streamed import MOST_BYTES, AnswerReading, read_stream
-from clew.engine.turns import ReceivedAnswer, with_late
 from clew.errors import BackendBroken
+from clew.exchange.backend_dialect import Refused
+from clew.exchange.commands import Compute, ReadBody
+from clew.exchange.failures import shown
+from clew.exchange.reply_type import JSON, STREAM, check_encoding, form_of, not_expected
+from clew.exchange.streamed import MOST_BYTES, AnswerReading, read_stream
+from clew.exchange.turns import ReceivedAnswer, with_late
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import answer_of_message

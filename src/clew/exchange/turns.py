@@ -6,21 +6,22 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from operator import itemgetter
 
+import msgspec
 from msgspec import Struct, structs
 
-from clew.engine.backend_dialect import RememberedRequest
-from clew.engine.call import OwnTurn
-from clew.engine.received_request import ReceivedRequest
-from clew.engine.route import BackendRoute
-from clew.errors import RequestInvalid
+from clew.errors import PinUnreadable, RequestInvalid, SettingsInvalid
+from clew.exchange.backend_dialect import RememberedRequest
+from clew.exchange.call import OwnTurn
+from clew.exchange.inputs import BackendRoute, ReceivedRequest
 from clew.model.blocks import Block, made
 from clew.model.bounds import MOST_TOKENS
 from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import Request, blocks_of
-from clew.model.turn import TokenUsage
+from clew.model.turn import Bodies, Exchange, TokenUsage, Try, TurnRecord
 from clew.pipeline.stream.answer import AnswerSoFar
+from clew.pipeline.tokens import tokens_of
 from clew.thinking.keys import QuestionContent, key_of, question_content
 from clew.thinking.record import recording_of
 from clew.wire.requests import messages_after_last_answer
@@ -58,7 +59,22 @@ def recording_for(
     entry = received.call.entry
     if heard is None or not heard.answer.blocks:
         return unanswered(entry, received.call.principal, origin_of(route)) if entry else None
-    recording = _recording(id, received, route, said, heard)
+    answer, going = heard.answer, said.request
+    recording = recording_of(
+        id,
+        asked=received.request,
+        going=going,
+        blocks=[encoded(block) for block in answer.blocks],
+        origin=origin_of(route),
+        shelf=received.shelf,
+        context=received.facts.context,
+        held=heard.held,
+        unread=_unread(going, answer),
+        marks=said.marks,
+        lighter=said.reduced,
+        thread=received.thread,
+        whole=heard.whole,
+    )
     return recording if entry is None else structs.replace(recording, followed=entry.follows or None)
 
 
@@ -78,27 +94,6 @@ def unanswered(entry: OwnTurn, principal: str, origin: Origin) -> Recording:
         agent=entry.agent,
         thread=entry.thread,
         whole=False,
-    )
-
-
-def _recording(
-    id: str, received: ReceivedRequest, route: BackendRoute, said: RememberedRequest, heard: ReceivedAnswer
-) -> Recording:
-    answer, going = heard.answer, said.request
-    return recording_of(
-        id,
-        asked=received.request,
-        going=going,
-        blocks=[encoded(block) for block in answer.blocks],
-        origin=origin_of(route),
-        shelf=received.shelf,
-        context=received.facts.context,
-        held=heard.held,
-        unread=_unread(going, answer),
-        marks=said.marks,
-        lighter=said.reduced,
-        thread=received.thread,
-        whole=heard.whole,
     )
 
 
@@ -142,11 +137,16 @@ def usage_of(usage: JsonObject, *, estimated: bool) -> TokenUsage | None:
     """The vendor's counts; None where it gave none."""
     if not usage:
         return None
-    counts = counts_of(usage)
-    read, written = counts[2:]
-    thought = _thought(usage.get("output_tokens_details"))
+    asked, said, read, written = counts_of(usage)
+    details = usage.get("output_tokens_details")
+    thought = details.get("thinking_tokens") if isinstance(details, dict) else None
     return TokenUsage(
-        input=counts[0], output=counts[1], cache_read=read, cache_written=written, estimated=estimated, thinking=thought
+        input=asked,
+        output=said,
+        cache_read=read,
+        cache_written=written,
+        estimated=estimated,
+        thinking=thought if type(thought) is int and 0 <= thought <= MOST_TOKENS else None,
     )
 
 
@@ -165,6 +165,51 @@ def counts_of(usage: JsonObject) -> Sequence[int]:
     return [value if type(value) is int and 0 < value <= MOST_TOKENS else 0 for value in counts]
 
 
-def _thought(details: JsonValue) -> int | None:
-    value = details.get("thinking_tokens") if isinstance(details, dict) else None
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+def heard_tokens(message: JsonObject) -> int:
+    """About how many tokens came of an answer that is not whole: its last count came with its first event."""
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    return round(sum(tokens_of(_words_of(block).encode("utf-8", "replace")) for block in blocks))
+
+
+def _words_of(block: JsonValue) -> str:
+    match block:
+        case {"type": "text", "text": str(words)} | {"type": "thinking", "thinking": str(words)}:
+            return words
+        case {"name": str(name), "input": given}:
+            return f"{name} {msgspec.json.encode(given).decode()}"
+        case _:
+            return ""
+
+
+def unasked_turn(id: str, received: ReceivedRequest, failure: SettingsInvalid, at: float) -> TurnRecord:
+    """Of a request for which no backend can be asked. The backend is the chosen one, and its model is not known."""
+    call, context, entry = received.call, received.facts.context, received.call.entry
+    exchange = Exchange(
+        id=id,
+        principal=call.principal,
+        thread=received.thread,
+        started=at,
+        ended=at,
+        asked_model=received.request.body.model,
+        backend=failure.key,
+        model="",
+        session=context.session,
+        agent=context.agent,
+        outcome="failed",
+        status=failure.status,
+        kind="title" if received.is_title else call.kind,
+        streamed=received.streams,
+        tries=(Try(backend=failure.key, why=f"not asked: {failure}"),),
+        betas=call.betas,
+    )
+    if received.is_title or isinstance(failure, PinUnreadable):  # its words may belong to a thread that nobody can find now
+        return TurnRecord(exchange=exchange)
+    keeps_content = received.options.keeps_content
+    return TurnRecord(
+        exchange=exchange,
+        recording=unanswered(entry, call.principal, Origin("", failure.key, "", "")) if entry else None,
+        asked=(entry.asked if entry else asked_raw(received.request)) if keeps_content else (),
+        title=title_of(received.request) if keeps_content else "",
+        bodies=Bodies(asked=call.body) if received.options.keeps_bodies else None,
+    )

@@ -1,37 +1,14 @@
-"""What a response says of itself in its headers: the backend's own that pass, and clew's."""
+"""What became of the thinking in a request, in numbers: for a header of the reply, the log and the store."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
-from clew.engine.route import BackendRoute
 from clew.model.blocks import THINKING_TYPES
 from clew.model.change import THINKING_STEPS, Change, count_of, tally
 from clew.model.past import Fold, folded
 from clew.model.request import Request, RequestMessage
-
-ESTIMATED = ("x-clew-tokens", "estimated")
-"""With a count of tokens that nobody counted."""
-JSON_TYPE = ("content-type", "application/json")
-STREAM_TYPE = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
-
-
-def own_headers(exchange: str, route: BackendRoute | None, thinking: str) -> list[tuple[str, str]]:
-    """clew's own: which exchange it was, who answered, and what became of the thinking."""
-    return [("x-clew-exchange", exchange), *who_headers(route, thinking)]
-
-
-def who_headers(route: BackendRoute | None, thinking: str) -> list[tuple[str, str]]:
-    """Those of them that do not name the exchange."""
-    headers = [] if route is None else [*_who(route.backend.name, route.target.model)]
-    return [*headers, ("x-clew-thinking", thinking)] if thinking else headers
-
-
-@lru_cache(maxsize=256)
-def _who(backend: str, model: str) -> tuple[tuple[str, str], ...]:
-    return ("x-clew-backend", _plain(backend)), ("x-clew-model", _plain(model))
 
 
 class ThinkingCounts(NamedTuple):
@@ -65,26 +42,18 @@ def thinking_counts(going: Request, changes: Sequence[Change], unsaid: int = 0, 
     Of what is in `going`, the dialect had no words for `unsaid`; with `native`, what was handed over is there too.
     """
     if not changes:
-        return ThinkingCounts(_thinking_in(going)) if len(going.messages) > 1 else _NONE
+        return ThinkingCounts(folded(going.messages, _THINKING)) if len(going.messages) > 1 else _NONE
     counts = tally(change for change in changes if change.step in THINKING_STEPS)
     restored, handed_over = counts.get("restored", 0), counts.get("handed over", 0)
-    others = restored + unsaid + count_of(filter(_is_stand_in, changes)) + (handed_over if native else 0)
+    stand_ins = [change for change in changes if change.step == "thinking" and change.what == "added"]  # nobody said them
+    others = restored + unsaid + count_of(stand_ins) + (handed_over if native else 0)
     return ThinkingCounts(
-        kept=max(0, _thinking_in(going) - others),
+        kept=max(0, folded(going.messages, _THINKING) - others),
         restored=restored,
         left_out=counts.get("left out", 0),
         handed_over=handed_over,
         healed=counts.get("healed", 0),
     )
-
-
-def _is_stand_in(change: Change) -> bool:
-    """A thinking block that nobody said, for a backend that wants one in every answer."""
-    return change.step == "thinking" and change.what == "added"
-
-
-def _thinking_in(going: Request) -> int:
-    return folded(going.messages, _THINKING)
 
 
 def _counted(before: int, messages: Sequence[RequestMessage], at: int) -> int:
@@ -109,8 +78,3 @@ def kept_paths(going: Request) -> list[str]:
         for j, block in enumerate(message.content)
         if block.type in THINKING_TYPES
     ]
-
-
-def _plain(text: str) -> str:
-    """A header's value holds neither line ends nor what is not Latin-1."""
-    return text if text.isascii() and text.isprintable() else "".join(c if " " <= c <= "~" else "?" for c in text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.engine.backend_dialect import refused_with
+from clew.exchange.backend_dialect import refused_with
 from clew.model.events import StreamFailed
 
 

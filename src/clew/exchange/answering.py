@@ -1,0 +1,126 @@
+"""The answer of a backend on its way to the client: streamed, in one piece, or made here where nobody has to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from clew.exchange.backend_dialect import Refused
+from clew.exchange.commands import Compute, Expect, Finish, LetGo, LookUpTokenRate, ReportAnswering, SendWhole
+from clew.exchange.ending import TurnEnding
+from clew.exchange.heads import ESTIMATED, JSON_TYPE, own_headers
+from clew.exchange.inputs import ProcessFacts
+from clew.exchange.notes import ExchangeNotes
+from clew.exchange.states import ExchangeState, Progress
+from clew.exchange.streamed import AnswerReading, BlockLife, StreamedAnswer
+from clew.exchange.turns import ReceivedAnswer
+from clew.exchange.whole import WholeAnswer, read_whole
+from clew.model.http import ResponseHead
+from clew.model.json import JsonObject
+from clew.pipeline.stream.answer import answer_of_message
+from clew.pipeline.token_estimate import estimate
+
+
+class BackendAnswer:
+    """Of one exchange, for all backends that it asks."""
+
+    stream: StreamedAnswer | None = None
+    """The streamed answer, while it comes."""
+    passed: Sequence[tuple[str, str]] = ()
+    """What the backend's head says that the client should hear."""
+
+    def __init__(self, process: ProcessFacts, notes: ExchangeNotes, progress: Progress, *, is_light: bool) -> None:
+        self.ending = TurnEnding(process, notes, progress, is_light=is_light)
+        self.trace: list[BlockLife] | None = [] if process.logs_bodies else None
+        """The lives of the blocks of a translated answer, for the log. The driver takes them out."""
+        self._notes = notes
+        self._progress = progress
+        self._keeps_blocks = process.has_store or notes.by_sessions
+        keeps_bodies = process.has_store and notes.received.options.keeps_bodies
+        self._keeps_raw = keeps_bodies or process.logs_bodies
+        """Whether the answer is kept as it came."""
+
+    def note_head(self, head: ResponseHead) -> None:
+        self._notes.head = head
+        self.passed = self._notes.dialect.response_headers(head.headers, self._progress.wall)
+        self._notes.request_id = next((value for name, value in self.passed if name == "request-id"), "")
+
+    async def answer(self, head: ResponseHead) -> Refused | None:
+        """To the client, all of it; or the refusal that came in its place. Raises BackendError, StreamIllegal."""
+        reading, within = await self._answer_reading(), self._notes.received.options.first_content_seconds
+        if self._notes.received.streams:
+            return await self._pass_stream(StreamedAnswer(reading, within=within, blocks=self._keeps_blocks), head)
+        found = await read_whole(reading, head, within=within)
+        if isinstance(found, Refused):
+            return found
+        await LetGo()
+        await self._send_whole(found)
+        return None
+
+    async def _pass_stream(self, stream: StreamedAnswer, head: ResponseHead) -> Refused | None:
+        self.stream = stream
+        await Expect(stream)
+        first = await stream.first(head)
+        if isinstance(first, Refused):
+            self.stream = None
+            return first
+        self._progress.enter(ExchangeState.PASSING)
+        await self._content_begins()
+        await stream.pass_on(first)
+        heard = await Compute(stream.size, lambda: stream.heard(whole=True))
+        if heard.answer.illegal is not None:
+            raise heard.answer.illegal
+        if self._keeps_raw:
+            self._notes.answered = stream.raw
+        self._progress.enter(ExchangeState.WHOLE)
+        await self.ending.settle(heard)
+        await Finish(stream.end)
+        return None
+
+    async def _send_whole(self, whole: WholeAnswer) -> None:
+        self._progress.enter(ExchangeState.WHOLE)
+        self._notes.answered = whole.raw
+        await self._content_begins()
+        await self.ending.settle(whole.heard)
+        await SendWhole([JSON_TYPE, *self.headers()], whole.shown)
+
+    async def _content_begins(self) -> None:
+        notes = self._notes
+        notes.content_begins(self._progress.now)
+        if notes.received.call.entry is not None:
+            await ReportAnswering(notes.route.backend.name, notes.route.target.model)
+
+    async def answer_estimate(self) -> None:
+        """For a backend that does not count tokens: about how many there are, and a word that it is no more than that."""
+        notes = self._notes
+        estimated = await Compute(len(notes.received.call.body), lambda: estimate(notes.going))
+        rate = await LookUpTokenRate(notes.route)
+        tokens: JsonObject = {"input_tokens": rate.corrected(estimated)}
+        told = msgspec.json.encode(tokens)
+        self.passed = [ESTIMATED]
+        await self._send_whole(WholeAnswer(told, told, ReceivedAnswer(answer=answer_of_message(tokens))))
+
+    async def _answer_reading(self) -> AnswerReading:
+        """All that reading an answer of this backend needs. It is read from its beginning."""
+        notes, is_canonical, input_tokens = self._notes, self._notes.dialect.dialect.is_canonical, 0
+        if not is_canonical:
+            rate = await LookUpTokenRate(notes.route)
+            input_tokens = rate.about(len(notes.sent))
+        return AnswerReading(
+            backend=notes.route.backend.name,
+            call=notes.received.call,
+            dialect=notes.dialect,
+            view=notes.client_view(),
+            context=notes.answer_context(input_tokens),
+            keep=self._keeps_raw,
+            trace=None if is_canonical else self.trace,
+        )
+
+    def headers(self) -> list[tuple[str, str]]:
+        """Of the answer, when its first byte goes out."""
+        return [*self.passed, *own_headers(self._notes.id, self._notes.route, str(self._notes.counts()))]
+
+    def early_headers(self) -> list[tuple[str, str]]:
+        """Before anybody has answered: who answers is certain only where nobody else could."""
+        return self.headers() if self._notes.received.has_one_route else own_headers(self._notes.id, None, "")

@@ -1,0 +1,105 @@
+"""Heads: the headers of a request on its way to a backend, those of the reply, and those that are kept for people to look
+at.
+
+Nothing secret may be kept: a credential is known by its header's name, and hidden. (The client's own never get this far.)
+What went out is looked through for the shapes of secrets besides: a proxy before us may put one under a name of its own.
+What a backend answers is so when it is shown, since it is never the same twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
+
+from msgspec import structs
+
+from clew.backends.row import auth_headers
+from clew.exchange.call import Call
+from clew.exchange.inputs import BackendRoute
+from clew.exchange.redact import HIDDEN, Redactor
+from clew.model.http import Headers, ResponseHead
+from clew.model.request import Request
+from clew.model.turn import Heads
+
+ESTIMATED: Final = ("x-clew-tokens", "estimated")
+"""With a count of tokens that nobody counted."""
+JSON_TYPE: Final = ("content-type", "application/json")
+STREAM_TYPE: Final = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
+
+_OURS: Final = (
+    (b"content-type", b"application/json"),
+    (b"accept-encoding", b"identity"),  # a watcher reads along, and nothing that comes may grow
+)
+_SECRET: Final = re.compile(
+    r"(^|[-_])(api-?key|key|token|secret|auth|authorization|cookie|password|passwd|credential|jwt|assertion)s?($|[-_])"
+)
+_COUNTED: Final = "ratelimit"
+"""How many tokens are left is no secret."""
+_BY_SHAPE: Final = Redactor()
+
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+
+
+class OutgoingHead(NamedTuple):
+    """Where a request goes on its endpoint, and its headers."""
+
+    target: bytes
+    headers: Headers
+
+
+def outgoing_head(call: Call, route: BackendRoute, going: Request) -> OutgoingHead:
+    place = route.address
+    own = auth_headers(route.backend, route.key, call.credential)
+    target = f"{place.path}{route.dialect.path(call)}".encode("latin-1", "replace")
+    return OutgoingHead(target, (place.host, *_OURS, *own, *route.dialect.headers(call, going)))
+
+
+def own_headers(exchange: str, route: BackendRoute | None, thinking: str) -> list[tuple[str, str]]:
+    """clew's own: which exchange it was, who answered, and what became of the thinking."""
+    headers = [("x-clew-exchange", exchange)]
+    if route is not None:
+        headers += _backend_headers(route.backend.name, route.target.model)
+    return [*headers, ("x-clew-thinking", thinking)] if thinking else headers
+
+
+@lru_cache(maxsize=256)
+def _backend_headers(backend: str, model: str) -> Pairs:
+    """A header's value holds neither line ends nor what is not Latin-1."""
+    names = (("x-clew-backend", backend), ("x-clew-model", model))
+    return tuple((name, "".join(each if " " <= each <= "~" else "?" for each in value)) for name, value in names)
+
+
+def kept_heads(call: Call, route: BackendRoute, going: Request, answered: ResponseHead | None) -> Heads:
+    """Clients and backends say nearly the same with each request, so that is worked out once."""
+    sent = outgoing_head(call, route, going)
+    heads = Heads(
+        asked=_shown_headers(tuple(call.headers.items())),
+        sent=_sent_headers(sent.headers),
+        target=_request_line(sent.target),
+    )
+    return heads if answered is None else structs.replace(heads, answered=_plain(answered.headers), status=answered.status)
+
+
+@lru_cache(maxsize=64)
+def _shown_headers(headers: Pairs) -> Pairs:
+    return tuple((name, _BY_SHAPE(_shown(name, value))) for name, value in headers)
+
+
+@lru_cache(maxsize=64)
+def _sent_headers(headers: Headers) -> Pairs:
+    return _shown_headers(_plain(headers))
+
+
+@lru_cache(maxsize=64)
+def _request_line(target: bytes) -> str:
+    return _BY_SHAPE(f"POST {target.decode('latin-1')}")
+
+
+def _plain(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:
+    return tuple((name := raw.decode("latin-1"), _shown(name, value.decode("latin-1"))) for raw, value in headers)
+
+
+def _shown(name: str, value: str) -> str:
+    return HIDDEN if _SECRET.search(name.lower()) and _COUNTED not in name.lower() else value
