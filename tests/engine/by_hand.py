@@ -75,7 +75,7 @@ class Client(TransportWriter):
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(asyncio.get_running_loop())
-        self.responder = WireResponder(self, request.head, True)
+        self.responder = WireResponder(self, request.method, request.path, request.version, True)
         self.plug = Plug()
         self._transport = cast("asyncio.Transport", self.plug)
         self.done = asyncio.Event()

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from clew.http.connection_limits import UNCOUNTED, ClientDeadlines, HeldBodies, read_budget_of
-from clew.http.message import HttpRefusal, HttpRequest, RequestHead, ServerLimits
+from clew.http.message import HttpRefusal, HttpRequest, ServerLimits
 from clew.http.reader import RequestReader
 from clew.http.responder import Responder, WireResponder
 from clew.http.transport_writer import LONG, TransportWriter
@@ -38,7 +38,6 @@ _log = logging.getLogger("clew.http")
 _PROBES = 8
 _PROBE_SECONDS = 0.1
 _TOO_SLOW = HttpRefusal(408, "The body of this request came too slowly, or not at all.")
-_UNREAD = RequestHead("", "", (), "1.1", keep_alive=False)
 
 
 class Connection(TransportWriter):
@@ -219,7 +218,7 @@ class Connection(TransportWriter):
                 continue
             # Answer, then throw away what still comes: closing on unread bytes would reset the answer away.
             self._closing = self._discarding = True
-            self._server.refuse(item, WireResponder(self, _UNREAD, False))
+            self._server.refuse(item, WireResponder(self, "", "", "1.1", keep_alive=False))
             self._since = self._turned_away = self._server.now()
         if reader.expects_continue and self._responder is None:
             reader.expects_continue = False
@@ -233,7 +232,8 @@ class Connection(TransportWriter):
     def _answer(self, request: HttpRequest) -> None:
         server, head = self._server, request.head
         self._bodies.answer(request.body)
-        self._responder = responder = WireResponder(self, head, head.keep_alive and not server.closing)
+        keep_alive = head.keep_alive and not server.closing
+        self._responder = responder = WireResponder(self, head.method, head.path, head.version, keep_alive)
         try:
             work = server.handle(request, responder)
         except Exception:

@@ -27,6 +27,20 @@ Check: TypeAlias = Callable[[HttpRequest], HttpRefusal | None]
 
 _NO_MEMORY = HttpRefusal(503, "Overloaded: there is not enough memory for this request. Try again in a moment.")
 _LINE_OVERHEAD = 4  # ": " and CRLF
+_MOST_NAMES = 256
+
+
+class _Names(dict[bytes, str]):
+    """Names of headers, in lower case. Clients use the same few, and each is one object for all requests."""
+
+    def __missing__(self, name: bytes) -> str:
+        if len(self) >= _MOST_NAMES:
+            self.clear()
+        self[name] = known = name.decode("latin-1").lower()
+        return known
+
+
+_NAMES = _Names()
 
 
 class _RefusedError(Exception):
@@ -173,7 +187,7 @@ class RequestReader:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Trailers come here too. They are bounded as framing is, and nobody reads them."""
-        self._headers.append((name.decode("latin-1").lower(), value.decode("latin-1")))
+        self._headers.append((_NAMES[name], value.decode("latin-1")))
 
     def on_headers_complete(self) -> None:
         parser, limits = self._parser, self._limits

@@ -23,8 +23,6 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from clew.http.message import RequestHead
-
 _NO_BODY = frozenset({204, 304})
 _LONG = 16 * 1024
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
@@ -143,11 +141,14 @@ class WireResponder(Struct, Responder, eq=False):
     """Answers one request on a connection: HTTP/1.1 as it goes out.
 
     The framing is decided here: Content-Length, chunks, or the end of the connection; no body where a response has none; and
-    whether the connection may live on. (A struct, since there is one for each request: it is made without a step of Python.)
+    whether the connection may live on. Of the request it keeps no more than it needs, since a stream may last for long. (A
+    struct, since there is one for each request: it is made without a step of Python.)
     """
 
     _wire: ClientWire
-    _head: RequestHead
+    _method: str
+    _path: str
+    _version: str
     keep_alive: bool
     started: bool = False
     ended: bool = False
@@ -159,7 +160,7 @@ class WireResponder(Struct, Responder, eq=False):
 
     @property
     def asked(self) -> str:
-        return f"{self._head.method} {self._head.path}"
+        return f"{self._method} {self._path}"
 
     def release(self) -> None:
         self._wire.released()
@@ -182,7 +183,7 @@ class WireResponder(Struct, Responder, eq=False):
 
     def start(self, status: int, headers: HeaderList) -> None:
         self._begin(status)
-        self.chunked = self._head.version != "1.0" and status not in _NO_BODY
+        self.chunked = self._version != "1.0" and status not in _NO_BODY
         self.keep_alive = self.keep_alive and (self.chunked or self._silent)
         self._wire.put(self._opening(status, headers, "transfer-encoding: chunked\r\n" if self.chunked else ""))
 
@@ -236,13 +237,13 @@ class WireResponder(Struct, Responder, eq=False):
         chunk's size, which RFC 9112 §7.1 allows. Nothing where neither fits.
         """
         if not self.started:
-            return b"" if self._head.version == "1.0" else b"HTTP/1.1 100 Continue\r\n\r\n"
+            return b"" if self._version == "1.0" else b"HTTP/1.1 100 Continue\r\n\r\n"
         return b"0" if self.chunked and not self.ended and not self._silent else b""
 
     def _begin(self, status: int) -> None:
         assert not self.started, "a request has one answer"
         self.started = True
-        self._silent = status in _NO_BODY or self._head.method == "HEAD"
+        self._silent = status in _NO_BODY or self._method == "HEAD"
 
     def _opening(self, status: int, headers: HeaderList, framing: str) -> bytes:
         """The head as it goes out. Raises ValueError for a header that could be read as something else."""
@@ -252,7 +253,7 @@ class WireResponder(Struct, Responder, eq=False):
             raise ValueError("a header may hold no line break")
         if not self.keep_alive:
             framing += "connection: close\r\n"
-        elif self._head.version == "1.0":
+        elif self._version == "1.0":
             framing += "connection: keep-alive\r\n"
         return f"{_first_lines(status)}{lines}{framing}\r\n".encode("latin-1")
 
