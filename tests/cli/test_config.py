@@ -234,6 +234,7 @@ def test_every_key_of_the_schema_has_its_meaning(clew: Clew) -> None:
             "GatewaySettings",
             "LogSettings",
             "BuildSettings",
+            "RunSettings",
         )
     }
     silent = [

@@ -24,6 +24,7 @@ import click
 from clew.cli.command import BadConfig, Failed, report_errors
 
 if TYPE_CHECKING:
+    from clew.cli.panel.gateway import PanelGateway
     from clew.gateway.ending import Deadline
     from clew.gateway.plan import Plan
     from clew.gateway.process import Gateway
@@ -53,7 +54,12 @@ _LOG_BYTES: Final = 8 * 1024 * 1024
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.pass_context
 def run(context: click.Context, backend: str, config: Path | None, command: tuple[str, ...]) -> None:
-    """Start COMMAND with a gateway of its own, and end with it."""
+    """Start COMMAND with a gateway of its own, and end with it.
+
+    On a terminal, Ctrl-] opens a panel over the client: it shows the backends, the last switches and what became of the
+    thinking blocks, and switches this run to another backend. Pressed twice, the key goes to the client. `[run] switch_key`
+    in the config chooses another key, or none.
+    """
     from clew.gateway.ending import Deadline
     from clew.gateway.plan import Plan
     from clew.http.loops import run as run_loop
@@ -84,6 +90,7 @@ def run(context: click.Context, backend: str, config: Path | None, command: tupl
 
 
 async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str], deadline: Deadline) -> int:
+    from clew.cli.panel.gateway import PanelGateway
     from clew.gateway.client import RunSummary
     from clew.gateway.process import open_gateway
 
@@ -91,8 +98,8 @@ async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str], d
     gateway = await open_gateway(plan, loaded, home)
     try:
         with _open_log(home) as log:
-            async with gateway.load(log, tally.add):
-                code = await _run_client(gateway, command)
+            async with gateway.load(log, tally.add) as runtime:
+                code = await _run_client(gateway, command, PanelGateway(runtime.current, tally))
                 deadline.begin(_LAST_SECONDS + loaded.settings.gateway.closing_seconds)
                 gateway.plane.draining = True
                 await gateway.server.close(_LAST_SECONDS)
@@ -104,14 +111,21 @@ async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str], d
     return code
 
 
-async def _run_client(gateway: Gateway, command: Sequence[str]) -> int:
+async def _run_client(gateway: Gateway, command: Sequence[str], panel: PanelGateway) -> int:
     """Run the command to its end. Its exit code, as a shell would give it."""
+    from clew.cli.panel.terminal import ClientTerminal, has_terminal
+    from clew.cli.panel.typed import switch_key
     from clew.gateway.client import variables
 
-    environ = {**os.environ, **variables(gateway.loaded.settings, gateway.url, gateway.plan.run_key, os.environ)}
+    settings = gateway.loaded.settings
+    environ = {**os.environ, **variables(settings, gateway.url, gateway.plan.run_key, os.environ)}
     client: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
     _pass_signals_on(client)
+    key = switch_key(settings.run.switch_key)
     try:
+        if key is not None and has_terminal():
+            with panel.following():
+                return await ClientTerminal(key, panel.facts, panel.switch).run(command, environ, client.set_result)
         process = await asyncio.create_subprocess_exec(*command, env=environ)
     except OSError as error:
         raise Failed(f"{command[0]} cannot be started: {error.strerror or error}") from error

@@ -17,6 +17,7 @@ import asyncio
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -43,6 +44,7 @@ __all__ = ["ACTIVE", "Current", "Reloaded", "Switched"]
 
 _EVERY = 0.4
 """Seconds between two glances, where nobody wakes the one who glances."""
+_WRITE_SECONDS = 10.0
 _END = b"e"
 
 Switched: TypeAlias = Callable[[str, str], None]
@@ -169,6 +171,17 @@ class Current:
             changed = self._take_over(whole)
         for tell in self._attending if changed else ():
             tell()
+
+    def choose(self, backend: str | None) -> None:
+        """This gateway uses the backend from now on, whatever all were told; None: no longer. Waits for the store. Raises
+        StoreError."""
+        if self._store is not None:
+            self._store.set(ACTIVE, backend, scope=self.gateway, at=time.time()).result(_WRITE_SECONDS)
+        else:
+            self._choice = backend or ""
+        with self._glancing:
+            self._swap(self._fresh(self.snapshot.problem), anew=False)
+        self.glance()
 
     def applied(self) -> AppliedSettings:
         """What holds now. The keys are not known here."""

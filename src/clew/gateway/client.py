@@ -90,15 +90,20 @@ class RunSummary:
         """The text; no lines if nothing was asked."""
         if not self.requests:
             return []
-        changed = [f"{sum(each.values())} {what}" for what, each in self._changed.items() if each or what in _SHOWN[:2]]
-        thinking = f"{_count(sum(self._kept.values()), 'block')} kept, {', '.join(changed)}"
-        lines = [f"clew: {_count(self.requests, 'request')} to {', '.join(self._backends)}; {thinking}"]
+        lines = [f"clew: {_count(self.requests, 'request')} to {', '.join(self._backends)}; {self.thinking()}"]
         if self.sealed:
             lines.append(
                 f"clew: {_count(self.sealed, 'sealed block')} of other vendors went into the client's transcript. "
                 "Without clew, Claude refuses them: `clew check FILE --fix` cleans a transcript."
             )
         return lines
+
+    def thinking(self) -> str:
+        """What became of the thinking blocks; "" if nothing was asked."""
+        if not self.requests:
+            return ""
+        changed = [f"{sum(each.values())} {what}" for what, each in self._changed.items() if each or what in _SHOWN[:2]]
+        return f"{_count(sum(self._kept.values()), 'block')} kept, {', '.join(changed)}"
 
 
 def _count(count: int, what: str) -> str:

@@ -28,6 +28,7 @@ from clew.settings.values import (
     LogSettings,
     Retry,
     RoutingRule,
+    RunSettings,
     Seconds,
     StoreSettings,
     ThinkingSettings,
@@ -106,6 +107,7 @@ class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Facts about models: a table changes the row of its name, or adds one (`as` names what the rest is like)."""
     build: BuildSettings = BuildSettings()
     chat: ChatSettings = ChatSettings()
+    run: RunSettings = RunSettings()
 
 
 class DiscoveredBackends(NamedTuple):

@@ -230,6 +230,7 @@ def _settings(
         proxy=document.proxy,
         ca_file=document.ca_file,
         log=document.log,
+        run=document.run,
         models=models,
         build=document.build,
         chat=document.chat,

@@ -31,6 +31,10 @@ Bodies: TypeAlias = Annotated[str, Meta(pattern=r"^(off|all|last:[0-9]{1,6})$", 
 WebOrigin: TypeAlias = Annotated[
     str, Meta(pattern=r"^https?://[^/*\s@]+$", description="an origin in full: https://host, or http://host:port")
 ]
+KeyName: TypeAlias = Annotated[
+    str,
+    Meta(pattern=r"^(off|ctrl-[abefghklnopqrstuvwxy\]\\^_])$", description="ctrl- and a letter or one of ] \\ ^ _; or off"),
+]
 StoreUrl: TypeAlias = Annotated[str, Meta(pattern=URL_PATTERN, description=URLS)]
 
 _DAY = 86_400
@@ -208,6 +212,14 @@ class BuildSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Where a forced tool is refused: leave it to the vendor to say so, or let the model choose."""
 
 
+class RunSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A client that `clew run` starts."""
+
+    switch_key: KeyName = "ctrl-]"
+    """The key that opens the panel with the backends over the client, on a terminal; pressed twice, the client gets it.
+    `off`: no panel, and the client has the terminal itself. Keys that terminals need (`ctrl-c`, `ctrl-z` …) are refused."""
+
+
 class DisabledBackend(Struct, frozen=True, kw_only=True):
     """A backend of the file that cannot be called here, because a variable that it names is not set."""
 
@@ -251,6 +263,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Our rows about models, with the operator's on top."""
     build: BuildSettings = BuildSettings()
     chat: ChatSettings = ChatSettings()
+    run: RunSettings = RunSettings()
 
     @property
     def wants_no_key(self) -> bool:
