@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from clew.engine.current import ACTIVE
+from clew.engine.choices import ACTIVE
 from clew.engine.runtime import Runtime
 from clew.gateway.plan import Plan
 from clew.gateway.process import open_gateway

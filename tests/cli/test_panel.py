@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clew.cli.panel.modes import ScreenModes
 from clew.cli.panel.typed import SwitchKey, TypedReader, first_key, switch_key
-from clew.cli.panel.view import PanelSwitch, PanelBackend, PanelFacts, SwitchPanel
+from clew.cli.panel.view import PanelBackend, PanelFacts, PanelSwitch, SwitchPanel
 
 KEY = SwitchKey("]")
 PRESSED = [b"\x1d", b"\x1b[93;5u", b"\x1b[93;5:1u", b"\x1b[93;69u", b"\x1b[93:125;5u", b"\x1b[27;5;93~"]

@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 
 from clew.backends.credential import Secret
 from clew.backends.row import Backend, Quirks
-from clew.engine.current import ACTIVE, Current
+from clew.engine.choices import ACTIVE
+from clew.engine.current import Current
 from clew.engine.engine import Engine
 from clew.engine.hub import Hub
 from clew.engine.services import EngineServices

@@ -1,14 +1,10 @@
-"""Current: the snapshot that requests get now, and the loop that keeps it up to date.
+"""Current: the snapshot of settings that requests get now, and the thread that keeps it up to date.
 
 Three things can change while a gateway runs: its settings file (or the file of authorities that it names), the active
-backend in the store (`clew use`, by any process), and what may be remembered, when somebody deletes a thread. All are looked
-at twice a second, by a glance that reads nothing while nothing happened. A new snapshot replaces the old one as a whole;
-requests under way keep theirs. A file that cannot be used, or that lost all its backends, changes nothing: the old settings
-stay, and `problem` says what is wrong until it is repaired. Nor does a store that cannot be read: what was chosen stays so.
-
-The one who glances is a thread of its own, and the only one in an idle process that wakes by the clock. Nobody else polls:
-whoever attends is told in his loop that something changed, be it only that somebody wrote to the store. A command that
-changed something wakes that thread (`clew.engine.wakeup`), and `applied` says what holds then.
+backend in the store (`clew use`, by any process), and what may be remembered, when somebody deletes a thread. One thread
+looks twice a second, and reads nothing while nothing happened; a command that changed something wakes it.
+A new snapshot replaces the old one as a whole, and requests under way keep theirs. A file that cannot be used, or that lost
+all its backends, changes nothing: `problem` says what is wrong until it is repaired. Nor does a store that cannot be read.
 """
 
 from __future__ import annotations
@@ -35,12 +31,10 @@ from clew.settings.home import file_digest
 from clew.settings.load import Loaded, config_place, load
 from clew.settings.own_keys import SECRET_VARIABLE, load_keyring
 from clew.settings.processes import FILE_WRITTEN, AppliedSettings
-from clew.settings.values import RoutingRule, Settings
+from clew.settings.values import Settings
 from clew.store import Store
 from clew.store.reports import Deletions
 from clew.thinking.seal import Sealer
-
-__all__ = ["ACTIVE", "Current", "Reloaded", "Switched"]
 
 _EVERY = 0.4
 """Seconds between two glances, where nobody wakes the one who glances."""
@@ -212,7 +206,7 @@ class Current:
             self._swap(self._fresh(problem), anew=anew)
         if stored:
             self._refresh()
-            self._heed_deletions()
+            self._forget_deleted()
         self.problem = problem  # only now: a reader that finds no problem must be served by the repaired settings
         return anew or stored
 
@@ -220,7 +214,8 @@ class Current:
         """The store changes with every turn, and nearly never in what was chosen: then all that is known under the old
         snapshot stays known."""
         old = self.snapshot
-        if not anew and _chosen_in(fresh) == _chosen_in(old):
+        same = (fresh.active, fresh.active_from, fresh.chosen) == (old.active, old.active_from, old.chosen)
+        if same and not anew:
             return
         self.snapshot = fresh
         if old.active != fresh.active:
@@ -275,7 +270,7 @@ class Current:
             _log.warning("the backends that threads stay with cannot be read from the store: %s", error)
             self._seen = -1
 
-    def _heed_deletions(self) -> None:
+    def _forget_deleted(self) -> None:
         """What any process deleted stays in nobody's memory."""
         now = self._noted()
         if now not in (None, self._deletions):
@@ -353,7 +348,3 @@ class Current:
             _log.error("the sealing keys stay as they were: %s", error)
             return False
         return True
-
-
-def _chosen_in(snapshot: Snapshot) -> tuple[str, str, tuple[RoutingRule, ...]]:
-    return snapshot.active, snapshot.active_from, snapshot.chosen

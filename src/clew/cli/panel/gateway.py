@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from clew.cli.panel.view import PanelSwitch, PanelBackend, PanelFacts
+from clew.cli.panel.view import PanelBackend, PanelFacts, PanelSwitch
 from clew.errors import ClewError
 
 if TYPE_CHECKING:
