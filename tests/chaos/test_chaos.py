@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from clew.testing import Simulator
 from tests.chaos.chaos import Chaos
 from tests.chaos.gate import Gate, ProcessGate, Straight, Way

@@ -24,7 +24,7 @@ from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.simulator.player import PlayedTurn, TurnContext, play_turn
 from clew.simulator.script import Act, CallTool, Pause, Say, ScriptTurn, SendBlock, SendEvent, SendPings, Think
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from clew.simulator.steps import body_of
 from clew.simulator.turns import state_of
 from clew.simulator.vendor_server import SimulatorSettings, control_answer

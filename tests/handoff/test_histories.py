@@ -17,7 +17,7 @@ from clew.settings.document import BackendTable
 from clew.simulator.openai_chat.judge.judging import judge_chat
 from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.vendors import chat_vendors
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from tests.build import Json, assistant, request, system, thinking, tool_result, tool_use, user
 from tests.handoff.seats import ROWS, Seat
 from tests.manifest import proves

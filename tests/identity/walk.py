@@ -26,7 +26,7 @@ from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.simulator.anthropic.judge import judge
 from clew.simulator.interfaces import Account, JudgeVerdict
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from clew.thinking.history import answers_of
 from clew.thinking.recognise import recognise
 from clew.thinking.record import recording_of

@@ -15,7 +15,7 @@ from typing import Any
 from clew.model.origin import Origin
 from clew.simulator.anthropic.judge import judge
 from clew.simulator.interfaces import Account, JudgeVerdict, Kind, Stance
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from tests.build import Json, redacted, text, thinking, tool_use
 from tests.identity.answers import THINKING
 

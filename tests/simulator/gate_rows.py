@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 from clew.model.facts import blocks
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from tests.simulator.judging import (
     ABSENT,
     BINDING,

@@ -9,7 +9,7 @@ import pytest
 
 from clew.simulator.anthropic.judge import judge
 from clew.simulator.interfaces import Account, JudgeVerdict, Stance, VendorRefusal
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from tests.manifest import accepts, proves, refuses
 
 OLD = "2023-06-01"

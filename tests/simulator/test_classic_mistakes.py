@@ -11,7 +11,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from clew.testing import Simulator
 from tests.manifest import refuses
 from tests.simulator.judging import CACHED, assistant, call, result, text, user

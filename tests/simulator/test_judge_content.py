@@ -9,7 +9,7 @@ import pytest
 
 from clew.model.facts import rules
 from clew.simulator.anthropic.judge import static_violations
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from tests.manifest import accepts, refuses
 from tests.simulator.judging import (
     CACHED,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clew.simulator.interfaces import Account
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from tests.manifest import accepts, proves, refuses
 from tests.simulator.histories import (
     BOUND,

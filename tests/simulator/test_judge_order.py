@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from clew.model.facts import PHASES, blocks, fields, rules
 from clew.simulator.anthropic.judge import static_violations
 from clew.simulator.interfaces import Grade
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from tests.counts import examples
 from tests.manifest import proves
 from tests.simulator.judging import ask, assistant, call, headers, request, result, thought, user

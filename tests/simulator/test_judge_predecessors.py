@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from tests.manifest import accepts, refuses
 from tests.simulator.histories import KEPT, MODEL, OPUS, SONNET, behaviour, fates, without
 from tests.simulator.judging import (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clew.simulator.interfaces import Prompt
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from clew.simulator.values import tokens_of_json, tokens_of_text
 from tests.manifest import accepts, proves, refuses
 from tests.simulator.judging import TOOL, ask, call, named, request, result, system, text, user

@@ -3,7 +3,7 @@
 import pytest
 
 from clew.simulator.interfaces import Account
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from tests.manifest import accepts, proves, refuses
 from tests.simulator.histories import KEPT, MODEL, OPUS, ORGANIZATION, PREFIX, SONNET, behaviour, fates, without
 from tests.simulator.judging import (

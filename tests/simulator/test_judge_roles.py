@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from tests.manifest import accepts, refuses
 from tests.simulator.judging import (
     TOOL,

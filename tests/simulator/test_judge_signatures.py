@@ -9,7 +9,7 @@ import pytest
 from clew.simulator.anthropic.judge.signatures import make_signature, read_signature
 from clew.simulator.identity import signing_key
 from clew.simulator.interfaces import Books
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from tests.manifest import accepts, proves, refuses
 from tests.simulator.judging import TOOL, ask, assistant, call, named, result, user
 from tests.simulator.talks import Redact, Talk, Think

@@ -14,7 +14,7 @@ from clew.model.facts import models
 from clew.simulator.anthropic.memory import Quota
 from clew.simulator.identity import IdMaker, account_of, organization_of
 from clew.simulator.interfaces import Account, VendorRefusal
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.manifest import accepts, proves, refuses

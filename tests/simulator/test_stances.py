@@ -6,7 +6,7 @@ import pytest
 
 from clew.errors import SettingsInvalid
 from clew.model.facts import stances
-from clew.simulator.stances import read_file, stance
+from clew.simulator.server import read_stance_file, stance
 from tests.manifest import proves
 
 
@@ -51,7 +51,7 @@ def test_what_is_not_there_is_named_with_what_is(settings: dict[str, object], wo
 def test_a_file_is_flat_toml(tmp_path: Path) -> None:
     path = tmp_path / "stance.toml"
     path.write_text('C-6 = "accept"\nwithout_grades = ["D"]\n')
-    assert read_file(path) == {"C-6": "accept", "without_grades": ["D"]}
+    assert read_stance_file(path) == {"C-6": "accept", "without_grades": ["D"]}
     path.write_text("C-6 = accept")
     with pytest.raises(SettingsInvalid, match=r"stance\.toml"):
-        read_file(path)
+        read_stance_file(path)

@@ -115,8 +115,7 @@ def sim(**options: Any) -> None:
 
 def _settings(options: dict[str, Any]) -> SimulatorSettings:
     from clew.settings.load import load
-    from clew.simulator.server import check_kind
-    from clew.simulator.stances import read_file, stance
+    from clew.simulator.server import check_kind, read_stance_file, stance
     from clew.simulator.turns import load as load_scenario
     from clew.simulator.vendor_server import SimulatorSettings
 
@@ -127,7 +126,7 @@ def _settings(options: dict[str, Any]) -> SimulatorSettings:
             raise click.BadParameter(str(error), param_hint=f"--{name}") from error
     file = options["stance"]
     try:
-        switches = read_file(file) if file else {}
+        switches = read_stance_file(file) if file else {}
         if options["predecessor"]:
             switches["predecessor"] = options["predecessor"]
         if options["without_grade"]:
@@ -223,8 +222,7 @@ _PROBE_SECONDS: Final = 1.0
 async def demo(environ: Mapping[str, str]) -> AsyncGenerator[tuple[Path, dict[str, str]]]:
     """The config file, and the environment to read it in: without any vendor's key."""
     from clew.simulator.anthropic.judge import judge
-    from clew.simulator.server import start
-    from clew.simulator.stances import stance
+    from clew.simulator.server import stance, start
     from clew.simulator.vendor_server import SimulatorSettings
 
     async with AsyncExitStack() as stack:

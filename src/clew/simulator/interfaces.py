@@ -43,7 +43,7 @@ class Account:
 class Stance:
     """What the simulator does where the sources disagree, and how strict it is.
 
-    Made by `clew.simulator.stances.stance(...)`, which knows the questions, the values and the defaults from the table
+    Made by `clew.simulator.server.stance(...)`, which knows the questions, the values and the defaults from the table
     `stances.toml` of the facts. `stance["C-7"]` is the value in force, one of that table's.
     """
 

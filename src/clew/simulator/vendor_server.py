@@ -36,7 +36,7 @@ from clew.simulator.faults import FaultQueue, parse
 from clew.simulator.identity import IdMaker, Ids, credential_of, refusal_of_rule
 from clew.simulator.interfaces import Account, Kind, Stance, VendorErrors, VendorRefusal
 from clew.simulator.journal import Journal, JournalEntry, entries_json
-from clew.simulator.steps import End, HeaderPairs, Send, SendHead, Steps, json_reply, play
+from clew.simulator.steps import End, HeaderPairs, Steps, json_reply, play
 from clew.simulator.turns import DEFAULT, shipped
 
 _MAX_DECODED: Final = 32 * 1024 * 1024
@@ -177,11 +177,12 @@ def control_answer(server: VendorServer, request: HttpRequest) -> Steps:
     match request.method, request.path:
         case "GET", "/_sim/journal":
             given = parse_qs(request.query).get("since", ["0"])[-1]
-            return _json_bytes(entries_json(server.journal.since(int(given) if given.isdecimal() else 0)))
+            found = server.journal.since(int(given) if given.isdecimal() else 0)
+            return json_reply(msgspec.Raw(entries_json(found)))
         case "GET", path if found := _JOURNAL_BODY.fullmatch(path):
             entry = server.journal.find(int(found[1]))
             if entry is not None and entry.body is not None:
-                return _json_bytes(entry.body)
+                return json_reply(msgspec.Raw(entry.body))
         case "GET", "/_sim/scenarios":
             return json_reply({name: scenario.about for name, scenario in shipped().items()})
         case "POST", "/_sim/fault":
@@ -197,7 +198,3 @@ def control_answer(server: VendorServer, request: HttpRequest) -> Steps:
         case _:
             pass
     return json_reply({"ok": False, "error": f"there is no {request.method} {request.path}"}, status=404)
-
-
-def _json_bytes(data: bytes) -> Steps:
-    return (SendHead(200, (("content-type", "application/json"),)), Send(data), End())

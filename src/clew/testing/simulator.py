@@ -24,7 +24,7 @@ from clew.simulator.faults import parse
 from clew.simulator.interfaces import Judge, Kind, Stance
 from clew.simulator.journal import entries_json
 from clew.simulator.server import Simulation, speaks_chat, start
-from clew.simulator.stances import stance as make_stance
+from clew.simulator.server import stance as make_stance
 from clew.simulator.vendor_server import SimulatorSettings, VendorServer
 
 T = TypeVar("T")

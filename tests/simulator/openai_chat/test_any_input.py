@@ -14,9 +14,9 @@ from clew.simulator.openai_chat.completion import chunks, completion
 from clew.simulator.openai_chat.judge.case import chat_rules
 from clew.simulator.openai_chat.judge.judging import judge_chat
 from clew.simulator.openai_chat.memory import AnswerMemory
-from clew.simulator.openai_chat.model import ChatModel
+from clew.simulator.openai_chat.server import ChatModel
 from clew.simulator.openai_chat.vendors import chat_vendors
-from clew.simulator.stances import stance
+from clew.simulator.server import stance
 from clew.testing import Simulator
 from tests.counts import examples
 from tests.simulator.openai_chat.talking import TOOL, Talk, called, model_of, post, result, user

@@ -15,14 +15,7 @@ from clew.http.message import HttpRefusal, HttpRequest
 from clew.http.responder import Responder
 from clew.simulator.anthropic.judge.case import betas_of
 from clew.simulator.anthropic.memory import GivenThinking, PromptCache, Quota
-from clew.simulator.anthropic.replies import (
-    ANTHROPIC_ERRORS,
-    MessageAnswer,
-    error_body,
-    events,
-    message,
-    type_of_status,
-)
+from clew.simulator.anthropic.replies import ANTHROPIC_ERRORS, MessageAnswer, error_body, events, message, type_of_status
 from clew.simulator.anthropic.vendors import model_page, model_row, vendor_of
 from clew.simulator.fault_effects import apply_faults
 from clew.simulator.identity import IdMaker, Ids, account_of, organization_of, refusal_of_rule

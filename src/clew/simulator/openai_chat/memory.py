@@ -108,11 +108,11 @@ def _call_ids(message: JsonObject) -> Iterator[str]:
             yield f"id {id_}"
 
 
+@dataclass(frozen=True, slots=True)
 class PrefixCache:
     """The beginnings of the prompts that one simulator has seen."""
 
-    def __init__(self) -> None:
-        self._seen: set[bytes] = set()
+    _seen: set[bytes] = field(default_factory=set[bytes])
 
     def use(self, body: JsonObject, *, owner: str, unit: int) -> int:
         """The number of prompt tokens that were seen before. The whole prompt counts as seen from now on."""

@@ -183,6 +183,19 @@ class Case:
         return [message.index for message in self.messages if message.role == "user" and not message.has("tool_result")]
 
     @property
+    def turns(self) -> list[int]:
+        """The indices of the messages that begin a turn with an answer, in order."""
+        starts: list[int] = []
+        questions = set(self.questions)
+        start = 0
+        for message in self.messages:
+            if message.role == "assistant" and start not in starts[-1:]:
+                starts.append(start)
+            if message.index in questions:
+                start = message.index
+        return starts
+
+    @property
     def loop_is_open(self) -> bool:
         """Whether the last message that is not of role system is a user message with a tool_result."""
         last = next((message for message in reversed(self.messages) if message.role != "system"), None)

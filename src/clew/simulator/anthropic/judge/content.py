@@ -24,7 +24,7 @@ _MOST = 4
 
 @dataclass(frozen=True, slots=True)
 class CacheableItem:
-    """A tool or a block that can have a cache mark."""
+    """A tool, a block or the whole request: all can have a cache mark."""
 
     path: str
     value: JsonObject
@@ -37,7 +37,7 @@ class CacheableItem:
 
     @property
     def ttl(self) -> str:
-        return _ttl(as_dict(self.value.get("cache_control")))
+        return as_str(as_dict(self.value.get("cache_control")).get("ttl")) or "5m"
 
     @property
     def takes_automatic_mark(self) -> bool:
@@ -48,22 +48,19 @@ class CacheableItem:
         return kind in blocks() and blocks()[kind].cacheable and not (kind == "text" and self.value.get("text") == "")
 
 
-def _ttl(mark: JsonObject) -> str:
-    return as_str(mark.get("ttl")) or "5m"
-
-
 def check_marks(case: Case) -> Iterator[BrokenRule]:
     items = [*_cacheable_items(case)]
     marked = [item for item in items if item.is_marked]
+    whole = CacheableItem("", case.body)
     automatic = None
-    if case.body.get("cache_control") is not None:
+    if whole.is_marked:
         automatic = next((item for item in reversed(items) if item.is_top and item.takes_automatic_mark), None)
     one_more = automatic is not None and not automatic.is_marked
     if len(marked) > _MOST:
         yield BrokenRule("R58.too-many-marks", "", {"count": len(marked) + one_more})
     elif len(marked) == _MOST and one_more:
         yield BrokenRule("R58.automatic-fifth", "cache_control")
-    if automatic and automatic.is_marked and automatic.ttl != _ttl(as_dict(case.body.get("cache_control"))):
+    if automatic and automatic.is_marked and automatic.ttl != whole.ttl:
         yield BrokenRule("R58.automatic-ttl", "cache_control.ttl")
     short = False
     for item in marked:

@@ -77,18 +77,15 @@ def is_summary(block: JsonObject) -> bool:
 def opening_prefix(body: JsonObject) -> ConversationPrefix:
     """The prefix before the first message."""
     system: JsonArray = [_canonical(block, {}) for block in text_blocks(body.get("system") or [])]
-    tools: JsonArray = [_canonical(tool, {}) for tool in as_list(body.get("tools")) if not _is_deferred(tool)]
+    offered = [tool for tool in as_list(body.get("tools")) if as_dict(tool).get("defer_loading") is not True]
+    tools: JsonArray = [_canonical(tool, {}) for tool in offered]
     base = _digest(b"", _dump([system, tools]))
     return ConversationPrefix(base, base)
 
 
 def deferred_tools(body: JsonObject) -> DeferredTools:
-    tools = (as_dict(tool) for tool in as_list(body.get("tools")) if _is_deferred(tool))
-    return {as_str(tool.get("name")): tool for tool in tools}
-
-
-def _is_deferred(tool: JsonValue) -> bool:
-    return as_dict(tool).get("defer_loading") is True
+    tools = (as_dict(tool) for tool in as_list(body.get("tools")))
+    return {as_str(tool.get("name")): tool for tool in tools if tool.get("defer_loading") is True}
 
 
 def _canonical(value: JsonValue, tools: DeferredTools) -> JsonValue:

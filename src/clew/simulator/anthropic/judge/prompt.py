@@ -102,7 +102,7 @@ def _clear_thinking(case: Case, fates: Sequence[BlockFate], sizes: Mapping[str, 
     """The fates after the server's own clearing. `sizes` are the blocks' tokens by path."""
     if off:
         return ClearedContent(tuple(_stripped(fate, "thinking is off") for fate in fates))
-    edit, turns = _edit_of(case, CLEAR_THINKING), _turns(case)
+    edit, turns = _edit_of(case, CLEAR_THINKING), case.turns
     kept_from, reason = _first_kept_message(case, edit, turns), "context edit" if edit else "an earlier turn"
     after = tuple(_stripped(fate, reason) if _message_of(fate) < kept_from else fate for fate in fates)
     gone = [new for old, new in zip(fates, after, strict=True) if old.fate != new.fate]
@@ -130,19 +130,6 @@ def _first_kept_message(case: Case, edit: JsonObject | None, turns: list[int]) -
         return turns[-int(count)] if 0 < count <= len(turns) else 0
     keeps_all = keep == "all" or as_dict(keep).get("type") == "all" or case.model.prior_thinking == "all"
     return 0 if keeps_all else max(case.questions, default=0)
-
-
-def _turns(case: Case) -> list[int]:
-    """The indices of the messages that begin a turn with an answer, in order."""
-    starts: list[int] = []
-    questions = set(case.questions)
-    start = 0
-    for message in case.messages:
-        if message.role == "assistant" and start not in starts[-1:]:
-            starts.append(start)
-        if message.index in questions:
-            start = message.index
-    return starts
 
 
 def _clear_tool_uses(case: Case, input_tokens: int) -> ClearedContent:

@@ -165,11 +165,8 @@ class BindingResult:
     def decide(self, returned: ReturnedThinking, fate: Literal["kept", "dropped", "stripped"], reason: str) -> None:
         maker = returned.imprint.model if returned.imprint else ""
         if fate == "dropped":
-            self.report(returned, "thinking_dropped", reason)
+            self.transformations.append({"type": "thinking_dropped", "path": returned.block.path, "reason": reason})
         self.fates.append(BlockFate(path=returned.block.path, maker=maker, fate=fate, reason=reason, whose=returned.whose))
-
-    def report(self, returned: ReturnedThinking, kind: str, reason: str) -> None:
-        self.transformations.append({"type": kind, "path": returned.block.path, "reason": reason})
 
 
 def check_bindings(case: Case, history: ThinkingHistory) -> BindingResult:
@@ -239,7 +236,8 @@ def _check_conversation(
         result.decide(returned, "dropped", _PREFIX)
         return
     if fails and policy == "report":
-        result.report(returned, "thinking_mismatch_allowed", _PREFIX)
+        allowed: JsonObject = {"type": "thinking_mismatch_allowed", "path": returned.block.path, "reason": _PREFIX}
+        result.transformations.append(allowed)
     elif fails:
         after = "".join(_explanations(case, returned, own, row, made_after))
         result.broken.append(BrokenRule("R44.conversation", returned.block.path, {}, after))

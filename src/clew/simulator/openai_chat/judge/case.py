@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
+from typing import Final
 
 import msgspec
 from msgspec import Struct, structs
@@ -21,6 +22,18 @@ from clew.simulator.interfaces import Grade, Stance, VendorRefusal
 from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.vendors import ChatVendor, Form, Traits
 from clew.simulator.values import as_dict, as_list, as_str
+
+NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""The name of a tool."""
+_KIND_NAMES: Final[dict[type, str]] = {
+    type(None): "null",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a decimal",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +109,11 @@ class ChatCase:
     def loop_start(self) -> int:
         """The index of the message that opened the current turn: the user's last one."""
         return max((each.index for each in self.messages if each.role == "user"), default=-1)
+
+
+def kind_of(value: JsonValue) -> str:
+    """The kind of a value, in the vendor's words."""
+    return _KIND_NAMES[type(value)]
 
 
 def calls_of(message: Mapping[str, JsonValue]) -> list[JsonObject]:

@@ -12,8 +12,7 @@ from typing import Final
 import msgspec
 
 from clew.model.json import JsonValue
-from clew.simulator.openai_chat.judge.case import BrokenChatRule, ChatCase, IndexedMessage, calls_of
-from clew.simulator.openai_chat.judge.requests import NAME, kind_of
+from clew.simulator.openai_chat.judge.case import NAME, BrokenChatRule, ChatCase, IndexedMessage, calls_of, kind_of
 from clew.simulator.openai_chat.vendors import ChatVendor
 from clew.simulator.values import as_dict, as_list, as_str
 

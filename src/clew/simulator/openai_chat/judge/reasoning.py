@@ -50,6 +50,17 @@ class ReturnedReasoning:
     """Byte for byte what was given, and on the message that it was given with."""
     fate: Literal["kept", "missing", "unread", "as text", "refused"] = "kept"
 
+    def is_proven(self, case: ChatCase) -> bool:
+        """Whether a seal, a signature or a mark of this simulator proves the piece, on whichever message it is."""
+        secret = case.memory.secret
+        if isinstance(self.value, str):
+            return is_marked(secret, self.value) or is_sealed(secret, self.value)
+        entry = as_dict(self.value)
+        signature = as_str(entry.get("signature"))
+        if signature and is_signed(secret, case.model, _entry_text(entry), signature):
+            return True
+        return is_sealed(secret, as_str(entry.get("data")))
+
     def as_json(self) -> JsonObject:
         return {
             "path": self.path,
@@ -144,7 +155,7 @@ def _judge(piece: ReturnedReasoning, given: GivenAnswer | None, case: ChatCase) 
     text = (piece.value if isinstance(piece.value, str) else _entry_text(piece.value))[:_COMPARED]
     if given and given.reasoning and SequenceMatcher(None, text, given.reasoning[:_COMPARED]).ratio() > _SIMILAR:
         return replace(piece, whose="own", maker=given.model)
-    return replace(piece, whose="own" if _is_proven(piece, case) else "foreign")
+    return replace(piece, whose="own" if piece.is_proven(case) else "foreign")
 
 
 def _is_same(piece: ReturnedReasoning, given: GivenAnswer) -> bool:
@@ -158,18 +169,6 @@ def _is_same(piece: ReturnedReasoning, given: GivenAnswer) -> bool:
         return piece.value == given.reasoning
     inside, _ = _tagged(given.message.get("content"))
     return piece.value == inside if inside is not None else str(piece.value).strip("\n") == given.reasoning
-
-
-def _is_proven(piece: ReturnedReasoning, case: ChatCase) -> bool:
-    """Whether a seal, a signature or a mark of this simulator proves the piece, on whichever message it is."""
-    secret = case.memory.secret
-    if isinstance(piece.value, str):
-        return is_marked(secret, piece.value) or is_sealed(secret, piece.value)
-    entry = as_dict(piece.value)
-    signature = as_str(entry.get("signature"))
-    if signature and is_signed(secret, case.model, _entry_text(entry), signature):
-        return True
-    return is_sealed(secret, as_str(entry.get("data")))
 
 
 # What must come back.
