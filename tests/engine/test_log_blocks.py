@@ -7,7 +7,7 @@ from functools import partial
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.streams import ChatStreamReader
 from clew.dialects.shape import AnswerContext
-from clew.pipeline.stream.block_trace import TracedReader
+from clew.pipeline.stream.translation import TracedReader
 from tests.engine.logs import Written
 from tests.manifest import proves
 from tests.model.streams import reads

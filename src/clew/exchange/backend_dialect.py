@@ -29,10 +29,9 @@ from clew.model.origin import ANTHROPIC
 from clew.model.request import Request
 from clew.pipeline.retry_hints import retry_after_of
 from clew.pipeline.stream.answer_stream import AnswerStream
-from clew.pipeline.stream.block_trace import ReportBlock, TracedReader
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.passthrough import PassedAnswer
-from clew.pipeline.stream.translation import TranslatedAnswer
+from clew.pipeline.stream.translation import ReportBlock, TracedReader, TranslatedAnswer
 from clew.pipeline.thinking.open import reduce_thoughts, reduced_thoughts
 from clew.thinking.keys import key_of
 from clew.thinking.strands import LEFT_OUT, repair_mark, repairs_in

@@ -25,9 +25,8 @@ from clew.model.events import StreamFailed
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer_stream import AnswerStream
-from clew.pipeline.stream.block_trace import BlockState
 from clew.pipeline.stream.client_view import ClientView
-from clew.pipeline.stream.translation import TranslatedAnswer, WholeAnswerReader
+from clew.pipeline.stream.translation import BlockState, TranslatedAnswer, WholeAnswerReader
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""

@@ -15,14 +15,14 @@ them; where they become more than the history is worth, it is read as a whole ag
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 
 from clew.errors import ClewError
 from clew.model.past import Retold, retold
-from clew.model.request import ALWAYS, Body, RequestMessage, Source, Wanted
+from clew.model.request import ALWAYS, Body, Source, Wanted
 from clew.wire.arrays import Array, opening_of
 from clew.wire.large_bodies import MAX_MESSAGES, check_values, read_message
 from clew.wire.requests import MAX_BYTES, array_of, read_array
@@ -58,7 +58,8 @@ def read_on(known: Source, raw: bytes, most: int = MAX_BYTES, wanted: Wanted = A
 
 def _read_on(known: Source, raw: bytes, most: int, wanted: Wanted) -> Source | None:
     array = array_of(known)
-    start = _opening(known.raw, array, raw)
+    begins_alike = raw.startswith(memoryview(known.raw)[: array.start + 1])
+    start = array.start if begins_alike else opening_of(raw, "messages")
     count = _in_common(known.raw, array, raw, start)
     if not count:
         return None
@@ -76,20 +77,11 @@ def _read_on(known: Source, raw: bytes, most: int, wanted: Wanted) -> Source | N
     old = array.spans[:count] if not shift else [Span(a + shift, b + shift) for a, b in array.spans[:count]]
     now = Array(start, rest.end, [*old, *rest.spans])
     body = _shell(known, array, raw, now)
-    source = Source(raw, msgspec.structs.replace(body, messages=_messages(known.body.messages, count, new)))
+    given = known.body.messages
+    messages = retold((*given[:count], *new), count, given.past if isinstance(given, Retold) else None)
+    source = Source(raw, msgspec.structs.replace(body, messages=messages))
     source.layout, source.held, source.untouched, source.in_order = now, held, known.untouched, known.in_order
     return source
-
-
-def _messages(known: Sequence[RequestMessage], count: int, new: Sequence[RequestMessage]) -> Retold:
-    return retold((*known[:count], *new), count, known.past if isinstance(known, Retold) else None)
-
-
-def _opening(known: bytes, array: Array, raw: bytes) -> int:
-    """Where the list opens. Raises RequestInvalid where that is not to be seen."""
-    if raw.startswith(memoryview(known)[: array.start + 1]):
-        return array.start
-    return opening_of(raw, "messages")
 
 
 def _in_common(known: bytes, array: Array, raw: bytes, start: int) -> int:
@@ -126,35 +118,22 @@ def _rest(after: memoryview, raw: bytes, cut: int, most: int) -> _Rest | None:
     ends_alike = end >= at and raw.endswith(after)
     if (end if ends_alike else len(raw)) - at > most:
         return None
-    rest = _up_to(raw, at, end) if ends_alike else _up_to_some_end(raw, at)
-    return rest if bool(rest.spans) is bool(comma) else None  # a comma with nothing behind it, or something without one
-
-
-def _up_to(raw: bytes, at: int, end: int) -> _Rest:
-    return _Rest([Span(a + at - 1, b + at - 1) for a, b in elements(b"[" + raw[at:end])], end)
-
-
-def _up_to_some_end(raw: bytes, at: int) -> _Rest:
-    """Raises RequestInvalid where the key of the list comes again behind it."""
-    shift = at - len(_OPENING)
-    found = read_array(_OPENING + raw[at:])
-    return _Rest([Span(a + shift, b + shift) for a, b in found.spans], found.end + shift)
+    if ends_alike:
+        shift, spans = at - 1, elements(b"[" + raw[at:end])
+    else:
+        found = read_array(_OPENING + raw[at:])  # raises RequestInvalid where the key of the list comes again behind it
+        shift = at - len(_OPENING)
+        spans, end = found.spans, found.end + shift
+    if bool(spans) is not bool(comma):
+        return None  # a comma with nothing behind it, or something without one
+    return _Rest([Span(a + shift, b + shift) for a, b in spans], end)
 
 
 def _shell(known: Source, array: Array, raw: bytes, now: Array) -> Body:
     """All but the messages, which are the known ones here."""
-    if _same_around(known.raw, array, raw, now):
+    before, after = memoryview(known.raw)[: array.start], memoryview(known.raw)[array.end :]
+    same_place = array.start == now.start and len(raw) - now.end == len(after)
+    if same_place and raw.startswith(before) and raw.endswith(after):
         return known.body
     view = memoryview(raw)
     return _body.decode(b"".join((view[: now.start], b"[]", view[now.end :])))
-
-
-def _same_around(known: bytes, array: Array, raw: bytes, now: Array) -> bool:
-    view = memoryview(known)
-    after = view[array.end :]
-    return (
-        array.start == now.start
-        and raw.startswith(view[: array.start])
-        and len(raw) - now.end == len(after)
-        and raw.endswith(after)
-    )

@@ -19,7 +19,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import Block
-from clew.model.request import Body, Content, RequestMessage, blocks_of
+from clew.model.request import Body, RequestMessage, blocks_of
 from clew.model.texts import decode_string
 
 MAX_MESSAGES: Final = 100_000
@@ -140,21 +140,18 @@ def read_message(value: bytes | Raw, check: Callable[[], None]) -> RequestMessag
     begin = memoryview(parts.content)[0]
     if begin not in b'"[':
         return _message.decode(value)  # null, or a complaint that names all kinds of content
+    blocks: list[Block] = []
     try:
-        content: Content = decode_string(parts.content) if begin == 0x22 else _read_blocks(parts.content, check)
+        if begin == 0x22:
+            return RequestMessage(parts.role, decode_string(parts.content), parts.output_config)
+        elements = _elements.decode(parts.content)
+        _check_blocks(len(elements))
+        for element in elements:
+            check()
+            blocks.append(_block.decode(element))
     except msgspec.ValidationError:
         return _message.decode(value)  # its complaint says where in the message
-    return RequestMessage(parts.role, content, parts.output_config)
-
-
-def _read_blocks(content: Raw, check: Callable[[], None]) -> tuple[Block, ...]:
-    values = _elements.decode(content)
-    _check_blocks(len(values))
-    blocks: list[Block] = []
-    for value in values:
-        check()
-        blocks.append(_block.decode(value))
-    return tuple(blocks)
+    return RequestMessage(parts.role, tuple(blocks), parts.output_config)
 
 
 def _check_blocks(count: int) -> None:

@@ -116,7 +116,7 @@ def _field_edits(raw: bytes, array: Array, fields: dict[str, Raw | str | UnsetTy
     if not fields:
         return []
     shell = raw[: array.start] + b"[]" + raw[array.end :]
-    put = {name: _value(new) for name, new in fields.items() if new is not UNSET}
+    put = {name: msgspec.json.encode(new) for name, new in fields.items() if new is not UNSET}
     drop = [name for name, new in fields.items() if new is UNSET]
     longer = array.end - array.start - 2
 
@@ -125,11 +125,6 @@ def _field_edits(raw: bytes, array: Array, fields: dict[str, Raw | str | UnsetTy
 
     edits = edit_object(shell, put=put, drop=drop)
     return [Edit(moved(edit.start), moved(edit.end), edit.new) for edit in edits]
-
-
-def _value(value: Raw | str | UnsetType) -> bytes:
-    assert value is not UNSET
-    return msgspec.json.encode(value)
 
 
 class _Messages(msgspec.Struct):
@@ -157,19 +152,18 @@ def _message_edits(request: Request, array: Array) -> list[Edit]:
     if len(now) != len(given) or any(
         a is not b and source.index_of(b) != i for i, (a, b) in enumerate(zip(given, now, strict=True))
     ):
-        items = [_item(source, array, message) for message in now]
+        items: list[Item] = []
+        for message in now:
+            index = source.index_of(message)
+            if index is None:
+                content = _content(source, array, message.content)
+                items.append(Item(new=b'{"role":%b,"content":%b}' % (msgspec.json.encode(message.role), content)))
+            else:
+                edited = _edited(source, array, index, message) if isinstance(message, Edited) else None
+                items.append(Item(index, edited))
         return [Edit(array.start, array.end, recompose(source.raw, array.spans, Span(array.start, array.end), items))]
     altered = [index for index, (a, b) in enumerate(zip(given, now, strict=True)) if a is not b]
     return [Edit(*array.spans[index], _edited(source, array, index, now[index])) for index in altered]
-
-
-def _item(source: Source, array: Array, message: RequestMessage) -> Item:
-    """A message that stays as it is, or the bytes of one that does not."""
-    index = source.index_of(message)
-    if index is None:
-        content = _content(source, array, message.content)
-        return Item(new=b'{"role":%b,"content":%b}' % (msgspec.json.encode(message.role), content))
-    return Item(index, _edited(source, array, index, message) if isinstance(message, Edited) else None)
 
 
 def _edited(source: Source, array: Array, index: int, message: RequestMessage) -> bytes:
@@ -183,14 +177,11 @@ def _edited(source: Source, array: Array, index: int, message: RequestMessage) -
         return raw
     if not (isinstance(given.content, tuple) and isinstance(message.content, tuple)):
         return set_key(raw, "content", _content(source, array, message.content), path=path)
-    return _respliced(source, array, raw, given.content, message.content)
-
-
-def _respliced(source: Source, array: Array, raw: bytes, before: Sequence[Block], after: Sequence[Block]) -> bytes:
-    """The message with other blocks: those that stay, stay where they are."""
     start, end = locate(raw, ("content",))  # refuses a doubled key
-    own = {id(block): j for j, block in enumerate(before)}
-    items = [Item(own[id(block)]) if id(block) in own else Item(new=_block(source, array, block)) for block in after]
+    own = {id(block): j for j, block in enumerate(given.content)}
+    items = [
+        Item(own[id(block)]) if id(block) in own else Item(new=_block(source, array, block)) for block in message.content
+    ]
     spans = [Span(span.start + start, span.end + start) for span in elements(raw[start:end])]
     return raw[:start] + recompose(raw, spans, Span(start, end), items) + raw[end:]
 
@@ -207,18 +198,14 @@ def _block(source: Source, array: Array, block: Block) -> bytes:
         return block.raw
     place = source.place_of(block)
     assert place is not None, "a block that is neither the client's nor made"
-    return source.raw[slice(*_block_spans(source, array, place[0])[place[1]])]
-
-
-def _block_spans(source: Source, array: Array, index: int) -> Sequence[tuple[int, int]]:
-    """Where the blocks of a message stand in the request. They are looked for once, however many of them are asked for."""
-    if index not in source.block_spans:
+    index, position = place
+    if index not in source.block_spans:  # looked for once for all blocks of a message
         message = array.spans[index]
         start, end = locate(source.raw[slice(*message)], ("content",))
         at = message.start + start
         spans = elements(source.raw[at : message.start + end])
         source.block_spans[index] = [Span(span.start + at, span.end + at) for span in spans]
-    return source.block_spans[index]
+    return source.raw[slice(*source.block_spans[index][position])]
 
 
 def raw_of(request: Request, block: Block) -> bytes:

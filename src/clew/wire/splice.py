@@ -126,23 +126,20 @@ def locate(raw: bytes, path: Sequence[str | int]) -> tuple[int, int]:
         return start, start + len(inner)
     start, end = 0, len(raw)
     for depth, step in enumerate(path):
-        inside = _child(raw[start:end], step, path[:depth])
-        start, end = start + inside.start, start + inside.end
+        above = path[:depth]
+        if isinstance(step, int):
+            spans = elements(raw[start:end])
+            if not 0 <= step < len(spans):
+                raise RequestInvalid(f"there is no element {step} among {len(spans)}", path=_joined(*above, step))
+            first, last = spans[step]
+        else:
+            found = members(raw[start:end])
+            place = _only(found, step, _joined(*above))
+            if place < 0:
+                raise RequestInvalid(f"there is no key {step!r}", path=_joined(*above, step))
+            first, last = found[place].value_start, found[place].value_end
+        start, end = start + first, start + last
     return start, end
-
-
-def _child(raw: bytes, step: str | int, above: Sequence[str | int]) -> Span:
-    """Where the element or the member of a value stands in it; `above` is the path of the value itself."""
-    if isinstance(step, int):
-        spans = elements(raw)
-        if not 0 <= step < len(spans):
-            raise RequestInvalid(f"there is no element {step} among {len(spans)}", path=_joined(*above, step))
-        return spans[step]
-    found = members(raw)
-    place = _only(found, step, _joined(*above))
-    if place < 0:
-        raise RequestInvalid(f"there is no key {step!r}", path=_joined(*above, step))
-    return Span(found[place].value_start, found[place].value_end)
 
 
 def _rearranged(
@@ -153,28 +150,23 @@ def _rearranged(
     if kept:
         # One cut for each run of dropped entries.
         ahead = [-1, *kept[:-1]]
-        cuts = [
+        edits = [
             Edit(slots[last + 1].start, slots[i].start, b"") for last, i in zip(ahead, kept, strict=True) if i > last + 1
         ]
         if kept[-1] + 1 < len(slots):
-            cuts.append(Edit(slots[kept[-1]].end, slots[-1].end, b""))
-        return [*cuts, *_insertions(slots, kept, insert)]
+            edits.append(Edit(slots[kept[-1]].end, slots[-1].end, b""))
+        for index, news in sorted(insert.items()):
+            assert 0 <= index <= len(slots), f"no place {index} among {len(slots)} entries"
+            place = bisect_left(kept, index)
+            is_last = place == len(kept)
+            at = slots[kept[-1]].end if is_last else slots[kept[place]].start
+            edits += [Edit(at, at, b"," + new if is_last else new + b",") for new in news]
+        return edits
     news = [new for _, news in sorted(insert.items()) for new in news]
     if slots:
         return [Edit(slots[0].start, slots[-1].end, b",".join(news))]
     inside = next(i for i, byte in enumerate(raw) if byte in b"[{") + 1
     return [Edit(inside, inside, b",".join(news))] if news else []
-
-
-def _insertions(slots: Sequence[Span], kept: Sequence[int], insert: Mapping[int, Sequence[bytes]]) -> list[Edit]:
-    edits: list[Edit] = []
-    for index, news in sorted(insert.items()):
-        assert 0 <= index <= len(slots), f"no place {index} among {len(slots)} entries"
-        place = bisect_left(kept, index)
-        is_last = place == len(kept)
-        at = slots[kept[-1]].end if is_last else slots[kept[place]].start
-        edits += (Edit(at, at, b"," + new if is_last else new + b",") for new in news)
-    return edits
 
 
 def _only(found: Sequence[Member], key: str, path: str) -> int:
@@ -214,20 +206,15 @@ def _cut_message(raw: bytes, before: RequestMessage, after: RequestMessage) -> l
         return None
     if not isinstance(before.content, tuple) or not isinstance(after.content, tuple):
         return None
-    gone = _left_out(before.content, after.content)
-    if gone is None:
-        return None
+    kept = {id(block) for block in after.content}
+    rest = [block for block in before.content if id(block) in kept]
+    if not rest or len(rest) != len(after.content) or any(a is not b for a, b in zip(rest, after.content, strict=True)):
+        return None  # anything else happened, or nothing would be left
+    gone = [block for block in before.content if id(block) not in kept]
     found = [_cut_block(raw, block) for block in gone]
     edits = [edit for edit in found if edit is not None]
-    return edits if len(edits) == len(found) and _are_apart(edits) else None
-
-
-def _left_out(before: Sequence[Block], after: Sequence[Block]) -> list[Block] | None:
-    """The blocks that are gone; None if anything else happened, or nothing would be left."""
-    kept = {id(block) for block in after}
-    rest = [block for block in before if id(block) in kept]
-    same = len(rest) == len(after) and all(a is b for a, b in zip(rest, after, strict=True))
-    return [block for block in before if id(block) not in kept] if same and rest else None
+    are_apart = all(a.end <= b.start for a, b in itertools.pairwise(edits))  # no two cuts share a comma
+    return edits if len(edits) == len(found) and are_apart else None
 
 
 def _cut_block(raw: bytes, block: Block) -> Edit | None:
@@ -244,8 +231,3 @@ def _cut_block(raw: bytes, block: Block) -> Edit | None:
     if raw[end : end + 1] == b",":
         return Edit(start, end + 1, b"")
     return Edit(start - 1, end, b"") if raw[start - 2 : start] == b"}," else None
-
-
-def _are_apart(edits: Sequence[Edit]) -> bool:
-    """No two cuts share a comma."""
-    return all(a.end <= b.start for a, b in itertools.pairwise(edits))

@@ -38,7 +38,7 @@ class SseLimits:
 class Frames:
     """`feed` bytes as they come; get back the events that are whole by now, as bytes."""
 
-    __slots__ = ("_after_cr", "_held", "_held_size", "_limits", "_line_size", "_start", "is_clean")
+    __slots__ = ("_after_cr", "_held", "_held_size", "_limits", "_line_size", "_start")
 
     def __init__(self, limits: SseLimits) -> None:
         self._limits = limits
@@ -48,21 +48,22 @@ class Frames:
         self._line_size = 0
         self._after_cr = False
         self._start: bytes | None = b""
-        self.is_clean = False
+
+    @property
+    def is_clean(self) -> bool:
         """Whether the next bytes can be read without knowing the bytes before them."""
+        return self._held is None and not self._after_cr and self._start is None
 
     def feed(self, chunk: bytes) -> bytes:
         """The events that this chunk completes, or nothing. Raises SseTooLarge."""
-        whole = self._complete(chunk)
-        self.is_clean = self._held is None and not self._after_cr and self._start is None
-        return whole
-
-    def _complete(self, chunk: bytes) -> bytes:
         if self._start is not None or self._after_cr or b"\r" in chunk:
             chunk = self._plain(chunk)
         if self._held is None and chunk.endswith(b"\n\n") and len(chunk) <= self._limits.line:
             return chunk  # the usual read: whole events, nothing before, nothing after
-        end = self._end_in(chunk)
+        end = chunk.rfind(b"\n\n") + 2  # so much of the chunk belongs to events that end in it
+        if end < 2:
+            is_line_end = self._held is not None and self._held[-1].endswith(b"\n")
+            end = 1 if is_line_end and chunk.startswith(b"\n") else 0
         if not end:
             self._hold(chunk)
             return b""
@@ -104,14 +105,6 @@ class Frames:
             return chunk
         self._after_cr = chunk.endswith(b"\r")
         return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-
-    def _end_in(self, chunk: bytes) -> int:
-        """How much of the chunk belongs to events that end in it."""
-        last = chunk.rfind(b"\n\n")
-        if last >= 0:
-            return last + 2
-        line_ended = self._held is not None and self._held[-1].endswith(b"\n")
-        return 1 if line_ended and chunk.startswith(b"\n") else 0
 
     def _hold(self, piece: bytes) -> None:
         if not piece:

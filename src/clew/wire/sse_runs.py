@@ -78,17 +78,14 @@ def run_pattern(event: bytes, pass_chunk: PassChunk | None = None) -> RunPattern
     runs = re.compile(b"((?:" + event + b")++)")
     fits = runs.fullmatch
     pieces = re.compile(runs.pattern + b"|" + USUAL + b"|" + OTHER)
-    return RunPattern(runs, pieces, fits, pass_chunk or _pass_chunk(fits))
 
-
-def _pass_chunk(fits: FullMatch) -> PassChunk:
-    def pass_chunk(chunk: bytes, size: int) -> bytes:
+    def pass_fitting(chunk: bytes, size: int) -> bytes:
         line, end = SIZE_LINES[size], size - 2
         if not (chunk.startswith(line) and chunk.endswith(WHOLE) and fits(chunk, start := len(line), end)):
             return b""
         return chunk if chunk.find(b"\r", start, end) < 0 else b""
 
-    return pass_chunk
+    return RunPattern(runs, pieces, fits, pass_chunk or pass_fitting)
 
 
 class StreamPiece(NamedTuple):

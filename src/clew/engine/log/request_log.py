@@ -36,7 +36,7 @@ from clew.model.change import THINKING_STEPS, Change, count_of
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.model.turn import Exchange
-from clew.pipeline.stream.block_trace import BlockState
+from clew.pipeline.stream.translation import BlockState
 from clew.thinking.registry import Filtered
 
 PREVIEW: Final = 50

@@ -87,19 +87,12 @@ ReadRun: TypeAlias = Callable[[bytes], Iterator[Event]]
 
 def _events_of(parts: Iterable[StreamPart], read_run: ReadRun | None) -> Iterator[Event]:
     """Neighbouring runs are one: each was a read, and may have held a single event."""
-    run: list[bytes] = []
-    for part in parts:
-        if isinstance(part, bytes):
-            run.append(part)
-            continue
-        if run:
+    for is_run, group in groupby(parts, lambda part: isinstance(part, bytes)):
+        if is_run:
             assert read_run is not None
-            yield from read_run(b"".join(run))
-            run.clear()
-        yield part
-    if run:
-        assert read_run is not None
-        yield from read_run(b"".join(run))
+            yield from read_run(b"".join([part for part in group if isinstance(part, bytes)]))
+        else:
+            yield from [part for part in group if not isinstance(part, bytes)]
 
 
 _LOOSE: Final = 512
@@ -163,13 +156,11 @@ class AnswerParts:
         self._parts.append(part)
         self._loose += 1
         if self._loose >= _LOOSE or self._bytes >= _LOOSE_BYTES:
-            self._parts[-self._loose :] = self._joined(self._parts[-self._loose :])
+            alike = groupby(self._deltas_of(self._parts[-self._loose :]), _group_of)
+            few = [part for _, group in alike for part in _as_few(list(group))]
+            if len(few) <= _FEW:  # else other events stand between nearly all of them
+                self._parts[-self._loose :] = few
             self._loose = self._bytes = 0
-
-    def _joined(self, parts: Sequence[StreamPart]) -> Sequence[StreamPart]:
-        """The same deltas as few; as they came where other events stand between nearly all of them."""
-        few = [part for _, alike in groupby(self._deltas_of(parts), _group_of) for part in _as_few(list(alike))]
-        return few if len(few) <= _FEW else parts
 
     def _deltas_of(self, parts: Sequence[StreamPart]) -> Iterator[JoinedDeltas]:
         """Deltas of runs, of which neighbours are one, and deltas that were read."""

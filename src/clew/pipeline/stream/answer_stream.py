@@ -28,6 +28,7 @@ from clew.model.events import (
     MessageStop,
     StreamFailed,
     Unknown,
+    altered,
 )
 from clew.model.json import JsonObject
 from clew.model.lifecycle import LENIENT, Lifecycle
@@ -151,3 +152,12 @@ def lacks_usage(event: Event) -> bool:
     if isinstance(event, MessageStart):
         return not isinstance(event.message.get("usage"), dict)
     return isinstance(event, MessageDelta) and event.usage is None
+
+
+def with_usage(event: Event) -> Event:
+    """An event that lacks usage, with zeros: clients read it without asking whether it is there. What is recorded stays as
+    the backend said it."""
+    if isinstance(event, MessageStart):
+        return altered(event, message={**event.message, "usage": {"input_tokens": 0, "output_tokens": 0}})
+    assert isinstance(event, MessageDelta)
+    return altered(event, usage={"output_tokens": 0})

@@ -72,37 +72,32 @@ class ClientView:
         """A whole block as the client gets it."""
         kind = block.get("type")
         if kind == "tool_use":
-            return {**block, "id": self._safe_id(index)} if self.options.safe_ids else block
+            if not self.options.safe_ids:
+                return block
+            safe = f"toolu_{self.options.exchange}_{index}"  # no other tool call has it
+            self._hold(index, "id", safe)
+            return {**block, "id": safe}
         if kind not in THINKING_TYPES or self.options.sealer is None:
             return block
         field = "signature" if kind == "thinking" else "data"
         seal = self.seal(index, str(kind), text_of(block.get("thinking")), text_of(block.get(field)))
         return {**block, field: seal}
 
-    def _safe_id(self, index: int) -> str:
-        """An id that no other tool call has."""
-        safe = f"toolu_{self.options.exchange}_{index}"
-        self._hold(index, "id", safe)
-        return safe
-
     def seal(self, index: int, kind: str, text: str, proof: str) -> str:
         """The signature that says whose block this is, and carries what the maker wants back."""
-        blank = self.options.blank and kind == "thinking"
-        token = "" if blank else self._mint(index, kind, text, proof)
+        options, token = self.options, ""
+        if not options.blank or kind != "thinking":
+            assert options.sealer is not None
+            wanted = options.carries or kind != "thinking"  # redacted data is the thought itself
+            payload = proof.encode("utf-8", "surrogatepass") if wanted else b""
+            reference = bool(payload) and (options.by_reference or needs_reference(payload))
+            if reference and self.when_referring is not None:
+                self.when_referring()
+            carried = block_key(kind, proof) if reference else payload
+            seal = Seal(options.principal, options.origin, options.exchange, index, carried, reference)
+            token = options.sealer.mint(seal, text)
         self._hold(index, "signature" if kind == "thinking" else "data", token)
         return token
-
-    def _mint(self, index: int, kind: str, text: str, proof: str) -> str:
-        options = self.options
-        assert options.sealer is not None
-        wanted = options.carries or kind != "thinking"  # redacted data is the thought itself
-        payload = proof.encode("utf-8", "surrogatepass") if wanted else b""
-        reference = bool(payload) and (options.by_reference or needs_reference(payload))
-        if reference and self.when_referring is not None:
-            self.when_referring()
-        carried = block_key(kind, proof) if reference else payload
-        seal = Seal(options.principal, options.origin, options.exchange, index, carried, reference)
-        return options.sealer.mint(seal, text)
 
     def _hold(self, index: int, name: str, value: str) -> None:
         self._held[index] = {**self._held.get(index, {}), name: value}

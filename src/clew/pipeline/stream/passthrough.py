@@ -10,10 +10,10 @@ from clew.errors import StreamIllegal
 from clew.model.events import BLOCK_EVENTS, Event, MessageStart, StreamFailed
 from clew.pipeline.stream.answer import AnswerSoFar, answer_of_parts
 from clew.pipeline.stream.answer_stream import AnswerStream, lacks_usage
-from clew.pipeline.stream.client_view import ClientView, ViewOptions
+from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.secrets import without_secret
 from clew.wire.sse import Frames, SseLimits
-from clew.wire.sse_runs import PassChunk, RunPattern, StreamPiece, body_of, pieces_of
+from clew.wire.sse_runs import PassChunk, StreamPiece, body_of, pieces_of
 
 _LIMITS = SseLimits()
 
@@ -24,19 +24,14 @@ class PassedAnswer(AnswerStream):
     __slots__ = ("_fits", "_frames", "_is_usual", "_most", "_notes_runs", "_pattern", "_rules")
 
     def __init__(
-        self,
-        view: ClientView,
-        rules: Passthrough,
-        limits: SseLimits = _LIMITS,
-        *,
-        keep: bool = True,
-        blocks: bool = True,
+        self, view: ClientView, rules: Passthrough, limits: SseLimits = _LIMITS, *, keep: bool = True, blocks: bool = True
     ) -> None:
         super().__init__(view, rules, keep=keep, blocks=blocks)
         self._rules = rules
         self._frames = Frames(limits)
         self._most = limits.line
-        self._pattern = _pattern_for(view.options, rules)
+        foreign = rules.no_runs if view.options.hide else rules.unsigned_runs
+        self._pattern = rules.all_runs if view.options.is_plain else foreign
         self._fits = self._pattern.fits
         self._is_usual = False
         """Deltas of the open block may come, and no bytes of an event are waited for."""
@@ -90,14 +85,14 @@ class PassedAnswer(AnswerStream):
             self._raw.append(whole)
         out: list[bytes] = []
         for piece in pieces_of(whole, self._pattern):
-            self._place(self._pass_run(piece.raw) if piece.is_run else self._pass_event(piece), out)
+            if not piece.is_run:
+                self._place(self._pass_event(piece), out)
+                continue
+            if not self._lifecycle.is_open:
+                raise StreamIllegal("a delta came while no block was open", state=self._lifecycle.state.name)
+            self._note_run(piece.raw)
+            self._place(piece.raw, out)
         return out[0] if len(out) == 1 else b"".join(out)
-
-    def _pass_run(self, run: bytes) -> bytes:
-        if not self._lifecycle.is_open:
-            raise StreamIllegal("a delta came while no block was open", state=self._lifecycle.state.name)
-        self._note_run(run)
-        return run
 
     def _pass_event(self, piece: StreamPiece) -> bytes:
         if piece.event is None:
@@ -117,12 +112,6 @@ class PassedAnswer(AnswerStream):
         if self._sealed is None or not isinstance(event, BLOCK_EVENTS):
             return raw
         return b"".join([raw if each is event else self._rules.write_event(each) for each in self._sealed.feed(event)])
-
-
-def _pattern_for(options: ViewOptions, rules: Passthrough) -> RunPattern:
-    if options.is_plain:
-        return rules.all_runs
-    return rules.no_runs if options.hide else rules.unsigned_runs
 
 
 def answer_of_stream(raw: bytes, rules: Passthrough, *, blocks: bool = True) -> AnswerSoFar:

@@ -28,6 +28,8 @@ _MOST_BYTES: Final = 64 * 1024
 class SealedBlocks:
     """One answer's blocks. `feed` returns what the client gets for each event; the very same event if it is as it came."""
 
+    __slots__ = ("_hidden", "_read_run", "_redacted", "_runs", "_runs_size", "_seals", "_signature", "_text", "_view")
+
     def __init__(self, view: ClientView, read_run: Callable[[bytes], Iterator[Event]] | None = None) -> None:
         """`read_run` reads the runs of deltas that pass as bytes."""
         self._view = view
@@ -47,7 +49,13 @@ class SealedBlocks:
             return ()
         match event:
             case BlockDelta():
-                return self._grow(event)
+                if self._text is not None and event.kind == "signature_delta":
+                    self._signature = text_of(event.delta.get("signature"))  # the last one counts
+                    return ()
+                if self._text is not None and event.kind == "thinking_delta":
+                    self._read_runs(self._text)
+                    self._text.add(text_of(event.delta.get("thinking")))
+                return (self._moved(event),)
             case BlockStart():
                 return self._start(event)
             case BlockStop():
@@ -83,16 +91,6 @@ class SealedBlocks:
         block = self._view.show_block(event.index, event.content_block)
         moved = self._moved(event)
         return moved if block is event.content_block else altered(moved, content_block=block)
-
-    def _grow(self, event: BlockDelta) -> Sequence[Event]:
-        if self._text is not None:
-            if event.kind == "signature_delta":
-                self._signature = text_of(event.delta.get("signature"))  # the last one counts
-                return ()
-            if event.kind == "thinking_delta":
-                self._read_runs(self._text)
-                self._text.add(text_of(event.delta.get("thinking")))
-        return (self._moved(event),)
 
     def _read_runs(self, text: LongText) -> None:
         """Raises StreamIllegal if a run cannot be read."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from clew.model.events import StreamFailed, altered
-from clew.model.json import JsonValue
 
 HIDDEN: Final = "<secret>"
 """Stands for a key that a backend repeats."""
@@ -42,12 +41,10 @@ def without_secret(event: StreamFailed, raw: bytes, secret: str) -> tuple[Stream
 
 def without_secret_in(event: StreamFailed, secret: str) -> StreamFailed:
     """An error event without the secret; "" is none."""
-    error = {name: _hidden(value, secret) for name, value in event.error.items()} if secret else event.error
+    if not secret:
+        return event
+    error = {name: hidden(value, secret) if isinstance(value, str) else value for name, value in event.error.items()}
     return event if error == event.error else altered(event, error=error)
-
-
-def _hidden(value: JsonValue, secret: str) -> JsonValue:
-    return hidden(value, secret) if isinstance(value, str) else value
 
 
 def _beginnings(secret: str) -> list[str]:

@@ -1,16 +1,20 @@
-"""TranslatedAnswer: a stream that is read in the backend's dialect and written in the client's."""
+"""TranslatedAnswer: a stream that is read in the backend's dialect and written in the client's.
+
+Two readers stand in for a dialect's own: `WholeAnswerReader` for an answer in one piece, and `TracedReader` around another
+one, to report the life of its blocks for debugging. A stream that nobody follows pays nothing for that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, Literal, TypeAlias
 
 from clew.dialects.shape import StreamReader, StreamWriter
 from clew.errors import StreamIllegal
-from clew.model.events import BLOCK_EVENTS, Event, MessageDelta, MessageStart, StreamFailed, altered
-from clew.model.json import JsonObject, JsonValue
+from clew.model.events import BLOCK_EVENTS, BlockDelta, BlockStart, BlockStop, Event, MessageStart, StreamFailed, altered
+from clew.model.json import JsonObject
 from clew.model.unfold import events_of
-from clew.pipeline.stream.answer_stream import AnswerStream, lacks_usage
+from clew.pipeline.stream.answer_stream import AnswerStream, lacks_usage, with_usage
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.secrets import without_secret_in
 
@@ -59,16 +63,8 @@ class TranslatedAnswer(AnswerStream):
                 for each in sealed.feed(event):
                     self._place(write(each), out)
             else:
-                self._place(write(_with_usage(event) if lacks_usage(event) else event), out)
+                self._place(write(with_usage(event) if lacks_usage(event) else event), out)
         return out[0] if len(out) == 1 else b"".join(out)
-
-
-def _with_usage(event: Event) -> Event:
-    """Clients read usage without asking whether it is there. What is recorded stays as the backend said it."""
-    if isinstance(event, MessageStart):
-        return altered(event, message={**event.message, "usage": {"input_tokens": 0, "output_tokens": 0}})
-    assert isinstance(event, MessageDelta)
-    return altered(event, usage={"output_tokens": 0})
 
 
 class WholeAnswerReader:
@@ -87,7 +83,16 @@ class WholeAnswerReader:
         return ()
 
     def feed(self, data: bytes) -> Sequence[Event]:
-        _check_blocks(self._message.get("content"))
+        content = self._message.get("content")
+        if not isinstance(content, list):
+            raise StreamIllegal("the message has no list of blocks")
+        for place, block in enumerate(content):  # nothing is told in part: a client takes a stream for all that there is
+            kind = block.get("type") if isinstance(block, dict) else None
+            if not isinstance(block, dict) or not isinstance(kind, str):
+                raise StreamIllegal(f"content.{place} of the message is no block with a type")
+            for name in _TEXTS.get(kind, ()):
+                if not isinstance(block.get(name) or "", str):
+                    raise StreamIllegal(f"content.{place}.{name} of the message is no text")
         start, *rest = events_of(self._message, chunk=_DELTA_CHARACTERS)
         assert isinstance(start, MessageStart)
         return [altered(start, message={**start.message, "model": self._model}), *rest]
@@ -96,14 +101,45 @@ class WholeAnswerReader:
         return ()
 
 
-def _check_blocks(content: JsonValue) -> None:
-    """Nothing is told in part: a client takes a stream for all that there is."""
-    if not isinstance(content, list):
-        raise StreamIllegal("the message has no list of blocks")
-    for place, block in enumerate(content):
-        kind = block.get("type") if isinstance(block, dict) else None
-        if not isinstance(block, dict) or not isinstance(kind, str):
-            raise StreamIllegal(f"content.{place} of the message is no block with a type")
-        for name in _TEXTS.get(kind, ()):
-            if not isinstance(block.get(name) or "", str):
-                raise StreamIllegal(f"content.{place}.{name} of the message is no text")
+BlockState: TypeAlias = Literal["started", "delta", "stopped"]
+
+ReportBlock: TypeAlias = Callable[[BlockState, int, str, int], None]
+"""Called with the state, the block's index and type, and how many deltas it had so far."""
+
+
+class TracedReader:
+    """Reads as the reader that it is made of."""
+
+    def __init__(self, reader: StreamReader, report: ReportBlock) -> None:
+        self._reader = reader
+        self._report = report
+        self._kind = ""
+        self._deltas = 0
+
+    @property
+    def late(self) -> JsonObject | None:
+        return self._reader.late
+
+    def begin(self) -> Iterator[Event]:
+        return self._traced(self._reader.begin())
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        return self._traced(self._reader.feed(data))
+
+    def flush(self) -> Iterator[Event]:
+        return self._traced(self._reader.flush())
+
+    def _traced(self, events: Iterable[Event]) -> Iterator[Event]:
+        for event in events:
+            match event:
+                case BlockStart():
+                    self._kind, self._deltas = event.block_type, 0
+                    self._report("started", event.index, self._kind, 0)
+                case BlockDelta():
+                    self._deltas += 1
+                    self._report("delta", event.index, self._kind, self._deltas)
+                case BlockStop():
+                    self._report("stopped", event.index, self._kind, self._deltas)
+                case _:
+                    pass
+            yield event
