@@ -71,7 +71,7 @@ def flowed(reads: list[bytes], verdicts: list[bool], limits: ResponseLimits | No
         connection.pour(out.append, ChunkFlow(Chunks(), Chunks(), Chunks()))
         for data in reads:
             connection.data_received(data)
-        if connection.has_failed:
+        if connection.error is not None:
             await connection.relay(out.append)  # raises what it was
         return connection.is_over
 
@@ -211,7 +211,7 @@ def test_what_goes_as_it_came_ends_a_silence_too() -> None:
         connection, failed = await begun(Client(), gap=100.0), list[bool]()
         for event in (EVENTS[0], EVENTS[1], b"", b""):
             await loop.hasten(60.0)
-            failed.append(connection.has_failed)
+            failed.append(connection.error is not None)
             if event:
                 connection.data_received(chunk(event))
                 assert connection.heard_at == connection.shown_at == pytest.approx(loop.time(), abs=30.0)
@@ -226,7 +226,7 @@ def test_what_whoever_looks_at_it_raises_ends_the_exchange() -> None:
         connection = await begun(Client())
         connection.data_received(chunk(b"data: broken\n\n"))
         connection.data_received(chunk(EVENTS[0]))
-        return str(connection.sink_error), connection.has_failed
+        return str(connection.sink_error), connection.error is not None
 
     assert asyncio.run(scene()) == ("broken", True)
 

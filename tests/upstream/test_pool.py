@@ -331,35 +331,6 @@ def test_reading_whole_has_the_limit_that_was_asked_for(play: Play[Any]) -> None
     play(scene())
 
 
-def test_a_relay_takes_the_fast_way_and_keeps_the_connection(play: Play[Any]) -> None:
-    async def scene() -> None:
-        async with site(saying(CHUNKED + b"2\r\nhe\r\n", b"3\r\nllo\r\n0\r\n\r\n")) as place, pool() as way:
-            for _ in range(2):
-                got: list[bytes] = []
-                async with way.ask(place.endpoint, post()) as reply:
-                    await reply.relay(got.append)
-                assert b"".join(got) == b"hello"
-            assert place.calls == 1
-
-    play(scene())
-
-
-@pytest.mark.parametrize("trouble", [LookupError("x"), BrokenPipeError("the client is gone")])
-def test_the_sinks_own_trouble_is_not_blamed_on_the_backend(play: Play[Any], trouble: Exception) -> None:
-    def sink(data: bytes) -> None:
-        raise trouble
-
-    async def scene() -> None:
-        async with site(saying(CHUNKED + b"2\r\nhe\r\n")) as place, pool() as way:
-            with pytest.raises(type(trouble)) as caught:
-                async with way.ask(place.endpoint, post()) as reply:
-                    await reply.relay(sink)
-            assert caught.value is trouble
-            await place.until(ended=1)
-
-    play(scene())
-
-
 def test_the_users_own_trouble_passes_and_closes(play: Play[Any]) -> None:
     async def blow(way: Pool, place: Site) -> None:
         async with way.ask(place.endpoint, post()):

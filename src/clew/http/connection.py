@@ -237,7 +237,7 @@ class Connection(TransportWriter):
         try:
             work = server.handle(request, responder)
         except Exception:
-            self._failed(responder)
+            self._failed(responder, "failed", exc_info=True)
             work = None
         if work is not None:
             self.hand_over(work)
@@ -254,7 +254,7 @@ class Connection(TransportWriter):
             except ConnectionError:
                 responder.abort()
             except Exception:
-                self._failed(responder)
+                self._failed(responder, "failed", exc_info=True)
             if responder.holder is None:
                 self._check_ended(responder)
         finally:
@@ -286,14 +286,17 @@ class Connection(TransportWriter):
         if self._probes is not None and not self._reader.ready:
             self.close()
 
-    def _failed(self, responder: Responder) -> None:
-        _log.exception("%s failed", responder.asked)
-        self._server_failed(responder)
+    def _failed(self, responder: Responder, what: str, *, exc_info: bool = False) -> None:
+        _log.error("%s %s", responder.asked, what, exc_info=exc_info)
+        if responder.started:
+            responder.abort()
+        else:
+            responder.keep_alive = False
+            self._server.refuse(HttpRefusal(500, "Internal server error"), responder)
 
     def _check_ended(self, responder: Responder) -> None:
         if not responder.ended:
-            _log.error("%s was left without an end", responder.asked)
-            self._server_failed(responder)
+            self._failed(responder, "was left without an end")
 
     def _cancel(self) -> None:
         """The handler ends it, in a task if that takes a while.
@@ -314,13 +317,6 @@ class Connection(TransportWriter):
     def _wound_up(self) -> bool:
         """Is the answer whole, or was its handler told to end it?"""
         return self._responder is not None and (self._responder.ended or self._responder.draining)
-
-    def _server_failed(self, responder: Responder) -> None:
-        if responder.started:
-            responder.abort()
-        else:
-            responder.keep_alive = False
-            self._server.refuse(HttpRefusal(500, "Internal server error"), responder)
 
     def _probe(self) -> None:
         """Ask a client that sent its FIN whether it is still there; only the write after its reset tells us."""

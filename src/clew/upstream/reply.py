@@ -18,7 +18,6 @@ from typing import Final
 
 from clew.errors import BackendBroken, BackendError, BackendTimedOut, BackendUnreachable
 from clew.http.client.connection import ClientConnection
-from clew.http.client.exchange import ChunkFlow, Sink
 from clew.http.client.message import PeerClosed, PhaseTimedOut, ResponseBroken
 from clew.model.http import Headers, ResponseHead
 from clew.upstream.endpoint import Endpoint
@@ -55,7 +54,7 @@ def as_backend_errors(where: Endpoint) -> Generator[None]:
 
 
 class BackendReply:
-    """A response whose head is here. The body is taken once, by `chunk`, `chunks`, `read` or `relay`."""
+    """A response whose head is here. The body is taken once, by `chunk`, `chunks` or `read`."""
 
     __slots__ = ("_connection", "endpoint", "head")
 
@@ -79,19 +78,6 @@ class BackendReply:
         except FOREIGN_ERRORS as error:
             raise backend_error_of(error, self.endpoint) from error
 
-    async def beginning(self, most: int) -> bytes:
-        """The body up to the read that brings more than white space, or so many bytes of that. It is still to be taken."""
-        parts: list[bytes] = []
-        size = 0
-        while size < most and (data := await self.chunk()):
-            parts.append(data)
-            size += len(data)
-            if data.strip():
-                break
-        begun = b"".join(parts)
-        self._connection.put_back(begun)
-        return begun
-
     async def chunks(self) -> AsyncGenerator[bytes]:
         """The body, piece by piece."""
         while data := await self.chunk():
@@ -104,48 +90,10 @@ class BackendReply:
         while (data := self._connection.whole()) is None and (data := await self.chunk()):
             parts.append(data)
             size += len(data)
-            self._bound(size, most)
-        self._bound(size + len(data), most)
+            self._check_size(size, most)
+        self._check_size(size + len(data), most)
         return b"".join([*parts, data]) if parts else data
 
-    def _bound(self, size: int, most: int | None) -> None:
+    def _check_size(self, size: int, most: int | None) -> None:
         if most is not None and size > most:
             raise BackendBroken(f"{self.endpoint}: a body of more than {most} bytes")
-
-    async def relay(self, sink: Sink, flow: ChunkFlow | None = None) -> None:
-        """Hand the body to `sink` from inside the read, without a wait between; returns at its end.
-
-        For the fast path. The sink calls `pause` when it is full, and somebody calls `resume` when it is not.
-        """
-        try:
-            await self._connection.relay(sink, flow)
-        except FOREIGN_ERRORS as error:
-            if error is self._connection.sink_error:  # not the backend's fault
-                raise
-            raise backend_error_of(error, self.endpoint) from error
-
-    @property
-    def heard_at(self) -> float:
-        """When something came last, on the loop's clock."""
-        return self._connection.heard_at
-
-    @property
-    def shown_at(self) -> float:
-        """When something came last that went on at once."""
-        return self._connection.shown_at
-
-    @property
-    def is_over(self) -> bool:
-        """Nothing more will come."""
-        return self._connection.is_over
-
-    def give_up(self) -> None:
-        """Close the connection: nothing more that comes is wanted."""
-        self._connection.abort()
-
-    def pause(self) -> None:
-        """Read no further, until `resume`."""
-        self._connection.pause()
-
-    def resume(self) -> None:
-        self._connection.resume()

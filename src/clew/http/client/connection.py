@@ -111,10 +111,6 @@ class ClientConnection(StreamedExchange):
         """Nothing more will come: the response is whole, or it failed."""
         return self.error is not None or (self._reader is not None and self._reader.done)
 
-    @property
-    def has_failed(self) -> bool:
-        return self.error is not None
-
     def whole(self) -> bytes | None:
         """The rest of the body, if all of it is here; None if it has to be waited for."""
         reader, parts = self._reader, self._parts
