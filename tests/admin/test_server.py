@@ -8,7 +8,7 @@ import pytest
 CODE = """
 import asyncio, sys, time
 from pathlib import Path
-from clew.admin.server import serve_admin
+from clew.admin import load_admin
 from clew.engine.current import Current
 from clew.engine.hub import Hub
 from clew.settings.home import Home
@@ -18,11 +18,16 @@ from clew.web import routes
 
 assert not {"starlette", "uvicorn", "prometheus_client"} & set(sys.modules)
 
+async def load_and_serve(**parts):
+    await load_admin()
+    from clew.admin.serving import serve_admin
+    return await serve_admin(**parts)
+
 async def scene():
     environ = {"CLEW_HOME": sys.argv[1]}
     current = Current(load(None, environ), keyring_of(b"x" * 32).sealer(), environ=environ)
     home = Home(Path(sys.argv[1]))
-    starting = asyncio.create_task(serve_admin(current=current, store=None, hub=Hub(), home=home, port=0, pages=routes))
+    starting = asyncio.create_task(load_and_serve(current=current, store=None, hub=Hub(), home=home, port=0, pages=routes))
     longest, start = 0.0, time.process_time()
     while not starting.done():
         began = time.process_time()

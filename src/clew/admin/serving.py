@@ -6,8 +6,7 @@ since ending is the gateway's business, and believe no headers about the client.
 is silent, or if its request does not get complete, and at once if a head is too long. While no client is there, nothing
 wakes.
 
-This module brings a web framework and a server, which take a fifth of a second to import. Clients are served by then, so
-import it in a thread.
+`clew.admin.load_admin` imports this module without delaying anything else.
 """
 
 from __future__ import annotations

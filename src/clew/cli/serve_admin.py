@@ -14,7 +14,6 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -90,7 +89,9 @@ async def admin_beside(setup: ServeSetup, runtime: Runtime, access: DataPlaneAcc
 
 async def _start_admin(setup: ServeSetup, runtime: Runtime, access: DataPlaneAccess) -> Admin:
     """The admin on its usual port, or on another if that is taken and was not asked for."""
-    await asyncio.to_thread(import_module, "clew.admin.serving")  # while clients are served
+    from clew.admin import load_admin
+
+    await load_admin()
     from clew.admin.serving import serve_admin
     from clew.web import routes
 
