@@ -132,8 +132,10 @@ class Shelf:
         if self._tools is None:
             self._tools = {}
             for recording in self._ids.values():
-                for tool in dict.fromkeys(recording.said.ids):
-                    self._tools.setdefault(tool, []).append(recording)
+                for tool in recording.said.ids:
+                    same = self._tools.setdefault(tool, [])
+                    if not same or same[-1] is not recording:
+                        same.append(recording)
         return self._tools.get(id, ())
 
     def by_place(self, place: bytes) -> Sequence[Recording]:

@@ -118,17 +118,17 @@ def is_signed_by_vendor(block: Block) -> bool:
     return bool(proof := proof_of(block)) and not is_seal(proof)
 
 
-def signed_row(messages: Sequence[RequestMessage]) -> ProofRow:
-    """All thinking that vendors signed."""
-    return folded(messages, _ROW)
-
-
 _ROW: Fold[ProofRow] = Fold(
     ProofRow(),
     lambda row, messages, _: row.extended(
         [block for each in messages for block in thoughts_in(each) if is_signed_by_vendor(block)]
     ),
 )
+
+
+def signed_row(messages: Sequence[RequestMessage]) -> ProofRow:
+    """All thinking that vendors signed."""
+    return folded(messages, _ROW)
 
 
 def places_of(principal: str, answers: Sequence[PastAnswer]) -> tuple[bytes, ...]:

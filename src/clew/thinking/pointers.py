@@ -99,11 +99,13 @@ def _all_found(pointers: Pointers, shelf: Shelf, context: Context) -> bool:
     """Whether no answer is in doubt. An answer that takes more than this to decide is in doubt."""
     newer: Recording | None = None
     for run in reversed(pointers.runs):
-        exact = {found.id: found for key in run.keys if (found := shelf.by_key(key))}
-        found = exact | {each.id: each for tool in run.tools for each in shelf.by_tool(tool)}
-        if len(found) > 1:
+        found = [each for key in run.keys if (each := shelf.by_key(key))]
+        exact = bool(found)
+        for tool in run.tools:
+            found += shelf.by_tool(tool)
+        if found and found.count(found[0]) < len(found):
             return False
-        one = next(iter(found.values()), None)
+        one = found[0] if found else None
         if one is None:
             if newer is None:
                 return False

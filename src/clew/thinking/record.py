@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from clew.model.blocks import Block, made
 from clew.model.origin import ANTHROPIC, Origin
-from clew.model.past import each_of, folded
+from clew.model.past import Fold, each_of, folded
 from clew.model.recording import Recording, Recordings, Strand
-from clew.model.request import Request, RequestMessage, blocks_of
+from clew.model.request import Request, blocks_of
 from clew.thinking.history import PastAnswers, place_after, signed_row
 from clew.thinking.keys import ProofRow, answer_content, key_of, keys_digest, proof_half, proof_of
 from clew.thinking.recognise import Context, last_recording
@@ -66,11 +66,9 @@ def recording_of(
     )
 
 
-def _signed(messages: Sequence[RequestMessage]) -> list[Block]:
-    return [block for message in messages for block in blocks_of(message) if proof_of(block)]
-
-
-_SIGNED = each_of(_signed)
+_SIGNED: Fold[tuple[Block, ...]] = each_of(
+    lambda messages: [block for message in messages for block in blocks_of(message) if proof_of(block)]
+)
 
 
 def _strand_of_claude(

@@ -8,12 +8,10 @@ else: its longest unbroken tail that can be put in place. After L goes what the 
 A row is of blocks as their maker gets them. For Claude these are the blocks that clients hold. Blocks of any other maker are
 sealed on their way to the client, or hidden, and its strands are rows of the blocks under the seals.
 
-A strand also remembers repairs. Where a dialect has a weaker form of a request (`dialects.openai_chat.repairs`), a repair
-concerns no block, and no row of blocks could record it. So the strand that led to the answer has a *mark* in front for each
-repair. A mark has the shape of a block key and is none, so nothing is ever sent because of it. A request that goes on from
-that answer finds it there; a fork from before the repair does not. In the Anthropic dialect a repair leaves blocks out,
-which the strand itself shows. For a reader that gets all of its own back, whatever the strand, one mark (`LEFT_OUT`) says
-that this strand counts.
+A strand also remembers repairs. A repair of a dialect (`dialects.openai_chat.repairs`) concerns no block; the strand has a
+*mark* in front for it: a value like a block key that is none, so nothing is ever sent because of it. A request that goes on
+from that answer finds the mark; a fork from before the repair does not. In the Anthropic dialect a repair leaves blocks out,
+which the strand itself shows. For a reader that gets all of its own back, the mark `LEFT_OUT` says that this strand counts.
 """
 
 from __future__ import annotations
