@@ -34,6 +34,9 @@ from clew.simulator.interfaces import Account, Books, JudgeVerdict, Kind, Stance
 from clew.simulator.values import as_number
 from clew.wire.strict_json import JsonFault, decode_json, find_fault
 
+Path: TypeAlias = Literal["/v1/messages", "/v1/messages/count_tokens"]
+Check: TypeAlias = Callable[[Case], Iterable[BrokenRule]]
+
 MAX_BODY = 32 * 1024 * 1024
 VERSIONS = ("2023-06-01", "2026-10-21")
 _SURROGATE = "lone surrogate in string"
@@ -89,9 +92,6 @@ def check_length(case: Case, tokens: int) -> Iterator[BrokenRule]:
         names = {"tokens": tokens, "max_tokens": answer, "limit": window}
         yield BrokenRule("R8.prompt-and-output-too-long", "", names)
 
-
-Path: TypeAlias = Literal["/v1/messages", "/v1/messages/count_tokens"]
-Check: TypeAlias = Callable[[Case], Iterable[BrokenRule]]
 
 PHASES: Final[tuple[tuple[Check, ...], ...]] = (
     (schema.check_shape, schema.check_long_names, schema.check_moved_blocks),

@@ -33,6 +33,8 @@ from clew.simulator.openai_chat.vendors import ChatVendor
 from clew.simulator.values import as_dict, as_list, as_number, as_str
 from clew.wire.strict_json import decode_json
 
+Check: TypeAlias = Callable[[ChatCase], Iterable[BrokenChatRule]]
+
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "model": ("a string",),
     "messages": ("an array of objects",),
@@ -210,8 +212,6 @@ def _chosen_name(choice: JsonValue) -> str | None:
         return as_str(as_dict(choice.get("function")).get("name")) or None
     return None
 
-
-Check: TypeAlias = Callable[[ChatCase], Iterable[BrokenChatRule]]
 
 PHASES: Final[tuple[tuple[Check, ...], ...]] = (
     (check_body, messages.check_messages, check_tools),
