@@ -15,7 +15,7 @@ import pytest
 from clew.chat.formats import FORMATS
 from clew.cli import importing
 from clew.cli.output import progress_bar
-from clew.store.reports import Retention
+from clew.store.values import Retention
 from clew.thinking.keys import block_key
 from clew.thinking.seal import Seal, read_secret_text
 from tests.build import GLM, text, thinking, tool_result, tool_use

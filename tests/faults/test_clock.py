@@ -13,9 +13,10 @@ import pytest
 
 from clew.model.turn import Bodies
 from clew.store import run_housekeeping
-from clew.store.reports import DAY, Retention
 from clew.store.sqlite.retention import CLOCK_SCOPE
 from clew.store.sqlite.store import SqliteStore
+from clew.store.sqlite.writer import WriterLimits
+from clew.store.values import DAY, Retention
 from clew.testing import Simulator
 from tests.cli.test_doctor import Patient
 from tests.database import connected
@@ -62,12 +63,12 @@ class House:
 def say(store: SqliteStore, id: str, at: float) -> None:
     bodies = Bodies(asked=b"{}", sent=b"{}", answered=b"{}")
     store.record(turn(recorded(id, thread=id), at=at, bodies=bodies)).result(60)
-    until(lambda: store.bodies("local", f"x-{id}") is not None)
+    until(lambda: not store._bodies._bytes)  # they are written
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    with SqliteStore(tmp_path / "clew.db") as store:
+    with SqliteStore(tmp_path / "clew.db", limits=WriterLimits(long_delay=0.0)) as store:
         say(store, "r", NOON)
         yield House(store)
 

@@ -3,7 +3,7 @@
 import os
 
 from clew.gateway.workers import WorkerReport, change_reporter, merge_health, read_report
-from clew.store.reports import Health
+from clew.store.values import Health
 
 
 def test_what_waits_is_added_up_and_the_worst_speaks_for_all() -> None:

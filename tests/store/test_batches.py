@@ -68,7 +68,7 @@ def test_it_is_done_though_nobody_asks_again(path: Path, linger: float, count: i
 def test_what_requests_brought_is_marked_as_seen_in_one_go(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each principal, and as if each had been marked by itself."""
     answers, others = conversation(3), conversation(2, "o", principal="other")
-    with SqliteStore(path, limits=WriterLimits(delay=LONG)) as store:
+    with SqliteStore(path, limits=WriterLimits(long_delay=LONG)) as store:
         for each in (*answers, *others):
             store.record(turn(each)).result(120)
         sizes = transactions(store, monkeypatch)
@@ -84,7 +84,7 @@ def test_what_requests_brought_is_marked_as_seen_in_one_go(path: Path, monkeypat
 
 def test_a_moment_later_there_is_another_go(path: Path) -> None:
     first, second = conversation(2)
-    with SqliteStore(path, limits=WriterLimits(delay=0.001)) as store:
+    with SqliteStore(path, limits=WriterLimits(long_delay=0.001)) as store:
         for each in (first, second):
             store.record(turn(each)).result(120)
             store.touch("local", keys=each.keys, at=NOON + 9, lazily=True).result(120)
@@ -138,8 +138,7 @@ def test_a_closed_store_gathers_nothing(path: Path) -> None:
 def test_the_bodies_of_several_turns_are_one_transaction(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small ones; and as many of each principal are kept as the setting says."""
     kept = [Bodies(asked=b"a%d" % number) for number in range(3)]
-    with SqliteStore(path, keep=2) as store:
-        monkeypatch.setattr(store._bodies, "_queue", DelayedQueue(LONG))
+    with SqliteStore(path, keep=2, limits=WriterLimits(long_delay=LONG)) as store:
         sizes = transactions(store, monkeypatch)
         for each, bodies in zip(conversation(3), kept, strict=True):
             store.record(turn(each, bodies=bodies)).result(120)

@@ -2,7 +2,6 @@
 
 import threading
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from weakref import ref
@@ -13,13 +12,14 @@ import pytest
 
 from clew.errors import RecordCorrupt
 from clew.model.turn import Bodies, Heads
-from clew.store.reports import DAY, Retention
-from clew.store.sqlite.bodies import pack_bodies, unpack_bodies
-from clew.store.sqlite.compression import LEAST
+from clew.store.sqlite.pieces import LEAST, pack_bodies, read_bodies, unpack_bodies
 from clew.store.sqlite.store import SqliteStore
+from clew.store.sqlite.writer import WriterLimits
+from clew.store.values import DAY, Retention
 from tests.store.turns import NOON, recorded, turn
 from tests.waiting import until
 
+AT_ONCE = WriterLimits(long_delay=0.0)
 WHOLE = Bodies(asked=b'{"messages":[]}' * 100, sent=b'{"messages":[],"x":1}' * 100, answered=b"event: ping\n\n" * 100)
 
 
@@ -32,6 +32,11 @@ def keep(path: Path, keep: int | None, count: int = 3, *, principal: str = "loca
             ).result(5)
     with SqliteStore(path) as store:
         return [store.bodies(principal, f"x{number}") for number in range(count)]
+
+
+def find_written(store: SqliteStore, exchange: str) -> Bodies | None:
+    """What another process finds: bodies that wait in memory are not among it."""
+    return store._readers.read(read_bodies, "local", exchange)
 
 
 def test_what_is_kept_comes_back_as_it_was() -> None:
@@ -57,7 +62,7 @@ def test_as_many_are_kept_as_the_setting_says(setting: int | None, kept: list[in
 
 def test_what_is_not_to_be_kept_is_not_compressed_either(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pressed: list[Bodies] = []
-    monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", lambda bodies, by: pressed.append(bodies))
+    monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", pressed.append)
     assert (keep(path, 0), pressed) == ([None] * 3, [])
 
 
@@ -117,17 +122,18 @@ def test_a_turn_does_not_wait_for_the_bodies_of_the_one_before(path: Path, monke
     """Law 8's commit waits for nothing that is only for looking at; and closing still keeps what waits."""
     pressing, go_on = threading.Event(), threading.Event()
 
-    def slow(bodies: Bodies, by: Callable[[str, bytes], bytes]) -> bytes:
+    def slow(bodies: Bodies) -> bytes:
         pressing.set()
         go_on.wait(120)
-        return pack_bodies(bodies, by)
+        return pack_bodies(bodies)
 
     monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", slow)
-    with SqliteStore(path) as store:
+    with SqliteStore(path, limits=AT_ONCE) as store:
         assert store.record(turn(recorded("first"), bodies=WHOLE)).result(120) is True
         assert pressing.wait(120)
         assert store.record(turn(recorded("second"))).result(120) is True
-        assert store.bodies("local", "x-first") is None
+        assert store.bodies("local", "x-first") == WHOLE, "this process has them"
+        assert find_written(store, "x-first") is None
         go_on.set()
     with SqliteStore(path) as store:
         assert store.bodies("local", "x-first") == WHOLE
@@ -147,19 +153,19 @@ def test_what_waited_gives_its_room_back(store: SqliteStore) -> None:
         store.record(turn(recorded("r"), bodies=WHOLE)).result(120)
     store._bodies.close()
     store._writer.close()
-    assert store._bodies._waiting == 0
+    assert store._bodies._bytes == 0
 
 
 def test_the_bodies_of_an_exchange_that_is_gone_are_not_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deleting a thread deletes it, also what was still to be written."""
     forgotten = threading.Event()
 
-    def slow(bodies: Bodies, by: Callable[[str, bytes], bytes]) -> bytes:
+    def slow(bodies: Bodies) -> bytes:
         forgotten.wait(120)
-        return pack_bodies(bodies, by)
+        return pack_bodies(bodies)
 
     monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", slow)
-    with SqliteStore(path) as store:
+    with SqliteStore(path, limits=AT_ONCE) as store:
         store.record(turn(recorded("r"), bodies=WHOLE)).result(120)
         store.forget("local", "t", at=NOON).result(120)
         forgotten.set()
@@ -172,19 +178,19 @@ def test_bodies_that_cannot_be_compressed_are_reported_and_the_next_are_kept(
 ) -> None:
     """One that fails takes nobody with it, neither those that go with it nor those that come later."""
 
-    def failing(bodies: Bodies, by: Callable[[str, bytes], bytes]) -> bytes:
+    def failing(bodies: Bodies) -> bytes:
         if bodies.asked == b"no":
             raise MemoryError("no room")
-        return pack_bodies(bodies, by)
+        return pack_bodies(bodies)
 
     monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", failing)
-    with SqliteStore(path) as store:
+    with SqliteStore(path, limits=AT_ONCE) as store:
         for name, asked in (("first", b"no"), ("second", b"yes")):
             store.record(turn(recorded(name), bodies=Bodies(asked=asked))).result(120)
-        until(lambda: store.bodies("local", "x-second") is not None)
+        until(lambda: find_written(store, "x-second") is not None)
         store.record(turn(recorded("third"), bodies=Bodies(asked=b"yes"))).result(120)
-        until(lambda: store.bodies("local", "x-third") is not None)
-        until(lambda: store._bodies._waiting == 0)
+        until(lambda: find_written(store, "x-third") is not None)
+        until(lambda: store._bodies._bytes == 0)
         assert (store.bodies("local", "x-first"), store.health().skipped) == (None, 1)
     said = "the bodies of exchange x-first cannot be compressed, and are not kept"
     assert [each.getMessage() for each in caplog.records] == [said]
@@ -201,7 +207,7 @@ def test_bodies_that_cannot_be_written_are_counted(path: Path, monkeypatch: pyte
         for name in ("first", "second"):
             store.record(turn(recorded(name), bodies=WHOLE)).result(120)
         store._bodies.close()
-        until(lambda: store._bodies._waiting == 0)
+        until(lambda: store._bodies._bytes == 0)
         assert (store.health().skipped, store.health().state) == (2, "degraded")
 
 
@@ -219,7 +225,7 @@ def test_nothing_of_a_deleted_thread_stays_in_memory(path: Path) -> None:
             until(lambda name=name: is_decoded(store, name))
         store.forget("local", "t", at=NOON + 1).result(120)
         store._bodies.close()
-        assert list(store._bodies._compressor._positions) == [("local", "u", "messages", "asked")]
+        assert list(store._bodies._chains._chains) == [("local", "u", "messages")]
         assert list(store._lookups.cache._kept) == [("local", "second")]
 
 
@@ -231,7 +237,7 @@ def test_nor_does_anything_where_somebody_else_may_have_deleted_it(path: Path) -
         store.clear_memory()
         store._bodies.close()
         assert (
-            dict(store._bodies._compressor._positions),
+            dict(store._bodies._chains._chains),
             dict(store._lookups.cache._kept),
             store._lookups.cache._bytes,
         ) == (
@@ -250,8 +256,8 @@ def test_nothing_of_a_turn_stays_in_memory_once_its_bodies_are_written(path: Pat
     """The threads that write and compress wait for the next turn without the last one, which may have had 32 MB."""
     bodies = Referenced(asked=b"a")
     held = ref(bodies)
-    with SqliteStore(path) as store:
+    with SqliteStore(path, limits=AT_ONCE) as store:
         store.record(turn(recorded("r"), bodies=bodies)).result(120)
         del bodies
-        until(lambda: store.bodies("local", "x-r") is not None)
+        until(lambda: find_written(store, "x-r") is not None)
         until(lambda: held() is None)

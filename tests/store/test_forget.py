@@ -11,10 +11,10 @@ import pytest
 
 from clew.errors import StoreError
 from clew.model.turn import Bodies
-from clew.store.reports import DAY, Retention
 from clew.store.sqlite.deletions import BATCH
 from clew.store.sqlite.retention import _COUNTS, _EMPTY_THREAD, _OLD_BODIES, _ORPHANED_CALLS, _UNANSWERED, _UNUSED, TEXTLESS
 from clew.store.sqlite.store import SqliteStore
+from clew.store.values import DAY, Retention
 from tests.database import connected
 from tests.manifest import proves
 from tests.store.tables import rows

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from clew.model.turn import Bodies, TurnRecord
-from clew.store.reports import Retention
 from clew.store.sqlite.deletions import LONGEST
 from clew.store.sqlite.store import SqliteStore
+from clew.store.values import Retention
 from tests.database import connected
 from tests.manifest import proves
 from tests.store.tables import rows

@@ -5,9 +5,9 @@ from itertools import count
 from pathlib import Path
 
 from clew.store import run_housekeeping, tidy
-from clew.store.reports import DAY, Retention
 from clew.store.sqlite.deletions import BATCH
 from clew.store.sqlite.store import SqliteStore
+from clew.store.values import DAY, Retention
 from tests.store.turns import NOON, recorded, turn
 
 FIVE_DAYS = Retention(age=5 * DAY, bytes=None)

@@ -21,8 +21,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from clew.model.recording import Recording, Shelf
 from clew.model.turn import Bodies, TurnRecord
-from clew.store.reports import Retention
 from clew.store.sqlite.store import SqliteStore
+from clew.store.values import Retention
 from clew.thinking.strands import strand_keys
 from tests.counts import examples
 from tests.manifest import proves

@@ -10,11 +10,10 @@ import apsw
 import pytest
 
 from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
-from clew.store.reports import Statistics, StoreFault
 from clew.store.sqlite.database import APPLICATION
 from clew.store.sqlite.migrations import MIGRATIONS
 from clew.store.sqlite.store import SqliteStore
-from clew.store.values import Passage
+from clew.store.values import Passage, Statistics, StoreFault
 from tests.database import connected
 from tests.manifest import proves
 from tests.store.make_old import OLD, content

@@ -7,9 +7,9 @@ from msgspec import structs
 
 from clew.errors import RecordCorrupt
 from clew.model.recording import Strand
-from clew.store.reports import StoreFault
 from clew.store.sqlite.rows import pack
 from clew.store.sqlite.store import SqliteStore
+from clew.store.values import StoreFault
 from tests.database import connected
 from tests.store.turns import GLM, conversation, recorded, turn
 
@@ -101,9 +101,10 @@ def test_a_broken_page_is_found(filled: SqliteStore, path: Path) -> None:
         ("UPDATE exchanges SET recording = 'none' WHERE id = 'x-r2'", StoreFault("x-r2", "its recording is not there")),
         ("DELETE FROM threads WHERE id = 'u'", StoreFault("x-u", "its thread is not there")),
         (
-            "INSERT INTO bodies VALUES (9, 'local', 'none', 0.0, x'00')",
+            "INSERT INTO bodies VALUES (9, 'local', 'none', 0.0, x'00', NULL)",
             StoreFault("none", "these bodies belong to no exchange"),
         ),
+        ("INSERT INTO pieces VALUES (9, 1, x'00')", StoreFault("9", "this piece belongs to no bodies")),
         (
             "INSERT INTO words (rowid, asked, answered) VALUES (99, 'a', 'b')",
             StoreFault("", "the index of words has a turn that is not there"),

@@ -11,7 +11,7 @@ import pytest
 from clew.backends.row import Backend
 from clew.chat.prices import Cost
 from clew.model.turn import TokenUsage
-from clew.store.reports import DayAnswers, Days, DayUsage
+from clew.store.values import DayAnswers, Days, DayUsage
 from clew.web.usage import COLUMNS, _csv, by_backend_and_model, dates, percentile
 from tests.admin.booth import Booth
 from tests.store.turns import recorded, turn

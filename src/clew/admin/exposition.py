@@ -16,7 +16,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 from clew.admin.metrics import BackendCounts, Times
-from clew.store.reports import Health
+from clew.store.values import Health
 
 _STORE_STATES: Final = ("ok", "degraded", "read-only", "off")
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from clew.model.change import THINKING_STEPS
 from clew.model.turn import Exchange
-from clew.store.reports import Health
+from clew.store.values import Health
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

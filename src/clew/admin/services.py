@@ -29,8 +29,7 @@ from clew.gateway.workers import WorkerReport, merge_health
 from clew.settings.home import Home
 from clew.settings.own_keys import LOCAL, named_keys
 from clew.store import Store
-from clew.store.reports import Health
-from clew.store.values import Thread
+from clew.store.values import Health, Thread
 
 T = TypeVar("T")
 

@@ -25,7 +25,7 @@ from clew.settings.own_keys import LOCAL
 from clew.settings.processes import RunningGateway, running_gateways
 from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin
 from clew.settings.values import DisabledBackend, RoutingRule, Settings
-from clew.store.reports import Health, Statistics
+from clew.store.values import Health, Statistics
 
 
 async def healthz(services: AdminServices, request: Request) -> Response:

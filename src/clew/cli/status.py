@@ -41,8 +41,8 @@ from clew.settings.processes import ProcessReport, running_gateways
 from clew.settings.rollout import unknown_backend
 from clew.settings.values import RoutingRule
 from clew.store import Store
-from clew.store.reports import Statistics
 from clew.store.text import format_size, format_time
+from clew.store.values import Statistics
 
 LAST: Final = 5
 LONG_LOG: Final = 64 << 20

@@ -33,7 +33,7 @@ from clew.settings.own_keys import SECRET_VARIABLE, load_keyring
 from clew.settings.processes import FILE_WRITTEN, AppliedSettings
 from clew.settings.values import Settings
 from clew.store import Store
-from clew.store.reports import Deletions
+from clew.store.values import Deletions
 from clew.thinking.seal import Sealer
 
 _EVERY = 0.4

@@ -34,7 +34,7 @@ from clew.settings.own_keys import load_keyring
 from clew.settings.values import Settings, StoreSettings
 from clew.store import Store, open_store, run_housekeeping
 from clew.store.commits import COMMIT_LIMIT
-from clew.store.reports import Retention
+from clew.store.values import Retention
 from clew.upstream.pool import Pool, PoolSettings
 
 Finished: TypeAlias = Callable[[Exchange, Recording | None], None]

@@ -30,7 +30,7 @@ from msgspec import Struct, structs
 from clew.gateway.ending import Ending
 from clew.gateway.plan import Plan
 from clew.settings.load import SettingsText
-from clew.store.reports import Health
+from clew.store.values import Health
 
 _COMMAND: Final = (sys.executable, "-m", "clew.gateway.worker")
 _LISTENING: Final = b"listening\n"

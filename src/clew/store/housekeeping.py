@@ -19,7 +19,7 @@ import msgspec
 
 from clew.errors import StoreError
 from clew.store.protocols import Store
-from clew.store.reports import Retention
+from clew.store.values import Retention
 
 EVERY: Final = 600.0
 PAUSE: Final = 0.02

@@ -20,7 +20,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from clew.model.turn import Exchange
     from clew.store.protocols import Store
-    from clew.store.reports import ClockDoubt
+    from clew.store.values import ClockDoubt
 
 KINDS: Final[Mapping[str, str]] = {"sqlite": "clew.store.sqlite"}
 """Each kind's name, and the module that has its `KIND`."""

@@ -14,18 +14,25 @@ from typing import Protocol, Self
 
 from clew.model.recording import Recordings
 from clew.model.turn import Bodies, Exchange, TurnRecord
-from clew.store.reports import (
+from clew.store.values import (
+    Branch,
+    CallOwner,
     ClockDoubt,
     Days,
     Deletions,
     Health,
+    Hit,
+    Lookup,
+    LookupResult,
+    Passage,
     Retention,
+    RunClaim,
     Statistics,
     StoreFault,
     StoreSize,
+    Thread,
     UsageTotal,
 )
-from clew.store.values import Branch, CallOwner, Hit, Lookup, LookupResult, Passage, RunClaim, Thread
 
 IDLE = 300.0
 """After so many seconds without a request that holds it, a thinking block counts as dormant."""

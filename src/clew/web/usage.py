@@ -23,7 +23,7 @@ from clew.admin.services import AdminServices, principals_of
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of, total_cost
 from clew.model.turn import TokenUsage
-from clew.store.reports import DayAnswers, Days, DayUsage
+from clew.store.values import DayAnswers, Days, DayUsage
 from clew.web.exchange_row import cache_share
 from clew.web.filters import brief, duration, percent
 from clew.web.frame import page

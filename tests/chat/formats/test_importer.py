@@ -12,8 +12,8 @@ import pytest
 from clew.chat.formats.importer import MOST_BYTES, MOST_WAITING, Importer
 from clew.errors import StoreError
 from clew.model.turn import TurnRecord
-from clew.store.reports import Health
 from clew.store.sqlite.store import SqliteStore
+from clew.store.values import Health
 from tests.chat.formats.stored import stored
 from tests.store.turns import NOON, conversation, recorded, turn
 

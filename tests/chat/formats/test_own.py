@@ -18,7 +18,7 @@ from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.turn import Exchange, TokenUsage, Try, TurnRecord
-from clew.store.reports import Retention
+from clew.store.values import Retention
 from tests.chat.formats.stored import exported, found, imported, rows, stored
 from tests.counts import examples
 from tests.store.turns import NOON, conversation, recorded, turn

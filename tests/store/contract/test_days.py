@@ -4,7 +4,7 @@ import time
 
 from clew.model.turn import TokenUsage
 from clew.store import Store
-from clew.store.reports import DayAnswers, Days, DayUsage
+from clew.store.values import DayAnswers, Days, DayUsage
 from tests.build import GLM, OPUS
 from tests.store.turns import NOON, recorded, turn
 

@@ -5,7 +5,7 @@ import pytest
 from clew.errors import StoreError
 from clew.model.turn import TokenUsage, Try
 from clew.store import Store, StoreLocation
-from clew.store.reports import DAY, Retention
+from clew.store.values import DAY, Retention
 from tests.store.contract.opening import opened
 from tests.store.turns import NOON, recorded, turn
 

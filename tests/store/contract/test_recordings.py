@@ -4,7 +4,7 @@ import msgspec
 
 from clew.model.recording import AnswerContent, Strand
 from clew.store import Store, StoreLocation
-from clew.store.reports import DAY
+from clew.store.values import DAY
 from tests.store.contract.opening import opened
 from tests.store.turns import GLM, NOON, bare, conversation, gathered, recorded, turn
 

@@ -3,8 +3,7 @@
 from clew.model.change import Change
 from clew.model.turn import TokenUsage
 from clew.store import Store
-from clew.store.reports import Statistics, UsageTotal
-from clew.store.values import Passage, Thread
+from clew.store.values import Passage, Statistics, Thread, UsageTotal
 from tests.manifest import proves
 from tests.store.turns import GLM, NOON, conversation, recorded, turn
 

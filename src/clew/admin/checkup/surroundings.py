@@ -24,7 +24,7 @@ from clew.gateway.plan import gateway_on, owner_of
 from clew.settings.processes import running_gateways
 from clew.settings.rollout import how_to_apply, unknown_backend
 from clew.settings.values import GatewaySettings
-from clew.store.reports import ClockDoubt
+from clew.store.values import ClockDoubt
 
 ANSWER_SECONDS: Final = 3.0
 MOST_BYTES: Final = 1 << 20

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from clew.model.turn import Exchange
     from clew.store.kinds import StoreFinding
-    from clew.store.reports import ClockDoubt
     from clew.store.sqlite.readers import SqliteQuickLook
     from clew.store.sqlite.store import SqliteStore
+    from clew.store.values import ClockDoubt
 
 __all__ = ["KIND", "USUAL_FILE", "SqliteKind", "SqliteLocation"]
 

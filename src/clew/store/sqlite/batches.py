@@ -11,7 +11,9 @@ from typing import Final, Generic, TypeVar
 T = TypeVar("T")
 
 DELAY: Final = 0.25
-"""Seconds."""
+"""Seconds, for what a killed process should not lose."""
+LONG_DELAY: Final = 5.0
+"""Seconds, for bodies and for the marks that blocks were seen: a killed process loses those of so long."""
 MOST: Final = 32
 MOST_BYTES: Final = 256 << 10
 
@@ -19,8 +21,8 @@ MOST_BYTES: Final = 256 << 10
 class DelayedQueue(Generic[T]):
     """A queue whose items wait for a moment, so that one commit serves many.
 
-    Most of the cost of a small transaction is its commit. So the first item starts the time, and they go together when it is
-    over, or when there are enough. A batch is bounded in number and in bytes, since a turn that comes while it is written
+    Most of the cost of a small transaction is its commit. So they go together when the first is due, or when there are
+    enough. A batch is bounded in number and in bytes, since a turn that comes while it is written
     waits for it. Threads that share a queue need a lock for it.
     """
 
@@ -36,14 +38,14 @@ class DelayedQueue(Generic[T]):
     def __len__(self) -> int:
         return len(self._queue)
 
-    def add(self, item: T, weight: int) -> bool:
-        """Whether a thread that sleeps until the queue is due must wake: the item is the first, or there are now enough."""
-        if not self._queue:
-            self._due = monotonic() + self._delay
-        had_enough = self._has_enough()
+    def add(self, item: T, weight: int, delay: float | None = None) -> bool:
+        """Whether a thread that sleeps until the queue is due must wake: the item is due first, or there are now enough."""
+        due = monotonic() + (self._delay if delay is None else delay)
+        is_first, had_enough = not self._queue or due < self._due, self._has_enough()
+        self._due = due if is_first else self._due
         self._queue.append((item, weight))
         self.bytes += weight
-        return len(self._queue) == 1 or self._has_enough() > had_enough
+        return is_first or self._has_enough() > had_enough
 
     def seconds_left(self) -> float | None:
         """Seconds until the items are due; None if there are none."""

@@ -1,40 +1,44 @@
 """Bodies: whole requests and answers, kept for the page that shows an exchange, without delaying any turn.
 
-They are up to a thousand times larger than the turn that they belong to. So they are taken only after the turn's commit,
-compressed by a thread of their own (zlib releases the interpreter meanwhile; `compression`), and written when no turn waits:
-small ones together, after a short delay, a large one in a transaction by itself. What waits for that is bounded: a body too
-many is not kept, and counted. Most requests of clients go out as they came, and are kept once. A body that cannot be
-compressed is missing and logged; the next ones are kept. A body that cannot be written is counted, too: the writer says why.
+They are up to a thousand times larger than the turn that they belong to, and few of them are ever looked at. So they are
+taken only after the turn's commit, and wait in memory for some seconds. Whatever is not among the last `limit` by then is
+never written. The rest is compressed by a thread of its own (zlib releases the interpreter meanwhile), as far as it is new
+(`pieces`), and written when no turn waits, many in one transaction. This process finds bodies that wait; others find them
+when they are written, and a process that is killed loses them. Closing the store writes them.
+
+What waits is bounded in bytes: where there is much it is written earlier, and a body too many is not kept, and counted. Most
+requests go out as they came, and are kept once. A body that cannot be compressed is missing and logged; the next ones are
+kept. A body that cannot be written is counted, too: the writer says why.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import suppress
-from queue import Empty, SimpleQueue
-from typing import Final, NamedTuple, TypeAlias
+from time import monotonic
+from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import Struct
 
-from clew.errors import RecordCorrupt
-from clew.model.turn import Bodies, Exchange, Heads, TurnRecord
-from clew.store.sqlite.batches import DelayedQueue
-from clew.store.sqlite.compression import ZLIB_START, HistoryCompressor, compress
+from clew.model.turn import Bodies, Exchange, TurnRecord
 from clew.store.sqlite.database import Database
+from clew.store.sqlite.pieces import BodyChain, Chains, PackedSpans, pack_bodies, packed_rest
 from clew.store.sqlite.writer import Writer
+from clew.store.values import DAY
 
 _log = logging.getLogger("clew.store")
 
 WAITING_BYTES: Final = 64 << 20
+ENOUGH_BYTES: Final = 24 << 20
+"""Of bodies that wait: they are written though their time is not over."""
+_WRITTEN_BYTES: Final = 256 << 10
+"""Of rows in one transaction, which a turn may have to wait for."""
 
 _ADD = """
-INSERT INTO bodies (principal, exchange, at, kept)
-SELECT :principal, :exchange, :at, :kept
+INSERT INTO bodies (principal, exchange, at, kept, chain)
+SELECT :principal, :exchange, :at, :kept, :chain
 WHERE EXISTS (SELECT 1 FROM exchanges WHERE principal = :principal AND id = :exchange AND kind <> 'forgotten')
 ON CONFLICT (principal, exchange) DO NOTHING
 """
@@ -43,66 +47,21 @@ DELETE FROM bodies WHERE principal = :principal AND seq <= (
     SELECT seq FROM bodies WHERE principal = :principal ORDER BY seq DESC LIMIT 1 OFFSET :limit
 )
 """
-_READ = "SELECT kept FROM bodies WHERE principal = ? AND exchange = ?"
-
-_Row: TypeAlias = dict[str, str | float | bytes]
 
 
-class _Packed(Struct, frozen=True, array_like=True):
-    """Bodies as they are written: each part is compressed by itself."""
+class _Row(NamedTuple):
+    """What is written of an exchange's bodies; `pieces` are the new ones of its chain, which begins here if `is_first`."""
 
-    asked: bytes
-    sent: bytes | None
-    rest: bytes
+    exchange: Exchange
+    bodies: Bodies
+    kept: bytes
+    chain: BodyChain | None = None
+    is_first: bool = False
+    pieces: Sequence[tuple[int, bytes]] = ()
 
-
-class _Rest(Struct, frozen=True, array_like=True):
-    answered: bytes
-    heads: Heads
-    times: tuple[tuple[int, float], ...]
-
-
-class _OldPacked(Struct, frozen=True, array_like=True):
-    """Bodies as they were written before, all compressed at once. Fields with a default came later: older rows lack them."""
-
-    asked: bytes
-    sent: bytes | None
-    answered: bytes
-    heads: Heads = Heads()
-    times: tuple[tuple[int, float], ...] = ()
-
-
-def pack_bodies(
-    bodies: Bodies, compress_request: Callable[[str, bytes], bytes] = lambda which, body: compress(body)
-) -> bytes:
-    """`compress_request` is told which of the two requests it compresses."""
-    asked = compress_request("asked", bodies.asked)
-    sent = None if bodies.sent == bodies.asked else compress_request("sent", bodies.sent)
-    rest = msgspec.msgpack.encode(_Rest(bodies.answered, bodies.heads, bodies.times))
-    return msgspec.msgpack.encode(_Packed(asked, sent, compress(rest)))
-
-
-def unpack_bodies(kept: bytes) -> Bodies:
-    """Raises RecordCorrupt."""
-    try:
-        if kept.startswith(ZLIB_START):
-            rest = msgspec.msgpack.decode(zlib.decompress(kept), type=_OldPacked)
-            asked, sent = rest.asked, rest.sent
-        else:
-            packed = msgspec.msgpack.decode(kept, type=_Packed)
-            rest = msgspec.msgpack.decode(zlib.decompress(packed.rest), type=_Rest)
-            asked = zlib.decompress(packed.asked)
-            sent = None if packed.sent is None else zlib.decompress(packed.sent)
-    except (zlib.error, msgspec.MsgspecError) as error:
-        raise RecordCorrupt(f"the bodies of an exchange cannot be read: {error}") from error
-    sent = asked if sent is None else sent
-    return Bodies(asked=asked, sent=sent, answered=rest.answered, heads=rest.heads, times=rest.times)
-
-
-def read_bodies(connection: Database, principal: str, exchange: str) -> Bodies | None:
-    kept = connection.execute(_READ, (principal, exchange)).get
-    assert kept is None or isinstance(kept, bytes)
-    return None if kept is None else unpack_bodies(kept)
+    @property
+    def weight(self) -> int:
+        return len(self.kept) + sum(len(content) for _, content in self.pieces)
 
 
 class _Waiting(NamedTuple):
@@ -113,26 +72,27 @@ class _Waiting(NamedTuple):
     weight: int
 
 
-class _DeletedThread(NamedTuple):
-    """A thread that was deleted: its principal and its name, with which its keys begin; empty for all threads."""
-
-    start: tuple[str, ...]
-
-
 class BodyWriter:
     """Keeps the bodies of turns that are committed, the last `limit` of each principal; None is all of them."""
 
-    def __init__(self, writer: Writer, limit: int | None, most: int = WAITING_BYTES) -> None:
+    def __init__(self, writer: Writer, limit: int | None, delay: float, most: int = WAITING_BYTES) -> None:
+        """`delay` is how many seconds they may wait in memory."""
         self._writer = writer
         self.limit = limit
         """May be changed; holds for turns that are committed from then on."""
+        self._delay = delay
         self._most = most
-        self._waiting = 0
-        self._queue: DelayedQueue[_Waiting | _DeletedThread] = DelayedQueue()
+        self._bytes = 0
+        """Of all that waits, also for its turn's commit."""
+        self._waiting: dict[str, dict[str, _Waiting]] = {}
+        """By principal and exchange, the oldest first."""
+        self._writing: dict[tuple[str, str], _Waiting] = {}
+        self._due = 0.0
+        self._clears = False
+        """Nothing is to be remembered of what waits, once it is written."""
         self._closing = False
-        self._lock = threading.Lock()
-        self._bell: SimpleQueue[None] = SimpleQueue()
-        self._compressor = HistoryCompressor()
+        self._changed = threading.Condition()
+        self._chains = Chains()
         self._thread: threading.Thread | None = None
         self.skipped = 0
 
@@ -141,95 +101,155 @@ class BodyWriter:
         bodies = turn.bodies
         if bodies is None or self.limit == 0:
             return
-        weight = len(bodies.asked) + len(bodies.sent) + len(bodies.answered)
-        with self._lock:
-            if self._waiting + weight > self._most:
+        sent = 0 if bodies.sent is bodies.asked else len(bodies.sent)
+        waiting = _Waiting(turn.exchange, bodies, len(bodies.asked) + sent + len(bodies.answered))
+        with self._changed:
+            if self._bytes + waiting.weight > self._most:
                 self.skipped += 1
                 return
-            self._waiting += weight
-        waiting = _Waiting(turn.exchange, bodies, weight)
+            self._bytes += waiting.weight
 
         def go_on(done: Future[bool]) -> None:
-            if done.cancelled() or done.exception() or not done.result() or not self._put(waiting):
-                self._release(weight)
+            with self._changed:
+                if done.cancelled() or done.exception() or not done.result():
+                    self._bytes -= waiting.weight
+                else:
+                    self._add(waiting)
 
         recorded.add_done_callback(go_on)
 
+    def find(self, principal: str, exchange: str) -> Bodies | None:
+        """Bodies that are not written yet."""
+        with self._changed:
+            found = self._waiting.get(principal, {}).get(exchange) or self._writing.get((principal, exchange))
+        return found.bodies if found else None
+
     def forget(self, *thread: str) -> None:
-        """Remember nothing of a deleted thread, named by its principal and its id, once earlier bodies are compressed.
-        Without a name: of all threads."""
-        with self._lock:
-            if self._thread is not None and self._queue.add(_DeletedThread(thread), 0):
-                self._bell.put(None)
+        """Remember nothing of a deleted thread, named by its principal and its id. Without a name, of all threads: what
+        waits is written, if its exchange is still there."""
+        with self._changed:
+            self._chains.forget(thread)
+            if not thread:
+                self._due, self._clears = 0.0, True
+            for each in [*self._waiting.get(thread[0], {}).values()] if thread else ():
+                if each.exchange.thread == thread[1]:
+                    self._drop(each)
+            self._changed.notify()
 
     def close(self) -> None:
         """Compress what waits. The writer, which must be closed after this, then writes it."""
-        with self._lock:
+        with self._changed:
             self._closing = True
-        self._bell.put(None)
+            self._changed.notify()
         if self._thread is not None:
             self._thread.join()
 
-    def _put(self, waiting: _Waiting) -> bool:
-        """False while the store closes: the turn is kept, its bodies are not."""
-        with self._lock:
-            if self._closing:
-                self.skipped += 1
-                return False
-            if self._queue.add(waiting, waiting.weight):
-                self._bell.put(None)
-            if self._thread is None:  # started when there is work: many processes only read
-                self._thread = threading.Thread(target=self._work, name="clew store bodies", daemon=True)
-                self._thread.start()
-            return True
+    def _add(self, waiting: _Waiting) -> None:
+        if self._closing:  # the turn is kept, its bodies are not
+            self.skipped += 1
+            self._bytes -= waiting.weight
+            return
+        if not self._waiting:
+            self._due = monotonic() + self._delay
+            self._changed.notify()
+        own = self._waiting.setdefault(waiting.exchange.principal, {})
+        own[waiting.exchange.id] = waiting
+        if self.limit is not None and len(own) > self.limit:
+            self._drop(next(iter(own.values())))
+        if self._bytes > ENOUGH_BYTES and self._due:
+            self._due = 0.0
+            self._changed.notify()
+        if self._thread is None:  # started when there is work: many processes only read
+            self._thread = threading.Thread(target=self._work, name="clew store bodies", daemon=True)
+            self._thread.start()
 
-    def _release(self, weight: int, *, lost: int = 0) -> None:
-        """So many bytes do not wait any more; `lost`: how many exchanges' bodies were not kept."""
-        with self._lock:
-            self._waiting -= weight
-            self.skipped += lost
+    def _drop(self, waiting: _Waiting) -> None:
+        del self._waiting[waiting.exchange.principal][waiting.exchange.id]
+        self._bytes -= waiting.weight
 
     def _work(self) -> None:
         while batch := self._next_batch():
             self._keep(batch)
             del batch  # the next batch may not come for hours, and this one is large
 
-    def _next_batch(self) -> list[_Waiting | _DeletedThread]:
+    def _next_batch(self) -> list[_Waiting]:
         """Empty once the store closes and all is done."""
-        while True:
-            with self._lock:
-                if self._closing or self._queue.is_due():
-                    return self._queue.take()
-                seconds = self._queue.seconds_left()
-            with suppress(Empty):
-                self._bell.get(timeout=seconds)
+        with self._changed:
+            while not self._closing and (not self._waiting or monotonic() < self._due):
+                self._changed.wait(self._due - monotonic() if self._waiting else None)
+            batch = [each for own in self._waiting.values() for each in own.values()]
+            self._writing |= {(each.exchange.principal, each.exchange.id): each for each in batch}
+            self._waiting = {}
+            return batch
 
-    def _keep(self, batch: Sequence[_Waiting | _DeletedThread]) -> None:
-        """In their order: a body that is compressed after a thread was deleted is not of that thread."""
-        rows, weight, limit = list[_Row](), 0, self.limit
+    def _keep(self, batch: Sequence[_Waiting]) -> None:
+        rows, size = list[_Row](), 0
         for each in batch:
-            if isinstance(each, _DeletedThread):
-                self._compressor.forget(each.start)
-                continue
-            weight += each.weight
             try:
-                rows += [self._row(each)] if limit != 0 else []
+                rows.append(self._row(each.exchange, each.bodies))
+                size += rows[-1].weight
             except Exception:  # the bodies of other exchanges are kept all the same
                 _log.exception("the bodies of exchange %s cannot be compressed, and are not kept", each.exchange.id)
-                self._release(0, lost=1)
-        if weight:
-            written = self._writer.submit(lambda connection: _add(connection, rows, limit), later=True)
-            written.add_done_callback(lambda done: self._release(weight, lost=len(rows) if done.exception() else 0))
+                self._end([(each.exchange.principal, each.exchange.id)], is_lost=True)
+            if size > _WRITTEN_BYTES:
+                self._write(rows)
+                rows, size = [], 0
+        if rows:
+            self._write(rows)
+        with self._changed:
+            self._chains.trim()
+            if self._clears:
+                self._chains.forget(())
+                self._clears = False
 
-    def _row(self, waiting: _Waiting) -> _Row:
-        exchange = waiting.exchange
+    def _row(self, exchange: Exchange, bodies: Bodies) -> _Row:
         conversation = exchange.principal, exchange.thread, exchange.kind
-        kept = pack_bodies(waiting.bodies, lambda which, body: self._compressor.compress((*conversation, which), body))
-        return {"principal": exchange.principal, "exchange": exchange.id, "at": exchange.ended, "kept": kept}
+        with self._changed:
+            chain = self._chains.find(conversation, int(exchange.ended // DAY), bodies.asked)
+        if chain is None:
+            return _Row(exchange, bodies, pack_bodies(bodies))
+        is_first, asked = chain.is_new, chain.add("asked", bodies.asked)
+        sent = None if bodies.sent == bodies.asked else chain.add("sent", bodies.sent)
+        kept = msgspec.msgpack.encode(PackedSpans(asked, sent, packed_rest(bodies)))
+        return _Row(exchange, bodies, kept, chain, is_first, chain.take_pieces())
+
+    def _write(self, rows: Sequence[_Row]) -> None:
+        limit, names = self.limit, [(each.exchange.principal, each.exchange.id) for each in rows]
+        chains = [each.chain for each in rows if each.chain]
+
+        def end(done: Future[None]) -> None:
+            for chain in chains if done.exception() else ():
+                chain.is_broken = True
+            self._end(names, is_lost=done.exception() is not None)
+
+        self._writer.submit(lambda connection: _add(connection, rows, limit), later=True).add_done_callback(end)
+
+    def _end(self, names: Sequence[tuple[str, str]], *, is_lost: bool) -> None:
+        """These do not wait any more."""
+        with self._changed:
+            for name in names:
+                self._bytes -= self._writing.pop(name).weight
+            self.skipped += len(names) if is_lost else 0
 
 
 def _add(connection: Database, rows: Sequence[_Row], limit: int | None) -> None:
-    for row in rows:
-        connection.execute(_ADD, row)
-    for principal in {row["principal"] for row in rows} if limit is not None else ():
+    for row in rows if limit != 0 else ():
+        chain, exchange = row.chain, row.exchange
+        if chain and not row.is_first and not _is_there(connection, chain):
+            chain.is_broken = True
+        place = chain.id if chain and not chain.is_broken else None
+        kept = pack_bodies(row.bodies) if chain and chain.is_broken else row.kept
+        named = {"principal": exchange.principal, "exchange": exchange.id, "at": exchange.ended}
+        connection.execute(_ADD, {**named, "kept": kept, "chain": place})
+        if chain and connection.changes() and not chain.is_broken:
+            pieces = [(seq, chain.day, content) for seq, content in row.pieces]
+            connection.executemany("INSERT INTO pieces VALUES (?, ?, ?)", pieces)
+        elif chain:
+            chain.is_broken = True
+    for principal in {row.exchange.principal for row in rows} if limit is not None else ():
         connection.execute(_PRUNE, {"principal": principal, "limit": limit})
+
+
+def _is_there(connection: Database, chain: BodyChain) -> bool:
+    """Whether the store still has the pieces of a chain. They go with the last body that has it."""
+    return connection.execute("SELECT 1 FROM bodies WHERE chain = ?", (chain.id,)).get is not None

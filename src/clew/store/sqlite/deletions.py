@@ -24,10 +24,10 @@ import msgspec
 
 from clew.errors import RecordCorrupt
 from clew.model.turn import Exchange
-from clew.store.reports import DAY, Deletions
 from clew.store.sqlite.database import Database, Row
 from clew.store.sqlite.rows import COLUMNS, marks_of, recording_of_row
 from clew.store.sqlite.search import flush, sweep
+from clew.store.values import DAY, Deletions
 
 BATCH: Final = 10
 """Records that are deleted in one transaction at most."""

@@ -32,7 +32,6 @@ from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording, Shelf
 from clew.model.turn import Exchange
 from clew.store.kinds import StoreFinding
-from clew.store.reports import ClockDoubt, StoreFault
 from clew.store.sqlite.database import (
     APPLICATION,
     OLDEST_SQLITE,
@@ -43,12 +42,13 @@ from clew.store.sqlite.database import (
     log_bytes,
     raising_store_errors,
 )
-from clew.store.sqlite.exchanges import exchanges
 from clew.store.sqlite.migrations import MIGRATIONS
+from clew.store.sqlite.queries import exchanges
 from clew.store.sqlite.retention import clock_doubt
 from clew.store.sqlite.rows import COLUMNS, is_sum_of, marks_of, recording_of_row, unpack_changes
 from clew.store.sqlite.search import indexed_words
 from clew.store.text import format_size
+from clew.store.values import ClockDoubt, StoreFault
 from clew.thinking.keys import digest_of, key_of, proof_half, proof_of
 from clew.thinking.strands import strand_keys
 
@@ -170,6 +170,8 @@ _LINKS = {
     "these bodies belong to no exchange": """
         SELECT exchange FROM bodies WHERE NOT EXISTS (SELECT 1 FROM exchanges
             WHERE exchanges.principal = bodies.principal AND exchanges.id = bodies.exchange)""",
+    "this piece belongs to no bodies": """
+        SELECT seq FROM pieces WHERE NOT EXISTS (SELECT 1 FROM bodies WHERE chain = pieces.seq / 1048576 * 1048576)""",
     "it was forgotten, and is not without words": """
         SELECT id FROM exchanges WHERE kind = 'forgotten' AND (thread <> '' OR recording IS NOT NULL OR asked <> x'90'
             OR EXISTS (SELECT 1 FROM bodies WHERE bodies.principal = exchanges.principal AND exchange = id))""",

@@ -16,9 +16,9 @@ from clew.errors import StoreError
 from clew.model.recording import Recording, Shelf
 from clew.store.memory import PendingRecordings, PinCache, RecordingCache, SessionThreads
 from clew.store.sqlite.database import Value
+from clew.store.sqlite.queries import pin_of, pinned, settings, thread_of
 from clew.store.sqlite.readers import Readers
 from clew.store.sqlite.rows import COLUMNS, tool_hash, verified_recording
-from clew.store.sqlite.threads import pin_of, pinned, settings, thread_of
 from clew.store.sqlite.writes import GENERATION, PINS
 from clew.store.values import Lookup, LookupResult
 

@@ -308,6 +308,29 @@ def m010_betas_of_a_request(connection: Database) -> None:
     connection.execute("ALTER TABLE exchanges ADD COLUMN betas TEXT NOT NULL DEFAULT ''")
 
 
+def m011_bodies_in_pieces(connection: Database) -> None:
+    """An agent sends its history with every turn, and each exchange kept a whole copy of it. The requests of a conversation
+    now are spans over *pieces*, of which only the new ones are written. The bodies that share pieces have the same `chain`,
+    the place of its first piece; the pieces go with the last of these bodies. A chain is of one day. Existing rows, and
+    small ones, have no chain: they are whole."""
+    connection.execute(_M011)
+
+
+_M011 = """
+ALTER TABLE bodies ADD COLUMN chain INTEGER;
+CREATE INDEX bodies_by_chain ON bodies (chain) WHERE chain IS NOT NULL;
+CREATE TABLE pieces (
+    seq INTEGER PRIMARY KEY,
+    day INTEGER NOT NULL,
+    content BLOB NOT NULL
+) STRICT;
+CREATE TRIGGER pieces_go_with_their_bodies AFTER DELETE ON bodies
+WHEN OLD.chain IS NOT NULL AND NOT EXISTS (SELECT 1 FROM bodies WHERE chain = OLD.chain) BEGIN
+    DELETE FROM pieces WHERE seq >= OLD.chain AND seq < OLD.chain + 1048576;
+END;
+"""
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m001_recordings_and_exchanges,
     m002_what_a_gateway_shows,
@@ -319,4 +342,5 @@ MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m008_newer_formats,
     m009_compressed_changes,
     m010_betas_of_a_request,
+    m011_bodies_in_pieces,
 )

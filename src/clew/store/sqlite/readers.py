@@ -28,10 +28,9 @@ from clew.store.sqlite.database import (
     raising_store_errors,
     store_error,
 )
-from clew.store.sqlite.exchanges import exchanges
 from clew.store.sqlite.leases import FileLeases
 from clew.store.sqlite.migrations import MIGRATIONS
-from clew.store.sqlite.threads import pin_of, settings, thread_of
+from clew.store.sqlite.queries import exchanges, pin_of, settings, thread_of
 
 P = ParamSpec("P")
 T = TypeVar("T")

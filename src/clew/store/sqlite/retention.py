@@ -17,12 +17,12 @@ from math import inf
 from time import monotonic
 from typing import Final
 
-from clew.store.reports import DAY, ClockDoubt, Retention
 from clew.store.sqlite.database import Database, Row
 from clew.store.sqlite.deletions import RECORDINGS, STEP_SECONDS, delete_recordings, delete_some, prune_notes
+from clew.store.sqlite.queries import settings
 from clew.store.sqlite.search import sweep
-from clew.store.sqlite.threads import settings
 from clew.store.sqlite.writes import set_setting
+from clew.store.values import DAY, ClockDoubt, Retention
 
 FREED_PAGES: Final = 500
 """Pages that are given back to the disk in one transaction. What is free for longer is used again anyway."""

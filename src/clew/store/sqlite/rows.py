@@ -26,8 +26,8 @@ from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
-from clew.store.sqlite.compression import ZLIB_START, compress
 from clew.store.sqlite.database import Row, Value
+from clew.store.sqlite.pieces import ZLIB_START, compress
 
 LEAST_COMPRESSED: Final = 1024
 """Bytes of JSON that are worth compressing: some nine changes."""

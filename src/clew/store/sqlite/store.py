@@ -16,20 +16,9 @@ from clew.errors import StoreError
 from clew.model.recording import Recordings
 from clew.model.turn import Bodies, Exchange, TurnRecord
 from clew.store.protocols import IDLE
-from clew.store.reports import (
-    ClockDoubt,
-    Days,
-    Deletions,
-    Health,
-    Retention,
-    Statistics,
-    StoreFault,
-    StoreSize,
-    UsageTotal,
-)
-from clew.store.sqlite import deletions, exchanges, leases, search, threads, writes
+from clew.store.sqlite import deletions, leases, queries, search, writes
 from clew.store.sqlite.batches import run_in_steps
-from clew.store.sqlite.bodies import BodyWriter, read_bodies
+from clew.store.sqlite.bodies import BodyWriter
 from clew.store.sqlite.database import (
     BUSY,
     Database,
@@ -43,10 +32,29 @@ from clew.store.sqlite.database import (
 from clew.store.sqlite.examine import verify
 from clew.store.sqlite.lookups import Lookups
 from clew.store.sqlite.migrations import MIGRATIONS
+from clew.store.sqlite.pieces import read_bodies
 from clew.store.sqlite.readers import ChangeWatch, Readers, as_seen
 from clew.store.sqlite.retention import apply_retention, check_clock
 from clew.store.sqlite.writer import Writer, WriterLimits
-from clew.store.values import Branch, CallOwner, Hit, Lookup, LookupResult, Passage, RunClaim, Thread
+from clew.store.values import (
+    Branch,
+    CallOwner,
+    ClockDoubt,
+    Days,
+    Deletions,
+    Health,
+    Hit,
+    Lookup,
+    LookupResult,
+    Passage,
+    Retention,
+    RunClaim,
+    Statistics,
+    StoreFault,
+    StoreSize,
+    Thread,
+    UsageTotal,
+)
 
 PATIENCE: Final = 10.0
 """Seconds that a search waits for one step of the index. It takes hundredths, unless the disk or the load is in the way."""
@@ -81,9 +89,10 @@ class SqliteStore:
                 raise
         self._path = path
         self.leases = leases.FileLeases(path)
-        self._writer = Writer(connection, path, limits or WriterLimits(), busy)
-        self._bodies = BodyWriter(self._writer, keep)
-        self._touches = writes.TouchBatch(self._writer)
+        limits = limits or WriterLimits()
+        self._writer = Writer(connection, path, limits, busy)
+        self._bodies = BodyWriter(self._writer, keep, limits.long_delay)
+        self._touches = writes.TouchBatch(self._writer, limits.long_delay)
         reading = partial(connect, path, read_only=True, busy=busy, vfs=vfs)
         self._readers = Readers(path, reading)
         self._watch = ChangeWatch(path, reading)
@@ -154,16 +163,16 @@ class SqliteStore:
     # Threads
 
     def threads(self, principal: str, *, limit: int = 100, before: float | None = None, starting: str = "") -> list[Thread]:
-        return self._readers.read(threads.threads, principal, limit, before, starting)
+        return self._readers.read(queries.threads, principal, limit, before, starting)
 
     def thread(self, principal: str, id: str) -> Thread | None:
-        return self._readers.read(threads.thread, principal, id)
+        return self._readers.read(queries.thread, principal, id)
 
     def sibling_threads(self, principal: str, thread: str) -> list[Thread]:
-        return self._readers.read(threads.sibling_threads, principal, thread)
+        return self._readers.read(queries.sibling_threads, principal, thread)
 
     def thread_of(self, principal: str, session: str, agent: str) -> str | None:
-        return self._readers.read(threads.thread_of, principal, session, agent)
+        return self._readers.read(queries.thread_of, principal, session, agent)
 
     def pin(self, principal: str, thread: str, backend: str) -> Future[bool]:
         pinned = self._writer.submit(lambda connection: writes.pin(connection, principal, thread, backend))
@@ -171,19 +180,19 @@ class SqliteStore:
         return pinned
 
     def pin_of(self, principal: str, thread: str) -> str:
-        return self._readers.read(threads.pin_of, principal, thread)
+        return self._readers.read(queries.pin_of, principal, thread)
 
     def pinned(self, principal: str, *, limit: int = 100) -> list[Thread]:
-        return self._readers.read(threads.pinned, principal, limit)
+        return self._readers.read(queries.pinned, principal, limit)
 
     def rename(self, principal: str, thread: str, title: str) -> Future[bool]:
         return self._writer.submit(lambda connection: writes.rename(connection, principal, thread, title))
 
     def passages(self, principal: str, thread: str) -> list[Passage]:
-        return self._readers.read(threads.passages, principal, thread)
+        return self._readers.read(queries.passages, principal, thread)
 
     def tree(self, principal: str, thread: str) -> list[Branch]:
-        return self._readers.read(threads.tree, principal, thread)
+        return self._readers.read(queries.tree, principal, thread)
 
     def forget(self, principal: str, thread: str, *, at: float, agents: bool = False) -> Future[bool]:
         deletion = deletions.Deletion(principal, thread, at, agents)
@@ -207,27 +216,27 @@ class SqliteStore:
     def exchanges(
         self, principal: str, *, thread: str | None = None, limit: int = 100, after: str | None = None
     ) -> list[Exchange]:
-        found = self._readers.read(exchanges.exchanges, principal, thread, limit, after)
+        found = self._readers.read(queries.exchanges, principal, thread, limit, after)
         return [as_seen(*each, self.leases) for each in found]
 
     def exchange(self, principal: str, id: str) -> Exchange | None:
-        found = self._readers.read(exchanges.exchange, principal, id)
+        found = self._readers.read(queries.exchange, principal, id)
         return as_seen(*found, self.leases) if found else None
 
     def bodies(self, principal: str, exchange: str) -> Bodies | None:
-        return self._readers.read(read_bodies, principal, exchange)
+        return self._bodies.find(principal, exchange) or self._readers.read(read_bodies, principal, exchange)
 
     def configure(self, *, content: bool, bodies: int | None) -> None:
         self._content, self._bodies.limit = content, bodies
 
     def usage_totals(self, principal: str, *, since: float = 0.0) -> list[UsageTotal]:
-        return self._readers.read(exchanges.usage_totals, principal, since)
+        return self._readers.read(queries.usage_totals, principal, since)
 
     def days(self, principal: str, *, since: float) -> Days:
-        return self._readers.read(exchanges.days, principal, since)
+        return self._readers.read(queries.days, principal, since)
 
     def statistics(self, principal: str, *, backend: str, now: float, idle: float = IDLE) -> Statistics:
-        return self._readers.read(exchanges.statistics, principal, backend, now, idle)
+        return self._readers.read(queries.statistics, principal, backend, now, idle)
 
     # Choices, search, leases
 
@@ -235,7 +244,7 @@ class SqliteStore:
         return self._writer.submit(lambda connection: writes.set_setting(connection, scope, name, value, at))
 
     def settings(self, scope: str = "") -> dict[str, str]:
-        return self._readers.read(threads.settings, scope)
+        return self._readers.read(queries.settings, scope)
 
     def search(self, principal: str, typed: str, *, limit: int = 50) -> list[Hit]:
         with suppress(StoreError, TimeoutError):  # a store that cannot be written is searched for what is in the index

@@ -26,9 +26,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 import apsw
 
 from clew.errors import StoreError
-from clew.store.reports import Health
-from clew.store.sqlite.batches import DELAY, DelayedQueue
+from clew.store.sqlite.batches import DELAY, LONG_DELAY, DelayedQueue
 from clew.store.sqlite.database import BUSY, UNREADABLE, Database, store_error
+from clew.store.values import Health
 
 T = TypeVar("T")
 
@@ -48,6 +48,7 @@ class WriterLimits(NamedTuple):
     checkpoint_pages: int = 1000
     wal_bytes: int = 256 << 20
     delay: float = DELAY
+    long_delay: float = LONG_DELAY
 
 
 class _Command(NamedTuple):
@@ -78,7 +79,12 @@ class Writer:
         self._why = ""
         self._wal_pages = 0
         self._uncleared = False
-        connection.set_wal_hook(self._note_pages)
+
+        def note_pages(connection: Database, name: str, pages: int) -> int:
+            self._wal_pages = pages
+            return apsw.SQLITE_OK
+
+        connection.set_wal_hook(note_pages)
         self._thread = threading.Thread(target=self._work, name=f"clew store {path.name}", daemon=True)
         self._thread.start()
 
@@ -90,13 +96,14 @@ class Writer:
         erases: Erases = "",
         later: bool = False,
         lazily: bool = False,
+        delay: float | None = None,
     ) -> Future[T]:
         """Run a command in a transaction. The future ends with its result once that is committed.
 
         After a command that erases, the log is emptied too. Where a reader prevents that for long, the future of a command
         that erases `now` fails, though it is committed; the log is emptied as soon as that reader is gone. A command for
         `later` runs when nothing else waits, in a transaction of its own; its sender bounds how many there are. A command
-        that runs `lazily` runs then too, after a delay, together with others.
+        that runs `lazily` runs then too, after a `delay` in seconds, together with others.
         """
         future: Future[T] = Future()
         command = _Command(run, future, weight, erases)
@@ -107,7 +114,7 @@ class Writer:
                 (self._later if later else self._waiting).append(command)
                 self._bytes += weight
                 self._wake()
-            elif self._lazy.add(command, weight):
+            elif self._lazy.add(command, weight, delay):
                 self._wake()
         return future
 
@@ -158,24 +165,18 @@ class Writer:
         """The commands that wait, up to the bound; none once the writer closes and all is done."""
         while True:
             with self._lock:
-                batch = self._take()
+                self._asleep = False
+                source, most = (self._waiting, self._limits.batch) if self._waiting else (self._later, 1)
+                batch = [source.popleft() for _ in range(min(most, len(source)))]
+                self._bytes -= sum(each.weight for each in batch)
+                if not batch and (self._closing or self._lazy.is_due()):
+                    batch = self._lazy.take()
                 if batch or self._closing:
                     return batch
                 self._asleep = True
                 seconds = self._lazy.seconds_left()
             with suppress(Empty):
                 self._bell.get(timeout=seconds)
-
-    def _take(self) -> list[_Command]:
-        self._asleep = False
-        if not self._waiting and not self._later:
-            return self._lazy.take() if self._closing or self._lazy.is_due() else []
-        source, most = (self._waiting, self._limits.batch) if self._waiting else (self._later, 1)
-        batch: list[_Command] = []
-        while source and len(batch) < most:
-            batch.append(source.popleft())
-            self._bytes -= batch[-1].weight
-        return batch
 
     def _run(self, batch: list[_Command]) -> None:
         running = [command for command in batch if command.future.set_running_or_notify_cancel()]
@@ -230,8 +231,15 @@ class Writer:
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
-            attempt = self._attempt if len(running) == 1 else self._attempt_apart
-            results = [attempt(command) for command in running]
+            results: list[Result] = []
+            for command in running:  # one that fails takes nothing of another along
+                if len(running) > 1:
+                    connection.execute("SAVEPOINT command")
+                results.append(self._attempt(command))
+                if len(running) > 1:
+                    if results[-1][1] is not None:
+                        connection.execute("ROLLBACK TO command")
+                    connection.execute("RELEASE command")
             connection.execute("COMMIT" if any(failure is None for _, failure in results) else "ROLLBACK")
         except BaseException:
             if connection.in_transaction:  # some failures have rolled back by themselves
@@ -248,23 +256,10 @@ class Writer:
         except Exception as error:
             return None, store_error(error, self._path) if isinstance(error, (apsw.Error, *UNREADABLE)) else error
 
-    def _attempt_apart(self, command: _Command) -> Result:
-        """Run one of several commands of a transaction."""
-        self._connection.execute("SAVEPOINT command")
-        result, failure = self._attempt(command)
-        if failure is not None:
-            self._connection.execute("ROLLBACK TO command")
-        self._connection.execute("RELEASE command")
-        return result, failure
-
     def _fail(self, error: Exception) -> None:
         with self._lock:
             self._state = "read-only" if isinstance(error, apsw.IOError | apsw.CorruptError) else "degraded"
             self._why = str(store_error(error, self._path))
-
-    def _note_pages(self, connection: Database, name: str, pages: int) -> int:
-        self._wal_pages = pages
-        return apsw.SQLITE_OK
 
     def _wal_bytes(self) -> int:
         return self._wal_pages * 4096

@@ -160,8 +160,10 @@ class TouchBatch:
     marks, which does no harm: the next request brings the same blocks.
     """
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, delay: float) -> None:
+        """`delay` is how many seconds a touch may wait for others."""
         self._writer = writer
+        self._delay = delay
         self._lock = threading.Lock()
         self._gathered: dict[str, tuple[dict[bytes, None], dict[str, None], float]] = {}
         """By principal: keys and recordings (dictionaries, to keep the order), and the time of the last request."""
@@ -175,7 +177,7 @@ class TouchBatch:
             all_recordings.update(dict.fromkeys(recordings))
             self._gathered[principal] = all_keys, all_recordings, max(last, at)
             if self._written is None or self._written.done():
-                self._written = self._writer.submit(self._write, lazily=True)
+                self._written = self._writer.submit(self._write, lazily=True, delay=self._delay)
                 if self._written.done():  # refused: it cannot have begun, since this thread holds the lock
                     self._gathered = {}
             return self._written
