@@ -89,31 +89,31 @@ def heads_of(bodies: Bodies, services: AdminServices) -> Heads:
 
 
 async def events(services: AdminServices, request: Request) -> Response:
-    return StreamingResponse(_stream(services, request), media_type="text/event-stream")
+    owner, last = principal(request), request.headers.get("last-event-id", "")
 
+    async def stream() -> AsyncGenerator[bytes]:
+        """Subscribes before it reads what was missed, so that nothing falls between."""
+        async with services.feed.hub.subscribe() as live:
+            yield PING
+            missed: list[Exchange] = []
+            if last and services.store is not None:
+                missed = await services.read(lambda: services.kept.exchanges(owner, after=last, limit=MISSED))
+            for exchange in missed:
+                yield _sse(EXCHANGE, exchange)
+            sent = {(exchange.id, exchange.outcome) for exchange in missed}
+            async for event in _until_closing(live, services.closing):
+                session = request.cookies.get(cookie_name(request), "")
+                if caller_of(request).door == "browser" and services.access.session(session) is None:
+                    return  # its session is over: the browser learns why when it comes back
+                if event is None:
+                    yield PING
+                    continue
+                value = event.value
+                # Exchanges go to listeners for their principal, all other events to everybody.
+                if not isinstance(value, Exchange) or (value.principal == owner and (value.id, value.outcome) not in sent):
+                    yield _sse(event.kind, value, live.dropped)
 
-async def _stream(services: AdminServices, request: Request) -> AsyncGenerator[bytes]:
-    """Subscribes before it reads what was missed, so that nothing falls between."""
-    owner, last, store = principal(request), request.headers.get("last-event-id", ""), services.store
-    async with services.feed.hub.subscribe() as live:
-        yield PING
-        missed: list[Exchange] = []
-        if last and store is not None:
-            missed = await services.read(lambda: store.exchanges(owner, after=last, limit=MISSED))
-        for exchange in missed:
-            yield _sse(EXCHANGE, exchange)
-        sent = {(exchange.id, exchange.outcome) for exchange in missed}
-        async for event in _until_closing(live, services.closing):
-            session = request.cookies.get(cookie_name(request), "")
-            if caller_of(request).door == "browser" and services.access.session(session) is None:
-                return  # its session is over: the browser learns why when it comes back
-            if event is None:
-                yield PING
-                continue
-            value = event.value
-            # Exchanges go to listeners for their principal, all other events to everybody.
-            if not isinstance(value, Exchange) or (value.principal == owner and (value.id, value.outcome) not in sent):
-                yield _sse(event.kind, value, live.dropped)
+    return StreamingResponse(stream(), media_type="text/event-stream")
 
 
 async def _until_closing(live: Subscription, closing: asyncio.Event) -> AsyncGenerator[HubEvent | None]:

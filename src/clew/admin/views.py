@@ -17,7 +17,7 @@ from clew.admin.metrics import CONTENT_TYPE
 from clew.admin.parameters import AdminProblem, principal, read_body
 from clew.admin.routing import as_json
 from clew.admin.services import AdminServices
-from clew.admin.trial import trials
+from clew.admin.trial.rounds import trials
 from clew.backends.names import FAMILIES
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.settings.home import HOME_VARIABLE

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING, Final
@@ -22,9 +22,6 @@ from clew.model.change import tally
 
 if TYPE_CHECKING:
     from clew.chat.blocking import Answer
-    from clew.chat.display import ToolState, View
-    from clew.chat.messages import ToolCall
-    from clew.chat.service import AnswerEvent
     from clew.chat.turns import Turn
 
 
@@ -36,45 +33,32 @@ _STOPS: Final = {
 }
 
 
-class SilentView:
-    """A view that shows nothing, where only the end of the answer is wanted."""
-
-    def add(self, event: AnswerEvent) -> None: ...
-
-    def tool(self, call: ToolCall, state: ToolState, detail: str = "") -> None: ...
-
-    def note(self, text: str) -> None: ...
-
-    def paused(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def close(self) -> None: ...
-
-
-def show_answer(opened: OpenConversation, answer: Answer, given: View | None = None) -> float:
-    """Show the answer as it comes. The seconds that it took. Raises what iterating it raises, and KeyboardInterrupt."""
+def show_answer(opened: OpenConversation, answer: Answer, *, silent: bool = False) -> float:
+    """Show the answer as it comes, unless only its end is wanted. The seconds that it took. Raises what iterating it raises,
+    and KeyboardInterrupt."""
     from clew.chat.display import view_for
     from clew.chat.prices import prepare
 
-    began, options = time.monotonic(), opened.options
-    if given is None and not options.quiet:
+    began, options, name = time.monotonic(), opened.options, opened.conversation.backend
+    if not (silent or options.quiet):
         Thread(target=prepare, daemon=True).start()  # while the model thinks
-    name = opened.conversation.backend
-    view = given or view_for(sys.stdout, sys.stderr, show_thinking=options.show_thinking, name=name)
+    view = None if silent else view_for(sys.stdout, sys.stderr, show_thinking=options.show_thinking, name=name)
     try:
         try:
             for event in answer:
-                view.add(event)
+                if view:
+                    view.add(event)
         except BaseException:
             answer.stop()
             raise
     finally:  # a view that is left open would go on drawing, and keep the cursor
-        with suppress(BrokenPipeError):  # reported where it was written to
-            try:
-                view.close()
-            except BaseException:  # Ctrl-C, at the very end
-                view.close()
-                raise
+        if view:
+            with suppress(BrokenPipeError):  # reported where it was written to
+                try:
+                    view.close()
+                except BaseException:  # Ctrl-C, at the very end
+                    view.close()
+                    raise
     return time.monotonic() - began
 
 

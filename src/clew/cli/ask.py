@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.cli import INTERRUPTED
-from clew.cli.answers import SilentView, echo_off, kept_text, print_note, print_summary, show_answer
+from clew.cli.answers import echo_off, kept_text, print_note, print_summary, show_answer
 from clew.cli.command import failure_for, report_errors
 from clew.cli.conversation import ConversationOptions, OpenConversation, conversation_options, open_conversation
 from clew.cli.output import visible_json
@@ -80,7 +80,7 @@ def ask(options: ConversationOptions, question: tuple[str, ...], attach: tuple[P
             opened.apply_options()
             answer = opened.conversation.ask(content)
             try:
-                seconds = show_answer(opened, answer, SilentView() if json_ else None)
+                seconds = show_answer(opened, answer, silent=json_)
             except KeyboardInterrupt:
                 _print_result(opened, answer.turn, None, json_=json_, trouble="stopped by Ctrl-C")
                 print_note(f"stopped; {_hint(opened, answer)}")

@@ -34,8 +34,8 @@ from clew.settings.processes import config_in_use
 from clew.settings.rollout import roll_out_file
 
 if TYPE_CHECKING:
-    from clew.admin.trial import Trial
     from clew.admin.trial.capabilities import LocalServer
+    from clew.admin.trial.rounds import Trial
 
 
 _MOST_MODELS: Final = 3
@@ -115,7 +115,7 @@ def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: b
     Exit status: 0 all that were asked answer, 2 an unknown name, 3 one does not, 4 keys are refused and nothing else is
     wrong, 5 the config cannot be used.
     """
-    from clew.admin.trial import trials
+    from clew.admin.trial.rounds import trials
     from clew.http.loops import run
 
     loaded = _load(file or outer, keys=True)

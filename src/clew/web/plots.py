@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import floor, log10
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 WIDTH: Final = 520.0
 HEIGHT: Final = 190.0
@@ -90,7 +90,7 @@ def bars(title: str, days: Sequence[str], series: Sequence[Series], shown: Shown
     """Each day's values on top of each other. `least` is the least step of the axis: 1 for what is counted."""
     totals = [sum(value or 0.0 for value in of_day) for of_day in zip(*(each.values for each in series), strict=True)]
     top = _top(totals, least)
-    slot = (WIDTH - LEFT - RIGHT) / max(1, len(days))
+    slot = _slot(days)
     rects: list[Rect] = []
     for place, day in enumerate(days):
         base = 0.0
@@ -100,7 +100,7 @@ def bars(title: str, days: Sequence[str], series: Sequence[Series], shown: Shown
                 bar = (round(LEFT + place * slot + slot * 0.12, 2), upper, round(slot * 0.76, 2))
                 rects.append(Rect(*bar, round(_y(base, top) - upper, 2), _colour(each), _says(each, day, value, shown)))
                 base += value
-    return _plot(title, days, series, top, shown, rects=tuple(rects), least=least)
+    return structs.replace(_frame(title, days, series, top, shown, least), rects=tuple(rects))
 
 
 def lines(
@@ -108,7 +108,7 @@ def lines(
 ) -> Plot:
     """A line for each series, broken where a day has no value."""
     top = top or _top(value for each in series for value in each.values if value is not None)
-    slot = (WIDTH - LEFT - RIGHT) / max(1, len(days))
+    slot = _slot(days)
     paths: list[PlotLine] = []
     dots: list[Dot] = []
     for each in series:
@@ -124,36 +124,26 @@ def lines(
             for point, day, value in zip(points, days, each.values, strict=True)
             if point is not None and value is not None
         ]
-    return _plot(title, days, series, top, shown, lines=tuple(path for path in paths if path.d), dots=tuple(dots), note=note)
+    drawn = tuple(path for path in paths if path.d)
+    return structs.replace(_frame(title, days, series, top, shown), lines=drawn, dots=tuple(dots), note=note)
 
 
-def _plot(
-    title: str,
-    days: Sequence[str],
-    series: Sequence[Series],
-    top: float,
-    shown: Shown,
-    *,
-    rects: tuple[Rect, ...] = (),
-    lines: tuple[PlotLine, ...] = (),
-    dots: tuple[Dot, ...] = (),
-    note: str = "",
-    least: float = 0.0,
-) -> Plot:
-    slot = (WIDTH - LEFT - RIGHT) / max(1, len(days))
+def _frame(title: str, days: Sequence[str], series: Sequence[Series], top: float, shown: Shown, least: float = 0.0) -> Plot:
+    """The plot with its axes and its legend, and nothing drawn yet."""
     every = max(1, -(-len(days) // _LABELS))  # a label for a few of the days, without the year
     step = _step(top, least)
     ticks = [step * number for number in range(round(top / step) + 1)]
     return Plot(
         title=title,
-        days=tuple(Label(round(LEFT + (at + 0.5) * slot, 2), days[at][5:]) for at in range(0, len(days), every)),
+        days=tuple(Label(round(LEFT + (at + 0.5) * _slot(days), 2), days[at][5:]) for at in range(0, len(days), every)),
         ticks=tuple(Label(_y(value, top), shown(value)) for value in ticks),
         legend=tuple(dict.fromkeys((_colour(each), each.legend or each.name) for each in series if any(each.values))),
-        note=note,
-        rects=rects,
-        lines=lines,
-        dots=dots,
     )
+
+
+def _slot(days: Sequence[str]) -> float:
+    """The width of a day."""
+    return (WIDTH - LEFT - RIGHT) / max(1, len(days))
 
 
 def _y(value: float, top: float) -> float:
