@@ -31,7 +31,7 @@ from tests.store.turns import recorded  # noqa: E402
 from clew.model.json import JsonObject  # noqa: E402
 from clew.model.origin import Origin  # noqa: E402
 from clew.model.turn import Exchange, TokenUsage, Try, TurnRecord  # noqa: E402
-from clew.simulator import player, turns  # noqa: E402
+from clew.simulator import turns, vendor_server  # noqa: E402
 from clew.simulator.script import Scenario, parse  # noqa: E402
 from clew.simulator.turns import texts_of_users  # noqa: E402
 from clew.store.sqlite.store import SqliteStore  # noqa: E402
@@ -98,7 +98,7 @@ QUESTIONS = (
 def gateway() -> Iterator[Demo]:
     """Three vendors that say the same, each in its own dialect and with its own signatures."""
     scenes = {question: parse(script, f"scene {number}") for number, (question, script) in enumerate(SCENES.items())}
-    vars(player)["ScenarioPicker"] = partial(_Theatre, scenes)
+    vars(vendor_server)["ScenarioPicker"] = partial(_Theatre, scenes)
     kinds: dict[str, Any] = {"claude": "anthropic", "glm": "compat", "deepseek": "deepseek-chat"}
     with ExitStack() as stack:
         rows = [_row(name, stack.enter_context(Simulator(kind=kind)).url) for name, kind in kinds.items()]

@@ -7,7 +7,7 @@ answer so far, because a block is bound to everything before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -46,15 +46,9 @@ from clew.simulator.script import (
     ThinkRedacted,
 )
 from clew.simulator.turns import (
-    DEFAULT,
     ConversationState,
-    ScenarioPicker,
-    calls_in,
-    improvise,
     pick_tool,
-    state_of,
     tools_on_offer,
-    turn_of,
 )
 from clew.simulator.values import as_dict, as_list, tokens_of_json, tokens_of_text
 
@@ -86,45 +80,6 @@ class TurnContext:
     """Stance C-11: whether an omitted thought has a delta."""
     calls_before: int = 0
     """The number of tool calls in the conversation so far."""
-
-
-class ScriptedModel:
-    """All models of one simulator. They remember nothing: an answer depends on the request alone, as with real models."""
-
-    def __init__(self, *, scenario: str, seed: int) -> None:
-        self._scenarios = ScenarioPicker(scenario)
-        self._seed = seed
-
-    def play(
-        self,
-        request: JsonObject,
-        *,
-        prompt: Prompt,
-        signer: Signer | None,
-        ids: Ids,
-        betas: frozenset[str] = frozenset(),
-        empty_delta: bool = True,
-        mark: Callable[[str], str] = str,
-    ) -> PlayedTurn:
-        """The turn that is due. `mark` changes thoughts of the built-in model.
-
-        Raises SettingsInvalid if the request names an unknown scenario.
-        """
-        state = state_of(request)
-        scenario = self._scenarios.scenario_for(request)
-        turn = turn_of(scenario, state) if scenario else improvise(request, state, self._seed, mark)
-        context = TurnContext(
-            request=request,
-            prompt=prompt,
-            signer=signer,
-            state=state,
-            ids=ids,
-            betas=betas,
-            empty_delta=empty_delta,
-            calls_before=calls_in(request),
-        )
-        name = scenario.name if scenario else DEFAULT
-        return PlayedTurn(answer=play_turn(turn, context), scenario=name, turn=state.turn)
 
 
 def play_turn(turn: ScriptTurn, context: TurnContext) -> ModelAnswer:

@@ -1,4 +1,4 @@
-"""What the servers of all simulated vendors share: the journal, faults on demand, compressed bodies, the wire.
+"""What the servers of all simulated vendors share: the model, the journal, faults on demand, the wire.
 
 A `VendorServer` takes a request, opens its journal entry, lets the subclass make the answer (`answer`), applies a waiting
 fault to it, and plays it. A subclass has the few methods that differ by dialect: how an answer is made, and how the vendor
@@ -31,13 +31,15 @@ import msgspec
 from clew.errors import SettingsInvalid
 from clew.http.message import HttpRefusal, HttpRequest
 from clew.http.responder import Responder
+from clew.model.json import JsonObject
 from clew.simulator.fault_effects import apply_faults
 from clew.simulator.faults import FaultQueue, parse
 from clew.simulator.identity import IdMaker, Ids, credential_of, refusal_of_rule
-from clew.simulator.interfaces import Account, Kind, Stance, VendorErrors, VendorRefusal
+from clew.simulator.interfaces import Account, Kind, Prompt, Signer, Stance, VendorErrors, VendorRefusal
 from clew.simulator.journal import Journal, JournalEntry, entries_json
+from clew.simulator.player import PlayedTurn, TurnContext, play_turn
 from clew.simulator.steps import End, HeaderPairs, Steps, json_reply, play
-from clew.simulator.turns import DEFAULT, shipped
+from clew.simulator.turns import DEFAULT, ScenarioPicker, calls_in, improvise, shipped, state_of, turn_of
 
 _MAX_DECODED: Final = 32 * 1024 * 1024
 _GZIP_OR_ZLIB: Final = zlib.MAX_WBITS | 32
@@ -67,6 +69,45 @@ class AccountRequest:
     account: Account
     ids: Ids
     entry: JournalEntry
+
+
+class ScriptedModel:
+    """All models of one simulator. They remember nothing: an answer depends on the request alone, as with real models."""
+
+    def __init__(self, *, scenario: str, seed: int) -> None:
+        self._scenarios = ScenarioPicker(scenario)
+        self._seed = seed
+
+    def play(
+        self,
+        request: JsonObject,
+        *,
+        prompt: Prompt,
+        signer: Signer | None,
+        ids: Ids,
+        betas: frozenset[str] = frozenset(),
+        empty_delta: bool = True,
+        mark: Callable[[str], str] = str,
+    ) -> PlayedTurn:
+        """The turn that is due. `mark` changes thoughts of the built-in model.
+
+        Raises SettingsInvalid if the request names an unknown scenario.
+        """
+        state = state_of(request)
+        scenario = self._scenarios.scenario_for(request)
+        turn = turn_of(scenario, state) if scenario else improvise(request, state, self._seed, mark)
+        context = TurnContext(
+            request=request,
+            prompt=prompt,
+            signer=signer,
+            state=state,
+            ids=ids,
+            betas=betas,
+            empty_delta=empty_delta,
+            calls_before=calls_in(request),
+        )
+        name = scenario.name if scenario else DEFAULT
+        return PlayedTurn(answer=play_turn(turn, context), scenario=name, turn=state.turn)
 
 
 class VendorServer(ABC):

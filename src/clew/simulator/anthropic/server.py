@@ -21,9 +21,8 @@ from clew.simulator.fault_effects import apply_faults
 from clew.simulator.identity import IdMaker, Ids, account_of, organization_of, refusal_of_rule
 from clew.simulator.interfaces import Account, Judge, JudgeVerdict, VendorRefusal
 from clew.simulator.journal import JournalEntry
-from clew.simulator.player import ScriptedModel
 from clew.simulator.steps import SSE_HEADERS, End, HeaderPairs, Send, SendHead, Steps, json_reply, rule_headers, silences_of
-from clew.simulator.vendor_server import AccountRequest, SimulatorSettings, VendorServer, decoded, misuse
+from clew.simulator.vendor_server import AccountRequest, ScriptedModel, SimulatorSettings, VendorServer, decoded, misuse
 
 _MESSAGES: Final = "/v1/messages"
 _COUNT: Final = "/v1/messages/count_tokens"

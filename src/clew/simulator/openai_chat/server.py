@@ -43,10 +43,10 @@ from clew.simulator.openai_chat.judge.case import (
 from clew.simulator.openai_chat.judge.judging import judge_chat
 from clew.simulator.openai_chat.memory import AnswerMemory, GivenAnswer, PrefixCache, add_mark, prompt_tokens
 from clew.simulator.openai_chat.vendors import chat_vendors, model_list, model_row
-from clew.simulator.player import PlayedTurn, ScriptedModel
+from clew.simulator.player import PlayedTurn
 from clew.simulator.steps import SSE_HEADERS, End, HeaderPairs, Send, SendHead, Steps, json_reply, rule_headers, silences_of
 from clew.simulator.values import as_dict, as_list, as_str
-from clew.simulator.vendor_server import AccountRequest, SimulatorSettings, VendorServer, decoded, misuse
+from clew.simulator.vendor_server import AccountRequest, ScriptedModel, SimulatorSettings, VendorServer, decoded, misuse
 
 _COMPLETIONS: Final = "/chat/completions"
 _MODELS: Final = "/models"
