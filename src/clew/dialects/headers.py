@@ -39,9 +39,7 @@ RESPONSE_NAMES: Final[Mapping[str, str]] = {
 }
 """What a backend may tell a client, and why. The type of the content is the engine's to say: it knows what it writes."""
 
-RESPONSE_PREFIXES: Final[Mapping[str, str]] = {
-    "anthropic-ratelimit-": "how much is left, and until when",
-}
+RESPONSE_PREFIXES: Final[Mapping[str, str]] = {"anthropic-ratelimit-": "how much is left, and until when"}
 
 _CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key", "x-clew-key"})
 _UNSAFE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")

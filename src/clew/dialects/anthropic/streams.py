@@ -143,6 +143,8 @@ class _OneBlockAtATime:
 class AnthropicStreamWriter:
     """One answer: events as the vendor writes them."""
 
+    __slots__ = ("_lifecycle",)
+
     def __init__(self, context: AnswerContext) -> None:
         self._lifecycle = Lifecycle(LENIENT)
 

@@ -7,7 +7,7 @@ date. A limit per minute is said rather than one per day where a vendor tells bo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
@@ -75,20 +75,16 @@ def rate_headers(headers: Iterable[tuple[bytes, bytes]], *, wall: float) -> list
     found = {name: value for name, value in _plain(headers).items() if _LIMIT in name}
     if not found:
         return []
-    return [pair for kind, names in _NAMES.items() for pair in _told(kind, names, found, wall)]
-
-
-def _told(kind: str, names: tuple[str, ...], found: Mapping[str, str], wall: float) -> Iterator[tuple[str, str]]:
-    for name in names:
-        limit, remaining = (_count(found.get(name.format(what), "")) for what in ("limit", "remaining"))
-        if remaining is None:
-            continue
-        before = f"anthropic-ratelimit-{kind}"
-        yield from () if limit is None else [(f"{before}-limit", limit)]
-        yield f"{before}-remaining", remaining
-        moment = _moment(found.get(name.format("reset"), ""), wall)
-        yield from () if moment is None else [(f"{before}-reset", moment)]
-        return
+    told: list[tuple[str, str | None]] = []
+    for kind, names in _NAMES.items():
+        for name in names:
+            limit, remaining = (_count(found.get(name.format(what), "")) for what in ("limit", "remaining"))
+            if remaining is not None:
+                moment = _moment(found.get(name.format("reset"), ""), wall)
+                values = {"limit": limit, "remaining": remaining, "reset": moment}
+                told += [(f"anthropic-ratelimit-{kind}-{what}", value) for what, value in values.items()]
+                break
+    return [(name, value) for name, value in told if value is not None]
 
 
 def _count(value: str) -> str | None:

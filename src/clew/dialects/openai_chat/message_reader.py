@@ -168,19 +168,14 @@ def _document(file: RawObject) -> Canonical:
 
 
 def _call_block(call_id: str, function: RawObject) -> Canonical:
-    name = function.string("name")
-    if not name:
-        raise invalid(f"{function.path}.name", "Field required")
-    return {"type": "tool_use", "id": call_id, "name": name, "input": _input(function.string("arguments").strip())}
-
-
-def _input(text: str) -> object:
     """The arguments as they are written. What is no object is what a model wrote: to refuse it would end the conversation
     for good, so the text is passed on in an object."""
-    if not text:
-        return {}
+    name, text = function.string("name"), function.string("arguments").strip()
+    if not name:
+        raise invalid(f"{function.path}.name", "Field required")
     try:
-        is_object = isinstance(_any.decode(text), dict)
+        is_object = not text or isinstance(_any.decode(text), dict)
     except (msgspec.DecodeError, RecursionError):
         is_object = False
-    return Raw(text.encode()) if is_object else {"arguments": text}
+    given = Raw(text.encode() or b"{}") if is_object else {"arguments": text}
+    return {"type": "tool_use", "id": call_id, "name": name, "input": given}

@@ -105,17 +105,7 @@ _BY_WORDS: Final = tuple((re.compile(words, re.IGNORECASE), names) for words, na
 class ChatRepairs:
     """The repairs of this dialect. Options are `ChatOptions`."""
 
-    lasting: Sequence[str] = (
-        "images",
-        "roles",
-        "fill",
-        "none",
-        "signatures",
-        "budget",
-        "levels",
-        "effort",
-        "free tools",
-    )
+    lasting: Sequence[str] = ("images", "roles", "fill", "none", "signatures", "budget", "levels", "effort", "free tools")
     """What holds for the rest of a conversation: the backend would refuse it again. (How long an answer may be depends on
     each request; which entries could not be read is in the strand itself, thought by thought:
     `model.blocks.reduce_thought`.)"""

@@ -70,8 +70,13 @@ def effort_wish(given: RawRequest, changes: RequestChanges) -> EffortWish:
     if effort is not None:
         _leave_out_budget(thinking, EFFORT_FIRST, changes)
         return effort
-    is_free = thinking.type in ("adaptive", "enabled")
-    return _budget_wish(thinking, changes) or EffortWish("auto" if is_free else None)
+    tokens = thinking.value("budget_tokens", INTEGER)
+    if tokens is None:
+        return EffortWish("auto" if thinking.type in ("adaptive", "enabled") else None)
+    if tokens > 0:
+        return EffortWish(level_of_budget(tokens), tokens, "thinking.budget_tokens")
+    changes.add("thinking.budget_tokens", "replaced", NO_BUDGET)
+    return EffortWish("off", path="thinking.budget_tokens")
 
 
 def _leave_out_budget(thinking: RawObject, why: str, changes: RequestChanges) -> None:
@@ -94,16 +99,6 @@ def _effort(parameters: RawObject, messages: Sequence[RawMessage], changes: Requ
         if effort != word:
             changes.leave_out(f"{config.path}.effort", OLDER if effort in _BY_NAME else UNKNOWN)
     return None if holds is None else EffortWish(_BY_NAME[word], path=f"{holds.path}.effort")
-
-
-def _budget_wish(thinking: RawObject, changes: RequestChanges) -> EffortWish | None:
-    tokens = thinking.value("budget_tokens", INTEGER)
-    if tokens is None:
-        return None
-    if tokens <= 0:
-        changes.add("thinking.budget_tokens", "replaced", NO_BUDGET)
-        return EffortWish("off", path="thinking.budget_tokens")
-    return EffortWish(level_of_budget(tokens), tokens, "thinking.budget_tokens")
 
 
 def with_thinking_off(

@@ -16,7 +16,7 @@ from msgspec.json import Decoder
 
 from clew.errors import RequestInvalid
 from clew.model.change import Change, What
-from clew.model.request import Request, RequestMessage, blocks_of
+from clew.model.request import Request, blocks_of
 from clew.wire.requests import encode
 
 Fields: TypeAlias = dict[str, Raw]
@@ -126,8 +126,17 @@ def read_raw(request: Request) -> RawRequest:
     given = decode(Raw(encode(request)), OBJECT, "")
     fields = {key: raw for key, raw in given.items() if raw != _NULL}
     messages = decode(fields.pop("messages"), OBJECTS, "messages")
-    pairs = enumerate(zip(request.messages, messages, strict=True))
-    return RawRequest(RawObject("", fields), tuple(_message(request, index, *pair) for index, pair in pairs))
+    read: list[RawMessage] = []
+    for index, (message, members) in enumerate(zip(request.messages, messages, strict=True)):
+        request.source.wanted.check()
+        given_at = request.source.index_of(message)
+        path = f"messages.{index if given_at is None else given_at}"
+        found = list(blocks_in(members.get("content"), f"{path}.content"))
+        for at, block in enumerate(blocks_of(message)):  # each with its path in the client's request where it has one
+            if (place := request.source.place_of(block)) is not None:
+                found[at] = RawObject(f"messages.{place[0]}.content.{place[1]}", found[at].fields)
+        read.append(RawMessage(path, message.role, tuple(found), members))
+    return RawRequest(RawObject("", fields), tuple(read))
 
 
 def decode(raw: Raw, decoder: Decoder[_T], path: str) -> _T:
@@ -144,15 +153,3 @@ def blocks_in(raw: Raw | None, path: str) -> tuple[RawObject, ...]:
     if isinstance(content, list):
         return tuple(RawObject(f"{path}.{index}", fields) for index, fields in enumerate(content))
     return (RawObject(path, {"type": Raw(b'"text"'), "text": Raw(msgspec.json.encode(content))}),) if content else ()
-
-
-def _message(request: Request, index: int, message: RequestMessage, fields: Fields) -> RawMessage:
-    """A message, each of its blocks with its path in the client's request where it has one."""
-    request.source.wanted.check()
-    given = request.source.index_of(message)
-    path = f"messages.{index if given is None else given}"
-    found = list(blocks_in(fields.get("content"), f"{path}.content"))
-    for at, block in enumerate(blocks_of(message)):
-        if (place := request.source.place_of(block)) is not None:
-            found[at] = RawObject(f"messages.{place[0]}.content.{place[1]}", found[at].fields)
-    return RawMessage(path, message.role, tuple(found), fields)

@@ -11,6 +11,7 @@ sent one string.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, cast
 
 from msgspec import Struct, structs
@@ -175,24 +176,16 @@ def _join_late_signatures(payloads: Mapping[int, JsonObject | None]) -> dict[int
     """
     done = dict(payloads)
     for name in _LISTS:
-        before = -1
-        for at, payload in payloads.items():
-            if payload is None or name not in payload:
+        holders = [at for at, payload in payloads.items() if payload is not None and name in payload]
+        for before, at in pairwise(holders):
+            first, second = done[before] or {}, done[at] or {}
+            entries, late = [dict(entry) for entry in objects_of(first.get(name))], objects_of(second.get(name))
+            if not late or not late[0].get("signature") or any(late[0].get(text) for text in _TEXTS):
                 continue
-            if before >= 0:
-                _join_signature(done, before, at, name)
-            before = at
+            count = len(entries)
+            join_entry(entries, late[0])
+            if len(entries) == count:
+                rest = {key: value for key, value in second.items() if key != name}
+                done[before] = {**first, name: list(entries)}
+                done[at] = {**second, name: list(late[1:])} if late[1:] else rest
     return done
-
-
-def _join_signature(payloads: dict[int, JsonObject | None], before: int, at: int, name: str) -> None:
-    first, second = payloads[before] or {}, payloads[at] or {}
-    entries = [dict(entry) for entry in objects_of(first.get(name))]
-    late = objects_of(second.get(name))
-    if not late or not late[0].get("signature") or any(late[0].get(text) for text in _TEXTS):
-        return
-    count = len(entries)
-    join_entry(entries, late[0])
-    if len(entries) == count:
-        payloads[before] = {**first, name: list(entries)}
-        payloads[at] = {**second, name: list(late[1:])} if late[1:] else {k: v for k, v in second.items() if k != name}

@@ -122,23 +122,21 @@ def tool_choice(
         return {}
     choice = parameters.object("tool_choice")
     changes.leave_out_unknown("tool_choice", choice.fields, {"type", "name", "disable_parallel_tool_use"})
+    sent: dict[str, object] = {"tool_choice": _CHOICES.get(choice.type)}
     if free:
         changes.add("tool_choice", "set", THINKING)
-    sent: dict[str, object] = {"tool_choice": "auto" if free else _choice(choice, changes)}
+        sent["tool_choice"] = "auto"
+    elif choice.type == "tool":
+        name = tool_name(choice.string("name"), "tool_choice.name", changes)
+        sent["tool_choice"] = {"type": "function", "function": {"name": name}}
+    elif choice.type not in _CHOICES:
+        raise Unrepresentable(f"tool_choice: a choice of type {choice.type!r} cannot be said to this backend")
     if choice.value("disable_parallel_tool_use", BOOLEAN):
         if options.parallel:
             sent["parallel_tool_calls"] = False
         else:
             changes.leave_out("tool_choice.disable_parallel_tool_use", NO_PARALLEL)
     return sent
-
-
-def _choice(choice: RawObject, changes: RequestChanges) -> object:
-    if choice.type == "tool":
-        return {"type": "function", "function": {"name": tool_name(choice.string("name"), "tool_choice.name", changes)}}
-    if choice.type not in _CHOICES:
-        raise Unrepresentable(f"tool_choice: a choice of type {choice.type!r} cannot be said to this backend")
-    return _CHOICES[choice.type]
 
 
 class _Tool(Struct):

@@ -19,7 +19,6 @@ from clew.dialects.openai_chat.request_fields import (
     INTEGER,
     STRINGS,
     RawObject,
-    RawRequest,
     RequestChanges,
     read_raw,
 )
@@ -155,30 +154,26 @@ _CLIENT_NAMES: Final = {
 def write_request(request: Request, options: ChatOptions) -> WrittenRequest:
     """The request in this backend's words. Raises Unrepresentable, or RequestInvalid with a path."""
     given, changes, wanted = read_raw(request), RequestChanges(), options.request
+    parameters = given.parameters
     request.source.wanted.check()
-    refuse_server_tools(given.parameters)
-    changes.leave_out_unknown("", given.parameters.fields, _KNOWN)
+    refuse_server_tools(parameters)
+    changes.leave_out_unknown("", parameters.fields, _KNOWN)
     if request.betas:
         changes.leave_out("anthropic-beta", BETAS + ", ".join(request.betas))
-    body = _body(request.body.model, given, wanted, changes)
+    messages, lost = write_messages(given, wanted, changes)
+    tools = write_tools(given, wanted, changes)
+    forced = bool(tools) and is_forced(parameters)
+    wish = with_thinking_off(effort_wish(given, changes), lost=lost, forced=forced, options=wanted, changes=changes)
+    effort = effort_fields(wish, max_tokens_of(parameters, wanted), wanted, changes)
+    free = forced and wanted.forced != "as asked" and effort.thinks is not False
+    fields: dict[str, object] = {"model": request.body.model, "messages": messages}
+    fields |= tools | tool_choice(parameters, bool(tools), free, wanted, changes)
+    fields |= sampling(parameters, wanted, changes) | stop_sequences(parameters, wanted, changes)
+    fields |= answer_format(parameters, wanted, changes) | user_fields(parameters, wanted, changes)
+    fields |= stream_fields(parameters, wanted)
+    body = merged(cast("JsonObject", fields), merged(wanted.always, effort.fields))
     for name in body:
         if name in wanted.drop:
             changes.leave_out(_CLIENT_NAMES.get(name, name), REFUSED)
     sent = {name: value for name, value in body.items() if name not in wanted.drop}
     return WrittenRequest(msgspec.json.encode(sent), changes.all())
-
-
-def _body(model: str, given: RawRequest, options: ChatRequestOptions, changes: RequestChanges) -> JsonObject:
-    parameters = given.parameters
-    messages, lost = write_messages(given, options, changes)
-    tools = write_tools(given, options, changes)
-    forced = bool(tools) and is_forced(parameters)
-    wish = with_thinking_off(effort_wish(given, changes), lost=lost, forced=forced, options=options, changes=changes)
-    effort = effort_fields(wish, max_tokens_of(parameters, options), options, changes)
-    free = forced and options.forced != "as asked" and effort.thinks is not False
-    body: dict[str, object] = {"model": model, "messages": messages}
-    body |= tools | tool_choice(parameters, bool(tools), free, options, changes)
-    body |= sampling(parameters, options, changes) | stop_sequences(parameters, options, changes)
-    body |= answer_format(parameters, options, changes) | user_fields(parameters, options, changes)
-    body |= stream_fields(parameters, options)
-    return merged(cast("JsonObject", body), merged(options.always, effort.fields))

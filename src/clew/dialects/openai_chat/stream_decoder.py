@@ -56,6 +56,11 @@ def _stops_in(document: bytes) -> tuple[str, ...]:
 class AnswerDecoder:
     """`take` chunks, then `end` or `fail`; `take_events` after each."""
 
+    __slots__ = (
+        *("_blocks", "_content", "_context", "_details", "_finish", "_is_plain", "_options", "_refused", "_snapshots"),
+        *("_started", "_tags", "_thinking_blocks", "_totals", "_unsaid", "ended", "failure", "ids"),
+    )
+
     def __init__(self, context: AnswerContext, options: ChatAnswerOptions) -> None:
         self._context = context
         self._options = options

@@ -111,8 +111,10 @@ class Tags:
         match self._state:
             case "start" | "inside start":
                 return self._begin(pieces)
-            case "opened":
-                return self._enter(pieces)
+            case "opened":  # space behind an opening tag belongs to it
+                self._give(pieces, "open", self._past(_SPACE))
+                self._state = "inside" if self._at < len(self._held) else "opened"
+                return self._state == "inside"
             case "inside":
                 return self._think(pieces)
             case "closed":
@@ -133,14 +135,6 @@ class Tags:
             self._close = PAIRS[tag]
             self._give(pieces, "open", word + len(tag))
         self._state = "opened" if tag or self._state == "inside start" else self._after()
-        return True
-
-    def _enter(self, pieces: list[TagPiece]) -> bool:
-        """Behind an opening tag: space belongs to it."""
-        self._give(pieces, "open", self._past(_SPACE))
-        if self._at == len(self._held):
-            return False
-        self._state = "inside"
         return True
 
     def _think(self, pieces: list[TagPiece]) -> bool:

@@ -159,8 +159,12 @@ class Mirrors:
         place = self._places.get(channel, 0)
         if place == self._size:
             new, told = text, bare
-        else:
-            new = self._not_told(place, text, bare)
+        else:  # others have been here
+            new, told = text, self._told_between(place, min(place + len(bare), self._size))
+            if told == bare:
+                new = ""
+            elif place + len(told) == self._size and bare.startswith(told):
+                new = _after(text, len(told))
             told = "".join(new.split())
         self._tell(told)
         if not new and place < self._size:
@@ -178,13 +182,6 @@ class Mirrors:
         self._tell(told)
         self._fresh = fresh
         self._places = {channel: self._size}
-
-    def _not_told(self, place: int, text: str, bare: str) -> str:
-        """What is new in the text of a channel that is not in front."""
-        told = self._told_between(place, min(place + len(bare), self._size))
-        if told == bare:
-            return ""
-        return _after(text, len(told)) if place + len(told) == self._size and bare.startswith(told) else text
 
     def _told_between(self, start: int, end: int) -> str:
         """What was told between two places. A mirror asks with each delta, so the rest is not looked at."""

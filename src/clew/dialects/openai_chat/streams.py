@@ -50,6 +50,8 @@ _LF: Final = 10
 class ChatStreamReader:
     """`feed` bytes as they come, `flush` at their end. Texts of one block that come in one read are one delta."""
 
+    __slots__ = ("_cut_is_end", "_decoder", "_eager", "_frames")
+
     def __init__(self, context: AnswerContext, options: ChatOptions) -> None:
         self._eager = context.eager
         self._cut_is_end = options.answer.cut_is_end
@@ -123,6 +125,11 @@ class ChatStreamReader:
 class ChatStreamWriter:
     """Writes one answer. It keeps no more of it than the thoughts that it has to say once more, whole."""
 
+    __slots__ = (
+        *("_block", "_calls", "_context", "_details", "_finished", "_has_arguments", "_head", "_lifecycle", "_thought"),
+        "_usage",
+    )
+
     def __init__(self, context: AnswerContext) -> None:
         self._context = context
         self._lifecycle = Lifecycle(STRICT)
@@ -179,7 +186,13 @@ class ChatStreamWriter:
             case "redacted_thinking":
                 return b""
             case "tool_use":
-                return self._call(block)
+                # A call that is whole at its start has its input there; nearly all get it in deltas.
+                arguments = encoded(given).decode() if (given := block.get("input")) else ""
+                self._has_arguments = bool(arguments)
+                self._calls += 1
+                function: JsonObject = {"name": block.get("name"), "arguments": arguments}
+                place: JsonObject = {"index": self._calls - 1, "id": block.get("id"), "type": "function"}
+                return self._chunk({"tool_calls": [{**place, "function": function}]})
             case kind:
                 self._context.unsaid(str(kind))
                 return b""
@@ -190,16 +203,6 @@ class ChatStreamWriter:
     def _think(self, text: str) -> bytes:
         self._thought.add(text)
         return self._chunk({"reasoning_content": text, "reasoning": text}) if text else b""
-
-    def _call(self, block: JsonObject) -> bytes:
-        """A call that is whole at its start has its input there; nearly all get it in deltas."""
-        given = block.get("input")
-        arguments = encoded(given).decode() if given else ""
-        self._has_arguments = bool(arguments)
-        self._calls += 1
-        function: JsonObject = {"name": block.get("name"), "arguments": arguments}
-        call: JsonObject = {"index": self._calls - 1, "id": block.get("id"), "type": "function", "function": function}
-        return self._chunk({"tool_calls": [call]})
 
     def _grow(self, event: BlockDelta) -> bytes:
         delta = event.delta
