@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from clew.pipeline.project import Projection, project
     from clew.pipeline.step import Facts, Options
     from clew.thinking.compliance import Violation, check
-    from clew.thinking.registry import ThinkingRegistry
+    from clew.thinking.registry.table import ThinkingRegistry
     from clew.thinking.seal import Sealer
 
 __all__ = [
@@ -156,7 +156,7 @@ _HOMES = {
     "Target": "clew.model.origin",
     "TextDelta": "clew.chat.service",
     "ThinkingDelta": "clew.chat.service",
-    "ThinkingRegistry": "clew.thinking.registry",
+    "ThinkingRegistry": "clew.thinking.registry.table",
     "Tool": "clew.chat.agent.tools",
     "ToolCall": "clew.chat.messages",
     "ToolFailed": "clew.chat.agent.tools",

@@ -12,7 +12,7 @@ import pytest
 from clew.engine.log.request_log import RequestLog, open_log
 from clew.exchange.redact import Redactor
 from clew.model.change import Change
-from clew.thinking.registry import ThinkingRegistry
+from clew.thinking.registry.table import ThinkingRegistry
 from tests.build import assistant, thinking, user
 from tests.engine.logs import Wanted, Written
 from tests.manifest import proves

@@ -23,7 +23,7 @@ from clew.pipeline.step import Facts
 from clew.simulator.interfaces import VendorRefusal
 from clew.thinking.recognise import Context
 from clew.thinking.record import recording_of
-from clew.thinking.registry import ThinkingRegistry
+from clew.thinking.registry.table import ThinkingRegistry
 from clew.thinking.seal import Seal, Sealer
 from clew.wire.requests import encode, parse
 from tests.build import Json, text

@@ -12,7 +12,7 @@ import msgspec
 
 from clew.exchange.call import Call
 from clew.model.json import JsonObject, JsonValue
-from clew.thinking.registry import Filtered, ThinkingRegistry
+from clew.thinking.registry.table import Filtered, ThinkingRegistry
 
 
 class Sessions:

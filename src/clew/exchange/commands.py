@@ -15,7 +15,7 @@ from msgspec import Struct
 from clew.errors import ClewError, StoreError
 from clew.model.http import ResponseHead
 from clew.pipeline.stream.answer_stream import AnswerStream
-from clew.thinking.registry import Filtered
+from clew.thinking.registry.table import Filtered
 
 if TYPE_CHECKING:
     from clew.exchange.inputs import BackendRoute

@@ -31,7 +31,12 @@ def events_of(message: JsonObject, *, chunk: int) -> Iterator[Event]:
         yield BlockStart(index, start)
         yield from (BlockDelta(index, delta) for delta in deltas)
         yield BlockStop(index)
-    yield _ending(message)
+    usage, edits = message.get("usage"), message.get("context_management")
+    yield MessageDelta(
+        {name: message[name] for name in _IN_DELTA if name in message},
+        {name: value for name, value in usage.items() if value is not None} if isinstance(usage, dict) else None,
+        extra={} if edits is None else {"context_management": edits},
+    )
     yield MessageStop()
 
 
@@ -48,16 +53,6 @@ def _opening(message: JsonObject, blocks: list[JsonObject]) -> JsonObject:
     if isinstance(source, dict) and source.get("model"):
         opening["model"] = source["model"]
     return opening
-
-
-def _ending(message: JsonObject) -> MessageDelta:
-    usage = message.get("usage")
-    edits = message.get("context_management")
-    return MessageDelta(
-        {name: message[name] for name in _IN_DELTA if name in message},
-        _not_null(usage) if isinstance(usage, dict) else None,
-        extra={} if edits is None else {"context_management": edits},
-    )
 
 
 _Unfold: TypeAlias = Callable[[JsonObject, int], tuple[JsonObject, list[JsonObject]]]
@@ -117,7 +112,3 @@ _UNFOLDS: dict[Family, _Unfold] = {
 def _pieces(text: JsonValue, chunk: int, kind: str, member: str) -> list[JsonObject]:
     whole = str(text or "")
     return [{"type": kind, member: whole[i : i + chunk]} for i in range(0, len(whole), chunk)]
-
-
-def _not_null(values: JsonObject) -> JsonObject:
-    return {name: value for name, value in values.items() if value is not None}

@@ -1,6 +1,6 @@
 """The document's four example flows, step by step (session policy; what the default policy does instead is proved there)."""
 
-from clew.thinking.registry import Filtered, RegistryEntry, ThinkingRegistry
+from clew.thinking.registry.table import Filtered, RegistryEntry, ThinkingRegistry
 from tests.manifest import proves
 from tests.thinking.registry.builders import HELLO, A, B, C, answer, assistant, confirmed, key, on, request, text
 

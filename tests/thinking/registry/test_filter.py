@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from clew.thinking.registry import Decision, Filtered, RegistryEntry, ThinkingRegistry, product_key
+from clew.thinking.registry.blocks import product_key
+from clew.thinking.registry.table import Decision, Filtered, RegistryEntry, ThinkingRegistry
 from tests.manifest import proves
 from tests.thinking.registry.builders import (
     HELLO,

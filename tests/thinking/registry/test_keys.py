@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.thinking.keys import block_key
-from clew.thinking.registry import ThinkingRegistry, documented_key, fast_hash, product_key
-from clew.thinking.registry.blocks import WINDOW, prefix_of, suffix_of
+from clew.thinking.registry.blocks import WINDOW, documented_key, fast_hash, prefix_of, product_key, suffix_of
+from clew.thinking.registry.table import ThinkingRegistry
 from tests.counts import examples
 from tests.manifest import proves
 from tests.thinking.registry.builders import answer, redacted, request, thinking

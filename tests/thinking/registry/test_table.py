@@ -8,7 +8,8 @@ from threading import Lock
 
 import pytest
 
-from clew.thinking.registry import BackendSwitch, CacheStats, Registered, Registration, RegistryEntry, ThinkingRegistry
+from clew.thinking.registry.table import BackendSwitch, CacheStats, RegistryEntry, ThinkingRegistry
+from clew.thinking.registry.watch import Registered, Registration
 from tests.manifest import proves
 from tests.thinking.registry.builders import (
     HELLO,

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.thinking.registry import Decision, Registered, Registration, RegistryEntry, ThinkingRegistry, product_key
+from clew.thinking.registry.blocks import product_key
+from clew.thinking.registry.table import Decision, RegistryEntry, ThinkingRegistry
+from clew.thinking.registry.watch import Registered, Registration
 from tests.counts import examples
 from tests.manifest import proves
 from tests.thinking.registry.builders import (

@@ -37,7 +37,7 @@ from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.model.turn import Exchange
 from clew.pipeline.stream.translation import BlockState
-from clew.thinking.registry import Filtered
+from clew.thinking.registry.table import Filtered
 
 PREVIEW: Final = 50
 """Characters of a thought, where thinking text is asked for."""

@@ -110,22 +110,20 @@ class StructureError(Struct, frozen=True):
 
 def ensure_tool_message_structure(messages: Sequence[JsonObject]) -> list[JsonObject]:
     """The messages with every result in a user message of its own. A message without results is the same object."""
-    return [new for index, message in enumerate(messages) for new in _cut(message, message.get("id") or index)]
-
-
-def _cut(message: JsonObject, name: JsonValue) -> list[JsonObject]:
-    parts = parts_of(message)
-    if role_of(message) != "assistant" or parts is None or not any(is_result(part) for part in parts):
-        return [message]
-    segments = [(is_result(segment[0]), segment) for segment in _segments(parts)]
-    # The first segment of the assistant's keeps the id, the others get derived ones.
-    own = next((at for at, (is_answer, _) in enumerate(segments) if not is_answer), None)
     cut: list[JsonObject] = []
-    for at, (is_answer, segment) in enumerate(segments):
-        new = with_parts(message, segment)
-        if at != own:
-            new = {**new, "id": derived_id(name, at)}
-        cut.append({**new, "role": "user" if is_answer else "assistant"})
+    for index, message in enumerate(messages):
+        parts = parts_of(message)
+        if role_of(message) != "assistant" or parts is None or not any(is_result(part) for part in parts):
+            cut.append(message)
+            continue
+        segments = [(is_result(segment[0]), segment) for segment in _segments(parts)]
+        # The first segment of the assistant's keeps the id, the others get derived ones.
+        own = next((at for at, (is_answer, _) in enumerate(segments) if not is_answer), None)
+        for at, (is_answer, segment) in enumerate(segments):
+            new = with_parts(message, segment)
+            if at != own:
+                new = {**new, "id": derived_id(message.get("id") or index, at)}
+            cut.append({**new, "role": "user" if is_answer else "assistant"})
     return cut
 
 

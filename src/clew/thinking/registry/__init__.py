@@ -13,33 +13,3 @@ thinking (a first turn, a title) or only counts tokens says nothing about what t
 No clock and no log: the time is an argument, and the returned values hold all there is to log. Threads that share one
 registry give it a lock; tasks need none, since nothing here awaits.
 """
-
-from clew.thinking.registry.blocks import documented_key, fast_hash, product_key
-from clew.thinking.registry.table import (
-    ORPHAN_THRESHOLD,
-    BackendSwitch,
-    CacheStats,
-    Decision,
-    Filtered,
-    KeyOf,
-    RegistryEntry,
-    ThinkingRegistry,
-)
-from clew.thinking.registry.watch import AnswerWatch, Registered, Registration
-
-__all__ = [
-    "ORPHAN_THRESHOLD",
-    "AnswerWatch",
-    "BackendSwitch",
-    "CacheStats",
-    "Decision",
-    "Filtered",
-    "KeyOf",
-    "Registered",
-    "Registration",
-    "RegistryEntry",
-    "ThinkingRegistry",
-    "documented_key",
-    "fast_hash",
-    "product_key",
-]
