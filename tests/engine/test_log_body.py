@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clew.engine.log.body import body_value
+from clew.engine.log.lines import body_value
 from tests.build import assistant, redacted, text, thinking, user
 from tests.manifest import proves
 

@@ -1,6 +1,6 @@
 """Which blocks the store is told of: once a minute, and new ones at once."""
 
-from clew.engine.seen import AGAIN, MOST, SeenKeys
+from clew.engine.services import MOST_SEEN, SEEN_AGAIN, SeenKeys
 
 
 def test_a_history_is_news_once_and_then_what_is_new_in_it() -> None:
@@ -14,7 +14,7 @@ def test_after_a_minute_all_of_it_is_news_again() -> None:
     seen = SeenKeys()
     seen.news("local", [b"a", b"b"], 0.0)
     seen.news("local", [b"a", b"b", b"c"], 30.0)
-    assert seen.news("local", [b"a", b"b", b"c"], AGAIN) == (b"a", b"b")
+    assert seen.news("local", [b"a", b"b", b"c"], SEEN_AGAIN) == (b"a", b"b")
 
 
 def test_what_is_told_of_one_principal_is_news_of_another() -> None:
@@ -31,5 +31,5 @@ def test_a_fork_that_goes_another_way_is_news_from_there() -> None:
 
 def test_what_is_remembered_is_bounded() -> None:
     seen = SeenKeys()
-    seen.news("local", [b"%d" % number for number in range(MOST + 10)], 0.0)
-    assert len(seen._at) == MOST
+    seen.news("local", [b"%d" % number for number in range(MOST_SEEN + 10)], 0.0)
+    assert len(seen._at) == MOST_SEEN

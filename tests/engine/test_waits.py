@@ -13,7 +13,7 @@ import pytest
 
 from clew.backends.credential import Secret
 from clew.backends.row import Backend
-from clew.engine.cooling import cool_downs_in
+from clew.engine.services import cool_downs_in
 from clew.settings.values import Retry
 from clew.testing import Simulator
 from tests.build import Json, user

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from clew.engine.gathering import GatheredFacts
-from clew.engine.received_request import receive_request
+from clew.engine.preparing import receive_request
 from clew.engine.snapshot import Snapshot
 from clew.errors import ClewError, StoreError
 from clew.exchange import commands

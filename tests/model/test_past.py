@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.engine.seen import BLOCK_KEYS
-from clew.exchange.thinking_counts import _THINKING
+from clew.engine.services import BLOCK_KEYS
+from clew.exchange.heads import _THINKING
 from clew.model.past import Fold, Retold, folded, retold, told_first
 from clew.model.request import RequestMessage
 from clew.pipeline.normalise import _REFUSED

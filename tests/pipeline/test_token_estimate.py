@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.engine.token_counts import MOST, TokenCounts
+from clew.engine.services import MOST_COUNTED, TokenCounts
 from clew.pipeline.token_estimate import LEAST_FACTOR, MOST_FACTOR, calibrate, estimate
 from clew.pipeline.tokens import USUAL_IMAGE_TOKENS, image_size, image_tokens, tokens_of
 from tests.build import Json, assistant, request, text, thinking, tool_result, tool_use, user
@@ -248,7 +248,7 @@ def test_only_so_many_models_are_remembered_and_the_longest_unused_goes() -> Non
     counts.learn("b", "first", 10_000, 20_000)
     counts.learn("b", "second", 10_000, 20_000)
     counts.learn("b", "first", 10_000, 20_000)
-    for number in range(MOST - 1):
+    for number in range(MOST_COUNTED - 1):
         counts.learn("b", f"m{number}", 10_000, 20_000)
 
     assert (counts.rate("b", "first").factor, counts.rate("b", "second").factor) == (2.0, 1.0)

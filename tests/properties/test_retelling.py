@@ -15,7 +15,7 @@ from clew.engine import histories
 from clew.engine.histories import Histories
 from clew.errors import ClewError
 from clew.exchange.call import Call
-from clew.exchange.thinking_counts import thinking_counts
+from clew.exchange.heads import thinking_counts
 from clew.model.past import Retold
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Body, Request, blocks_of

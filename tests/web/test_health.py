@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from clew.engine.cooling import tell_cool_downs
+from clew.engine.services import tell_cool_downs
 from clew.model.turn import Exchange, Try
 from clew.pipeline.attempts import CoolDowns
 from clew.web.health import health_of_all

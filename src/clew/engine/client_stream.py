@@ -133,7 +133,11 @@ class ClientStream:
             source.pause()
             push = self._withhold
         if hides:
-            return self._noting(push)
+            self._silence.last = self._rounds.now()
+            if self._round:
+                self._look_after(HIDDEN_SECONDS)
+            self._push = push
+            return self._noted
         if self._commit is None:
             return push
         self._push = push
@@ -195,14 +199,6 @@ class ClientStream:
         self.let_go()
         self.push(data)
         self.client.end()
-
-    def _noting(self, push: Callable[[bytes], bool]) -> Callable[[bytes], bool]:
-        """The same, and when it was last used."""
-        self._silence.last = self._rounds.now()
-        if self._round:
-            self._look_after(HIDDEN_SECONDS)
-        self._push = push
-        return self._noted
 
     def _noted(self, data: bytes) -> bool:
         assert self._push is not None

@@ -22,10 +22,8 @@ from typing import TypeAlias
 
 from clew.engine.aside import apart
 from clew.engine.choices import ACTIVE, rules_chosen
-from clew.engine.snapshot import Snapshot, snapshot_of
-from clew.engine.stamp import Stamp, stamp_of
-from clew.engine.wakeup import Wakeup
-from clew.engine.widened import widened
+from clew.engine.snapshot import Snapshot, snapshot_of, widened
+from clew.engine.wakeup import Stamp, Wakeup, stamp_of
 from clew.errors import SettingsInvalid, StoreError
 from clew.settings.home import file_digest
 from clew.settings.load import Loaded, config_place, load
@@ -162,7 +160,20 @@ class Current:
     def glance(self, *, whole: bool = False) -> None:
         """Take over what changed since the last glance. Any thread may. `whole`: nobody is writing the settings file now."""
         with self._glancing:
-            changed = self._take_over(whole)
+            reloaded = self._reload(whole)
+            problem = "" if reloaded else self.problem
+            anew = self._rekeyed() | reloaded | (problem != self.snapshot.problem)
+            stored = self._store_changed()
+            changed = anew or stored
+            if changed:
+                self._swap(self._fresh(problem), anew=anew)
+            if stored:
+                self._refresh()
+                deletions = self._noted()
+                if deletions not in (None, self._deletions):  # what any process deleted stays in nobody's memory
+                    self._deletions = deletions
+                    self._deleted()
+            self.problem = problem  # only now: a reader that finds no problem must be served by the repaired settings
         for tell in self._attending if changed else ():
             tell()
 
@@ -197,19 +208,6 @@ class Current:
                 seal_key_is_given=bool(self._environ.get(SECRET_VARIABLE, "").strip()),
             )
 
-    def _take_over(self, whole: bool) -> bool:
-        reloaded = self._reload(whole)
-        problem = "" if reloaded else self.problem
-        anew = self._rekeyed() | reloaded | (problem != self.snapshot.problem)
-        stored = self._store_changed()
-        if anew or stored:
-            self._swap(self._fresh(problem), anew=anew)
-        if stored:
-            self._refresh()
-            self._forget_deleted()
-        self.problem = problem  # only now: a reader that finds no problem must be served by the repaired settings
-        return anew or stored
-
     def _swap(self, fresh: Snapshot, *, anew: bool) -> None:
         """The store changes with every turn, and nearly never in what was chosen: then all that is known under the old
         snapshot stays known."""
@@ -222,8 +220,13 @@ class Current:
             self._switched(old.active, fresh.active)
 
     def _fresh(self, problem: str = "") -> Snapshot:
+        """What this gateway was told alone outranks what all were told; both outrank the file."""
         kept = self._kept("")
-        active, source = self._chosen(kept)
+        active, source = kept.get(ACTIVE, ""), "clew use"
+        if self.gateway and (own := self._kept(self.gateway).get(ACTIVE, "")):
+            active, source = own, "clew use --gateway"
+        elif self._choice:
+            active, source = self._choice, "clew run --backend"
         return snapshot_of(
             self.loaded.settings,
             self._sealer,
@@ -232,15 +235,6 @@ class Current:
             chosen=rules_chosen(kept),
             problem=problem,
         )
-
-    def _chosen(self, kept: Mapping[str, str]) -> tuple[str, str]:
-        """What this gateway was told alone outranks what all were told; both outrank the file."""
-        own = self._kept(self.gateway).get(ACTIVE, "") if self.gateway else ""
-        if own:
-            return own, "clew use --gateway"
-        if self._choice:
-            return self._choice, "clew run --backend"
-        return kept.get(ACTIVE, ""), "clew use"
 
     def _kept(self, scope: str) -> Mapping[str, str]:
         if self._store is None:
@@ -270,13 +264,6 @@ class Current:
             _log.warning("the backends that threads stay with cannot be read from the store: %s", error)
             self._seen = -1
 
-    def _forget_deleted(self) -> None:
-        """What any process deleted stays in nobody's memory."""
-        now = self._noted()
-        if now not in (None, self._deletions):
-            self._deletions = now
-            self._deleted()
-
     def _noted(self) -> Deletions | None:
         try:
             return self._store.deletions() if self._store is not None else None
@@ -301,7 +288,10 @@ class Current:
         try:
             fresh = self._read_again()
         except SettingsInvalid as error:
-            self._refuse(error)
+            self._awaits = error.key == "ca_file"  # the authorities may come after the settings that name them
+            if self.problem != str(error):  # said once, though it may be looked for again and again
+                self.problem = str(error)
+                _log.error("the settings stay as they were: %s", error)
             return False
         for said in widened(self.loaded.settings, fresh.settings):
             _log.warning("the new settings let more in: %s", said)
@@ -324,14 +314,6 @@ class Current:
                 key="backends",
             )
         return fresh
-
-    def _refuse(self, error: SettingsInvalid) -> None:
-        """Said once, though it may be looked for again and again: the authorities may come after the settings that name
-        them, and then nothing changes in these."""
-        self._awaits = error.key == "ca_file"
-        if self.problem != str(error):
-            self.problem = str(error)
-            _log.error("the settings stay as they were: %s", error)
 
     def _stamped(self) -> _Stamps:
         return stamp_of(None if self.loaded.is_given else self._place), stamp_of(self.loaded.settings.ca_file)

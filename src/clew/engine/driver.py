@@ -122,7 +122,7 @@ class Driver(CommandRunner):
             return
         if self._exchange.state in (ExchangeState.BEGUN, ExchangeState.ASKING):
             self._preparation.wanted.drop()
-        self._let_go()
+        self.let_go()
         self._resume(error=error)
 
     async def _until_over(self, over: asyncio.Future[None]) -> None:
@@ -179,7 +179,7 @@ class Driver(CommandRunner):
             self._client.hand_over(fail())
 
     def _close(self) -> None:
-        self._let_go()
+        self.let_go()
         self._backend.news = lambda: None  # a cycle would keep a body of megabytes until the garbage collector runs
         self._stop_open_turns()
         if self._stream is not None:
@@ -189,29 +189,29 @@ class Driver(CommandRunner):
 
     # Commands: work and time.
 
-    def _compute(self, command: commands.Compute[Any]) -> object:
+    def compute(self, command: commands.Compute[Any]) -> object:
         if command.size <= LARGE:
             return command.work()
         done = self._loop.run_in_executor(threads_for(command.size), command.work)
         done.add_done_callback(lambda _: self.news())
         return self._wait_for(lambda: done.result() if done.done() else WAITING)
 
-    def _pause(self, command: commands.GiveWay) -> object:
+    def give_way(self, command: commands.GiveWay) -> object:
         return self._wait_for(self._ring(0).poll)
 
-    def _wait(self, command: commands.Sleep) -> object:
+    def sleep(self, command: commands.Sleep) -> object:
         return self._wait_for(self._ring(command.seconds).poll) if command.seconds > 0 else None
 
     # Commands: the backend.
 
-    def _ask(self, command: commands.Ask) -> object:
+    def ask(self, command: commands.Ask) -> object:
         timeouts = self._exchange.notes.received.patience_with(command.route)
         return self._wait_for(self._backend.ask(self._call, command, timeouts))
 
-    def _peek(self, command: commands.Peek) -> object:
+    def peek(self, command: commands.Peek) -> object:
         return self._wait_in_time(self._backend.peek(command.most), command.within)
 
-    def _take(self, command: commands.Take) -> object:
+    def take(self, command: commands.Take) -> object:
         return self._wait_in_time(self._backend.take, command.within)
 
     def _wait_in_time(self, poll: Poll, within: float | None) -> object:
@@ -222,15 +222,15 @@ class Driver(CommandRunner):
             self._poll = partial(self._backend.in_time, poll, within)
         return value
 
-    def _read_body(self, command: commands.ReadBody) -> object:
+    def read_body(self, command: commands.ReadBody) -> object:
         return self._wait_for(self._backend.read_body(command.most))
 
-    def _expect(self, command: commands.Expect) -> None:
+    def expect(self, command: commands.Expect) -> None:
         stream, turns = self._stream, self._open_turns
         if stream is not None and turns is not None:
             command.stream.refer_to(lambda: stream.secure(partial(turns.secure, command.stream)))
 
-    def _pass_on(self, command: commands.PassOn) -> object:
+    def pass_on(self, command: commands.PassOn) -> object:
         assert self._stream is not None
         stream = self._exchange.answering.stream
         if self._open_turns is not None and stream is not None:
@@ -240,25 +240,25 @@ class Driver(CommandRunner):
             self._backend.pass_on(command.answer, self._stream, hides=command.hides, after_read=after_read)
         )
 
-    def _let_go(self, command: commands.LetGo | None = None) -> None:
+    def let_go(self, command: commands.LetGo | None = None) -> None:
         if self._stream is not None:
             self._stream.leave_source()
         self._backend.let_go()
 
     # Commands: the client.
 
-    def _push(self, command: commands.Push) -> None:
+    def push(self, command: commands.Push) -> None:
         assert self._stream is not None
         self._stream.push(command.data)
 
-    def _finish(self, command: commands.Finish) -> None:
+    def finish(self, command: commands.Finish) -> None:
         assert self._stream is not None
         self._stream.finish(command.data)
 
-    def _answer(self, command: commands.SendWhole) -> None:
+    def send_whole(self, command: commands.SendWhole) -> None:
         self._client.send(200, command.headers, command.body)
 
-    def _refuse(self, command: commands.Refuse) -> None:
+    def refuse(self, command: commands.Refuse) -> None:
         self._process.report_failure(command.failure)
         if self._client.ended:
             return
@@ -273,7 +273,7 @@ class Driver(CommandRunner):
 
     # Commands: the store, and who else hears of it.
 
-    def _commit(self, command: commands.Commit) -> object:
+    def commit(self, command: commands.Commit) -> object:
         assert self._services.store is not None
         self._stop_open_turns()
         seconds, alarm = self._services.commit_seconds, Alarm.silent(self.news)
@@ -281,7 +281,7 @@ class Driver(CommandRunner):
         call_when_over(write, seconds, alarm.ring)
         return self._wait_for(lambda: commit_problem(write, seconds) if alarm.has_rung else WAITING)
 
-    def _keep(self, command: commands.Keep) -> None:
+    def keep(self, command: commands.Keep) -> None:
         assert self._services.store is not None
         self._stop_open_turns()
         self._services.store.record(command.turn).add_done_callback(ignore_result)
@@ -292,30 +292,30 @@ class Driver(CommandRunner):
 
     # Commands: what the process knows and logs.
 
-    def _filter_by_session(self, command: commands.FilterBySession) -> object:
-        return self._compute(commands.Compute(len(self._call.body), partial(self._process.filter_by_session, command)))
+    def filter_by_session(self, command: commands.FilterBySession) -> object:
+        return self.compute(commands.Compute(len(self._call.body), partial(self._process.filter_by_session, command)))
 
     def _log_blocks(self) -> None:
         if self._is_read:
             self._process.log_blocks(self._exchange.answering.trace)
 
     _actions: ClassVar[Mapping[type, Callable[..., object]]] = {
-        commands.Compute: _compute,
-        commands.GiveWay: _pause,
-        commands.Sleep: _wait,
-        commands.Ask: _ask,
-        commands.Peek: _peek,
-        commands.Take: _take,
-        commands.ReadBody: _read_body,
-        commands.Expect: _expect,
-        commands.PassOn: _pass_on,
-        commands.LetGo: _let_go,
-        commands.Push: _push,
-        commands.Finish: _finish,
-        commands.SendWhole: _answer,
-        commands.Refuse: _refuse,
-        commands.Commit: _commit,
-        commands.Keep: _keep,
-        commands.FilterBySession: _filter_by_session,
+        commands.Compute: compute,
+        commands.GiveWay: give_way,
+        commands.Sleep: sleep,
+        commands.Ask: ask,
+        commands.Peek: peek,
+        commands.Take: take,
+        commands.ReadBody: read_body,
+        commands.Expect: expect,
+        commands.PassOn: pass_on,
+        commands.LetGo: let_go,
+        commands.Push: push,
+        commands.Finish: finish,
+        commands.SendWhole: send_whole,
+        commands.Refuse: refuse,
+        commands.Commit: commit,
+        commands.Keep: keep,
+        commands.FilterBySession: filter_by_session,
     }
     """How each command is carried out."""

@@ -17,7 +17,6 @@ from msgspec import Struct, structs
 
 from clew.errors import PinUnreadable, StoreError
 from clew.exchange.call import Call
-from clew.model.blocks import Block
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request, blocks_of
 from clew.store import Store
@@ -72,7 +71,14 @@ def gather(store: Store, call: Call, request: Request, new_thread: str) -> Gathe
     shelf = Shelf(found.recordings)
     if places := places_wanted(request.messages, pointers, shelf, call.context):
         more = store.gather(Lookup(principal=call.principal, places=places, links=pointers.links), check)
-        shelf, found = _joined(found, more), _both(found, more)
+        shelf = _joined(found, more)
+        found = structs.replace(
+            found,
+            pins={**found.pins, **more.pins},
+            failure=found.failure or more.failure,
+            thread_failure=found.thread_failure or more.thread_failure,
+            has_pins=found.has_pins or more.has_pins,
+        )
     if found.failure is not None:
         _log.warning("a recording cannot be read, the client's own copy goes: %s", found.failure)
     newest = _newest(call, request, shelf)
@@ -113,16 +119,6 @@ def _joined(found: LookupResult, more: LookupResult) -> Shelf:
     return Shelf((*found.recordings, *more.recordings))
 
 
-def _both(found: LookupResult, more: LookupResult) -> LookupResult:
-    return structs.replace(
-        found,
-        pins={**found.pins, **more.pins},
-        failure=found.failure or more.failure,
-        thread_failure=found.thread_failure or more.thread_failure,
-        has_pins=found.has_pins or more.has_pins,
-    )
-
-
 def _pin(call: Call, thread: str, pins: Mapping[str, str]) -> str | None:
     """None if it is not known."""
     if call.entry and call.entry.backend:
@@ -160,16 +156,12 @@ def _newest(call: Call, request: Request, shelf: Shelf) -> Recording | None:
     if last is None:
         return None
     for block in reversed(blocks_of(last)):
-        recording = _pointed_at(block, shelf)
+        recording = None
+        if key := key_of(block):
+            recording = shelf.by_key(key)
+        elif block.type == "tool_use" and isinstance(block.id, str) and block.id:
+            recording = next(iter(shelf.by_tool(block.id)), None)
         if recording is not None and recording.principal == call.principal:
             return recording
     found = recognise(answers_of(request.messages), shelf, call.context)
     return next((each.recording for each in reversed(found) if each.recording), None)
-
-
-def _pointed_at(block: Block, shelf: Shelf) -> Recording | None:
-    if key := key_of(block):
-        return shelf.by_key(key)
-    if block.type == "tool_use" and isinstance(block.id, str) and block.id:
-        return next(iter(shelf.by_tool(block.id)), None)
-    return None

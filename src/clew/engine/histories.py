@@ -58,7 +58,14 @@ class Histories:
         """As the front dialect reads it. Only canonical documents are remembered: others are made anew for each request."""
         if len(call.body) < LEAST or not call.front.is_canonical:
             return call.front.read_request(call.body, call.headers, wanted)
-        return self._recalled(call, len(call.body) // 2, wanted) or self._first(call, wanted)
+        recalled = self._recalled(call, len(call.body) // 2, wanted)
+        if recalled is not None:
+            return recalled
+        request = call.front.read_request(call.body, call.headers, wanted)
+        source = request.source
+        source.body = structs.replace(source.body, messages=told_first(source.body.messages))
+        self._keep(self._key(call), source, None)
+        return Request(source, source.body, request.betas)
 
     def recall(self, call: Call) -> Request | None:
         """The request, if that is a matter of a moment."""
@@ -71,21 +78,18 @@ class Histories:
             self._kept.clear()
             self.bytes = 0
 
-    def _first(self, call: Call, wanted: Wanted) -> Request:
-        request = call.front.read_request(call.body, call.headers, wanted)
-        source = request.source
-        source.body = structs.replace(source.body, messages=told_first(source.body.messages))
-        self._keep(self._key(call), source, None)
-        return Request(source, source.body, request.betas)
-
     def _recalled(self, call: Call, most: int, wanted: Wanted, *, measured: bool = False) -> Request | None:
         key, best, old = self._key(call), None, None
         for known, _ in tuple(self._kept.get(key, ())):
             found = read_on(known, call.body, most, wanted) if known.layout or not measured else None
-            if found and _goes_on(known, found):
+            if found is None:
+                continue
+            in_common = _in_common(found)
+            if in_common >= len(known.body.messages) - NEAR:  # it goes on
                 best, old = found, known
                 break
-            best = _longer(best, found)
+            if best is None or in_common > _in_common(best):
+                best = found
         if best is None:
             return None
         self._keep(key, best, old)
@@ -112,14 +116,6 @@ class Histories:
 
 def _sum(kept: Iterable[_Kept]) -> int:
     return sum([each.weight for each in kept])
-
-
-def _goes_on(known: Source, found: Source) -> bool:
-    return _in_common(found) >= len(known.body.messages) - NEAR
-
-
-def _longer(one: Source | None, other: Source | None) -> Source | None:
-    return other if other and (one is None or _in_common(other) > _in_common(one)) else one
 
 
 def _in_common(found: Source) -> int:

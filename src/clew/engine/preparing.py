@@ -1,16 +1,132 @@
-"""What is looked up about a request before an exchange begins: its history, and what the store knows of it."""
+"""Preparing: what happens to a client's request before an exchange begins.
+
+It is read, with what is known of its history (`histories`, `gathering`), and it is said which routes it may take (`route`)
+and whether it asks for a title. What comes of it are values, and the machine that begins with them.
+"""
 
 from __future__ import annotations
 
+import msgspec
+from msgspec import UNSET, Struct
+
+from clew.backends.credential import Credential
 from clew.engine.aside import LARGE
 from clew.engine.gathering import GatheredFacts, gather, recall
-from clew.engine.received_request import receive_request
+from clew.engine.route import RouteQuery, class_of, routes_of
 from clew.engine.services import EngineServices
-from clew.errors import ClewError
+from clew.engine.snapshot import Snapshot
+from clew.errors import BackendDisabled, BackendUnknown, ClewError
 from clew.exchange.call import Call
-from clew.exchange.inputs import ReceivedRequest
+from clew.exchange.inputs import BackendRoute, ReceivedRequest
 from clew.exchange.machine import ExchangeMachine
-from clew.model.request import Request, Wanted
+from clew.model.facts.shapes import title_requests
+from clew.model.json import JsonValue
+from clew.model.recording import Recording
+from clew.model.request import Body, Request, Wanted
+from clew.pipeline.step import Facts
+from clew.thinking.keys import question_content
+
+MOST_WAYS = 1000
+"""Answers to remember; names of models come from clients, so there is no end to them."""
+
+
+def receive_request(
+    call: Call, snapshot: Snapshot, known: GatheredFacts, new_thread: str, request: Request
+) -> ReceivedRequest:
+    """What is asked. Pure but for the memo of the snapshot."""
+    routes, failure = ((), known.doubt) if known.doubt else _routes(call, request, snapshot, known.newest, known.pin)
+    stream = request.body.stream
+    return ReceivedRequest(
+        call=call,
+        request=request,
+        options=snapshot.exchange,
+        facts=Facts(
+            options=snapshot.options,
+            recordings=known.shelf,
+            context=call.context,
+            sealer=snapshot.sealer,
+            version=call.version,
+        ),
+        shelf=known.shelf,
+        newest=known.newest,
+        thread=known.thread or new_thread,
+        routes=routes,
+        streams=call.kind == "messages" and stream is not UNSET and bytes(stream) == b"true",
+        is_title=asks_for_title(call, request.body),
+        failure=failure,
+    )
+
+
+def _routes(
+    call: Call, request: Request, snapshot: Snapshot, newest: Recording | None, pin: str
+) -> tuple[tuple[BackendRoute, ...], BackendDisabled | BackendUnknown | None]:
+    """Those to try; or none, and why."""
+    settings = snapshot.settings
+    query = RouteQuery(
+        model=request.body.model,
+        agent=call.client.agent,
+        request_class=class_of(call.kind, request.body, call.client.request_class) if settings.rules else "",
+        pin=pin,
+        began_with=newest.origin.backend if newest else "",
+    )
+    try:
+        return _known_ways(snapshot, query, call.credential), None
+    except BackendDisabled as error:
+        return (), error
+    except BackendUnknown as error:  # with what helps, for a person who reads it in a client
+        why = f"It could not use the newest settings: {snapshot.problem}. " if snapshot.problem else ""
+        return (), BackendUnknown(
+            f"clew does not know the backend {error.key!r} that was chosen for this request, and asks no other in its "
+            f"place. {why}It has: {', '.join(sorted(settings.backends))}. "
+            "Choose one of these with `clew use NAME`, or add the backend to the settings; `clew doctor` says more.",
+            key=error.key,
+        )
+
+
+def _known_ways(snapshot: Snapshot, query: RouteQuery, credential: Credential) -> tuple[BackendRoute, ...]:
+    """The same question has the same answer as long as the settings are the same."""
+    memo, asked = snapshot.routes, (query, tuple(credential))
+    routes = memo.get(asked)  # large requests are read in threads, so it may be gone a moment later
+    if routes is None:
+        if len(memo) >= MOST_WAYS:
+            memo.clear()
+        routes = memo[asked] = routes_of(snapshot.settings, snapshot.active, query, credential)
+    return routes
+
+
+def asks_for_title(call: Call, body: Body) -> bool:
+    if call.kind != "messages" or call.entry is not None:
+        return False
+    agent = call.headers.get("user-agent", "")
+    rows = [row for row in title_requests() if agent.startswith(row.agent)]
+    if not rows or not (body.tools is UNSET or bytes(body.tools) == b"[]"):
+        return False
+    texts = question_content(message.content for message in body.messages[:1]).texts
+    first, fields = texts[0] if texts else "", _fields_of(body)
+    return any((not row.fields or row.fields == fields) and first.startswith(row.begins) for row in rows)
+
+
+class _Schema(Struct, frozen=True):
+    properties: dict[str, JsonValue] = {}
+
+
+class _Format(Struct, frozen=True):
+    schema: _Schema = _Schema()
+
+
+class _Output(Struct, frozen=True):
+    format: _Format | None = None
+
+
+def _fields_of(body: Body) -> frozenset[str]:
+    """What the answer must be an object of."""
+    if body.output_config is UNSET:
+        return frozenset()
+    try:
+        wanted = msgspec.json.decode(body.output_config, type=_Output).format
+    except (msgspec.MsgspecError, RecursionError):
+        return frozenset()
+    return frozenset(wanted.schema.properties) if wanted else frozenset()
 
 
 class Preparation:

@@ -23,7 +23,7 @@ from clew.exchange.backend_dialect import backend_dialect
 from clew.exchange.inputs import BackendAddress, BackendRoute
 from clew.model.request import Body
 from clew.pipeline.attempts import Candidate
-from clew.settings.values import DisabledBackend, RoutingRule, Settings, timeouts_for, whole_timeouts_for
+from clew.settings.values import RoutingRule, Settings, timeouts_for, whole_timeouts_for
 from clew.upstream.endpoint import endpoint_of
 
 
@@ -62,24 +62,26 @@ def _chosen(settings: Settings, active: str, query: RouteQuery, rule: RoutingRul
 
 def _rule(rules: Sequence[RoutingRule], query: RouteQuery) -> RoutingRule | None:
     """The first that fits; those for sub-agents before all others."""
-    by_agent = (rule for rule in rules if rule.agent and _fits_agent(rule, query))
-    return next(by_agent, None) or next((rule for rule in rules if _fits(rule, query)), None)
-
-
-def _fits_agent(rule: RoutingRule, query: RouteQuery) -> bool:
-    return bool(query.agent) and rule.agent in ("*", query.agent)
-
-
-def _fits(rule: RoutingRule, query: RouteQuery) -> bool:
-    if rule.family:
-        return rule.family == family_of(query.model)
-    return bool(rule.request_class) and rule.request_class == query.request_class
+    for rule in rules if query.agent else ():
+        if rule.agent in ("*", query.agent):
+            return rule
+    for rule in rules:
+        wanted = rule.family or rule.request_class
+        if wanted and wanted == (family_of(query.model) if rule.family else query.request_class):
+            return rule
+    return None
 
 
 def _routes(settings: Settings, name: str, model: str, credential: Credential, own: str) -> Iterable[BackendRoute]:
     """One for each key. `own` is the backend's name of the model, where a rule or an alias says it."""
-    if name in settings.disabled:
-        raise _disabled(settings.disabled[name])
+    if (disabled := settings.disabled.get(name)) is not None:
+        raise BackendDisabled(
+            f"clew cannot ask the backend {name}, which was chosen for this request, and asks no other in its place: "
+            f"{disabled.why}, and {disabled.key} needs it ({disabled.where}). Set it where the gateway is started, and "
+            "start the gateway again; or choose another backend with `clew use NAME`.",
+            file=disabled.where,
+            key=name,
+        )
     backend = settings.backends.get(name)
     if backend is None:
         known = ", ".join(sorted(settings.backends))
@@ -114,16 +116,6 @@ def _address_of(url: str) -> BackendAddress:
     except SettingsInvalid:
         return BackendAddress("", "", (b"host", b""))
     return BackendAddress(str(endpoint), urlsplit(url).path.rstrip("/"), (b"host", endpoint.authority.encode("latin-1")))
-
-
-def _disabled(backend: DisabledBackend) -> BackendDisabled:
-    return BackendDisabled(
-        f"clew cannot ask the backend {backend.name}, which was chosen for this request, and asks no other in its place: "
-        f"{backend.why}, and {backend.key} needs it ({backend.where}). Set it where the gateway is started, and start the "
-        "gateway again; or choose another backend with `clew use NAME`.",
-        file=backend.where,
-        key=backend.name,
-    )
 
 
 class _Tool(Struct):

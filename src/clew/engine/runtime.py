@@ -23,15 +23,14 @@ from clew.engine.histories import Histories
 from clew.engine.hub import Hub
 from clew.engine.log.request_log import RequestLog, open_log
 from clew.engine.services import EngineServices
-from clew.engine.stamp import stamp_of
-from clew.engine.wakeup import Wakeup
+from clew.engine.wakeup import Wakeup, stamp_of
 from clew.exchange.redact import Redactor
 from clew.model.recording import Recording
 from clew.model.turn import Exchange
 from clew.settings.home import Home
 from clew.settings.load import Loaded
 from clew.settings.own_keys import load_keyring
-from clew.settings.values import Settings, StoreSettings
+from clew.settings.values import Settings
 from clew.store import Store, open_store, run_housekeeping
 from clew.store.commits import COMMIT_LIMIT
 from clew.store.values import Retention
@@ -70,7 +69,11 @@ class Runtime:
         """Follow the settings, at once where `wakeup` is woken, and keep the store tidy, until the end."""
         self._start(self.current.follow(wakeup))
         if self.store is not None:
-            retention = partial(_retention_of, self.current)
+
+            def retention() -> Retention:
+                wanted = self.current.settings.store
+                return Retention(age=wanted.age, bytes=wanted.bytes)
+
             self._start(run_housekeeping(self.store, retention, clock=time.time, doubted=_log.warning))
 
     async def close(self) -> None:
@@ -106,11 +109,22 @@ async def build_runtime(
     `logs` opens the log of requests: not in somebody else's process. `hidden` are secrets that it may not show; `finished`
     is told of every exchange that is over, after the log; `commit_seconds` is how long an answer's end waits for the store.
     """
-    settings, redact = loaded.settings, Redactor([*hidden, *_vendor_keys(loaded.settings)])
+    settings, kept = loaded.settings, loaded.settings.store
+    redact = Redactor([*hidden, *_vendor_keys(settings)])
     log = RequestLog(settings.log, sink=open_log(settings.log, redact, out=log_to)) if logs else None
     sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
-    store = await asyncio.to_thread(_opened, settings.store, home)
-    pool, hub = Pool(_pool_settings(settings, environ)), Hub()
+    store = await asyncio.to_thread(open_store, kept.url, home.root, content=kept.content, bodies=kept.kept_bodies)
+    pool = Pool(_pool_settings(settings, environ))
+    services = EngineServices(
+        pool=pool,
+        snapshot=lambda: current.snapshot,
+        store=store,
+        log=log,
+        finished=finished,
+        commit_seconds=commit_seconds,
+        redact=redact,
+        histories=Histories(settings.gateway.history_megabytes * _MEGABYTE),
+    )
     current = Current(
         loaded,
         sealer,
@@ -120,33 +134,11 @@ async def build_runtime(
         file=file,
         choice=choice,
         secret=home.secret,
-        switched=log.switched if log else _unsaid,
+        switched=log.switched if log else lambda old, new: None,
         reloaded=partial(_learnt, redact, log, _renewing(pool, environ), store, settings),
-        deleted=lambda: _let_go(services),
+        deleted=services.forget_threads,
     )
-    services = EngineServices(
-        pool=pool,
-        snapshot=lambda: current.snapshot,
-        store=store,
-        hub=hub,
-        log=log,
-        finished=finished,
-        commit_seconds=commit_seconds,
-        redact=redact,
-        histories=Histories(settings.gateway.history_megabytes * _MEGABYTE),
-    )
-    return Runtime(store=store, pool=pool, current=current, hub=hub, engine=Engine(services))
-
-
-def _unsaid(old: str, new: str) -> None:
-    """A switch that no log tells of."""
-
-
-def _let_go(services: EngineServices) -> None:
-    """Of all that may belong to a thread that somebody deleted: which that was, only a hash says."""
-    services.histories.clear()
-    if services.store is not None:
-        services.store.clear_memory()
+    return Runtime(store=store, pool=pool, current=current, hub=services.hub, engine=Engine(services))
 
 
 def _learnt(
@@ -186,15 +178,6 @@ def _renewing(pool: Pool, environ: Mapping[str, str]) -> Reloaded:
         loop.call_soon_threadsafe(pool.renew, _pool_settings(settings, environ))
 
     return renew
-
-
-def _opened(wanted: StoreSettings, home: Home) -> Store | None:
-    return open_store(wanted.url, home.root, content=wanted.content, bodies=wanted.kept_bodies)
-
-
-def _retention_of(current: Current) -> Retention:
-    wanted = current.settings.store
-    return Retention(age=wanted.age, bytes=wanted.bytes)
 
 
 def _pool_settings(settings: Settings, environ: Mapping[str, str]) -> PoolSettings:

@@ -10,6 +10,8 @@ import select
 import threading
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
+from typing import TypeAlias
 
 _MOST_BYTES = 4096
 
@@ -58,3 +60,15 @@ def _fifo(path: Path) -> tuple[int, int]:
         return os.pipe()
     reads = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     return reads, os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+Stamp: TypeAlias = tuple[int, int, int] | None
+
+
+def stamp_of(path: Path | str | None) -> Stamp:
+    """None where there is no such file, or no path."""
+    try:
+        status = os.stat(path) if path else None
+    except OSError:
+        return None
+    return (status.st_ino, status.st_mtime_ns, status.st_size) if status and S_ISREG(status.st_mode) else None

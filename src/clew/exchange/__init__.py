@@ -7,6 +7,6 @@ of a request:
 
     asked       `call` `inputs` `backend_dialect` `heads`
     tried       `machine` `notes` `failures`
-    answered    `answering` `streamed` `whole` `reply_type` `silence` `thinking_counts`
-    over        `ending` `turns` `redact`
+    answered    `answering` `streamed` `whole` `silence`
+    over        `turns` `redact`
 """

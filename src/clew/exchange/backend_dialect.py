@@ -210,18 +210,13 @@ def backend_dialect(backend: Backend, model: str) -> BackendDialect:
 def refused_with(failed: StreamFailed) -> Refused:
     """The refusal that an error reports which came inside a 200."""
     body = msgspec.json.encode({"type": "error", "error": failed.error})
-    if not failed.status:
-        return Refused(_status_of(failed.error), body)
-    return Refused(failed.status, body, _with_wait((), failed.wait), is_canonical=True)
-
-
-def _status_of(error: JsonObject) -> int:
-    """By its type; where that is not one of Anthropic's, by what else it says."""
-    kind = error.get("type")
+    if failed.status:
+        return Refused(failed.status, body, _with_wait((), failed.wait), is_canonical=True)
+    kind = failed.error.get("type")
     if isinstance(kind, str) and kind in _STATUSES:
-        return _STATUSES[kind]
-    failure = failure_in({"error": error})
-    return failure.status if failure else 500
+        return Refused(_STATUSES[kind], body)
+    failure = failure_in({"error": failed.error})  # a type that is not one of Anthropic's: by what else it says
+    return Refused(failure.status if failure else 500, body)
 
 
 def _with_wait(headers: Headers, wait: Wait) -> Headers:

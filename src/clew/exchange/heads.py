@@ -9,7 +9,7 @@ What a backend answers is so when it is shown, since it is never the same twice.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
@@ -19,8 +19,11 @@ from clew.backends.row import auth_headers
 from clew.exchange.call import Call
 from clew.exchange.inputs import BackendRoute
 from clew.exchange.redact import HIDDEN, Redactor
+from clew.model.blocks import THINKING_TYPES
+from clew.model.change import THINKING_STEPS, Change, count_of, tally
 from clew.model.http import Headers, ResponseHead
-from clew.model.request import Request
+from clew.model.past import Fold, folded
+from clew.model.request import Request, RequestMessage
 from clew.model.turn import Heads
 
 ESTIMATED: Final = ("x-clew-tokens", "estimated")
@@ -103,3 +106,72 @@ def _plain(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:
 
 def _shown(name: str, value: str) -> str:
     return HIDDEN if _SECRET.search(name.lower()) and _COUNTED not in name.lower() else value
+
+
+class ThinkingCounts(NamedTuple):
+    """How many thinking blocks were kept, restored, left out, handed over, healed."""
+
+    kept: int = 0
+    restored: int = 0
+    left_out: int = 0
+    handed_over: int = 0
+    healed: int = 0
+
+    def __str__(self) -> str:
+        """As the header says it."""
+        return (
+            f"kept={self.kept}, restored={self.restored}, left-out={self.left_out}, "
+            f"handed-over={self.handed_over}, healed={self.healed}"
+        )
+
+
+_NONE = ThinkingCounts()
+
+
+def is_unsaid_thought(change: Change) -> bool:
+    """Among the changes of a dialect: a thinking block that it has no words for."""
+    return change.step == "thinking" and change.what == "left out"
+
+
+def thinking_counts(going: Request, changes: Sequence[Change], unsaid: int = 0, *, native: bool = False) -> ThinkingCounts:
+    """What became of the thinking.
+
+    Of what is in `going`, the dialect had no words for `unsaid`; with `native`, what was handed over is there too.
+    """
+    if not changes:
+        return ThinkingCounts(folded(going.messages, _THINKING)) if len(going.messages) > 1 else _NONE
+    counts = tally(change for change in changes if change.step in THINKING_STEPS)
+    restored, handed_over = counts.get("restored", 0), counts.get("handed over", 0)
+    stand_ins = [change for change in changes if change.step == "thinking" and change.what == "added"]  # nobody said them
+    others = restored + unsaid + count_of(stand_ins) + (handed_over if native else 0)
+    return ThinkingCounts(
+        kept=max(0, folded(going.messages, _THINKING) - others),
+        restored=restored,
+        left_out=counts.get("left out", 0),
+        handed_over=handed_over,
+        healed=counts.get("healed", 0),
+    )
+
+
+def _counted(before: int, messages: Sequence[RequestMessage], at: int) -> int:
+    return before + sum(
+        1
+        for message in messages
+        if message.role == "assistant" and isinstance(message.content, tuple)
+        for block in message.content
+        if block.type in THINKING_TYPES
+    )
+
+
+_THINKING = Fold(0, _counted)
+
+
+def kept_paths(going: Request) -> list[str]:
+    """Where thinking stands in what goes out."""
+    return [
+        f"messages.{i}.content.{j}"
+        for i, message in enumerate(going.messages)
+        if message.role == "assistant" and isinstance(message.content, tuple)
+        for j, block in enumerate(message.content)
+        if block.type in THINKING_TYPES
+    ]

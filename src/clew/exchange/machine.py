@@ -3,7 +3,7 @@
     begin      put it into the form of the first target
     try        project, send, repair if it is refused; again, or elsewhere, as `pipeline.attempts` says
     answer     nothing before the first content, the end only after the store has the turn  (`answering`)
-    end        the turn is kept: whole, cut, refused or failed                              (`ending`)
+    end        the turn is kept: whole, cut, refused or failed                              (`answering`)
 
 `run` is a coroutine that awaits commands (`commands`) and knows no loop, no socket, no clock and no database; a driver
 carries them out. Whatever ends it, a client that leaves, a server that ends or a backend that breaks, comes in as an
@@ -40,11 +40,11 @@ from clew.exchange.commands import (
     Sleep,
 )
 from clew.exchange.failures import DRAINING, NO_RETRY, kind_in, named, no_credential, without_credential, without_key
+from clew.exchange.heads import kept_paths
 from clew.exchange.inputs import BackendRoute, ProcessFacts, ReceivedRequest
 from clew.exchange.notes import ExchangeNotes
 from clew.exchange.states import ExchangeState, Progress
 from clew.exchange.streamed import AlreadyTold
-from clew.exchange.thinking_counts import kept_paths
 from clew.exchange.turns import unasked_turn
 from clew.model.turn import Outcome, TurnRecord
 from clew.pipeline.attempts import AttemptOutcome, attempts
@@ -86,7 +86,7 @@ class ExchangeMachine:
     def begin(self) -> None:
         """Put the request into the form of its first target, where nothing speaks against asking that one at once."""
         notes, route = self.notes, self.notes.route
-        if notes.by_sessions or self._process.cool_downs.until or self._needs_no_backend(route):
+        if notes.by_sessions or self._process.cool_downs.until or self._lacks_credential(route) or self._is_estimated(route):
             return
         notes.try_route(route, self.progress.now)
         try:
@@ -294,9 +294,6 @@ class ExchangeMachine:
         return route.dialect.recalled(remarks, loop_start(received.request.messages) is not None) if remarks else None
 
     # What no backend has to be asked for.
-
-    def _needs_no_backend(self, route: BackendRoute) -> bool:
-        return self._lacks_credential(route) or self._is_estimated(route)
 
     def _lacks_credential(self, route: BackendRoute) -> bool:
         return route.backend.auth == "passthrough" and not self._received.call.credential

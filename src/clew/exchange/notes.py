@@ -7,24 +7,20 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from msgspec.structs import replace
-
 from clew.dialects.shape import AnswerContext
 from clew.errors import ClewError
 from clew.exchange.backend_dialect import BackendDialect
 from clew.exchange.failures import kind_in, secret_of
-from clew.exchange.heads import kept_heads
+from clew.exchange.heads import ThinkingCounts, is_unsaid_thought, kept_heads, thinking_counts
 from clew.exchange.inputs import BackendRoute, ReceivedRequest
-from clew.exchange.thinking_counts import ThinkingCounts, is_unsaid_thought, thinking_counts
-from clew.exchange.turns import ReceivedAnswer, asked_raw, heard_tokens, origin_of, recording_for, title_of, usage_of
+from clew.exchange.turns import ReceivedAnswer, asked_raw, origin_of, recording_for, title_of, usage_of
 from clew.model.change import Change, bounded
 from clew.model.http import ResponseHead
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.request import Request
-from clew.model.turn import Bodies, Exchange, Outcome, TokenUsage, Try, TurnRecord
+from clew.model.turn import Bodies, Exchange, Outcome, Try, TurnRecord
 from clew.pipeline import attempts
 from clew.pipeline.project import Projection
-from clew.pipeline.stream.answer import AnswerSoFar
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 
 MOST_WHY: Final = 500
@@ -180,7 +176,7 @@ class ExchangeNotes:
             first_byte=self.first_byte,
             attempts=max(1, len(self.tries)),
             changes=(*self.changes, *self.unheard) if self.unheard else self.changes,
-            usage=_usage(answer, outcome) if answer else None,
+            usage=usage_of(answer, outcome) if answer else None,
             kind="title" if self.received.is_title else call.kind,
             streamed=self.received.streams,
             stop_reason=answer.stop_reason if answer else "",
@@ -199,32 +195,23 @@ class ExchangeNotes:
         """
         if self.received.is_title:
             return TurnRecord(exchange=self.exchange(outcome, heard, ended))
-        options = self.received.options
+        call, options, bodies = self.received.call, self.received.options, None
+        if options.keeps_bodies and outcome != "open":
+            heads = kept_heads(call, self.route, self.going, self.head)
+            times = tuple(self.times)
+            bodies = Bodies(asked=call.body, sent=self.sent, answered=self.answered, heads=heads, times=times)
         recording = recording_for(self.id, self.received, self.route, self.dialect.remembered(self.going), heard)
-        request, entry = self.received.request, self.received.call.entry
+        request, entry = self.received.request, call.entry
         return TurnRecord(
             exchange=self.exchange(outcome, heard, ended),
             recording=recording,
             asked=(entry.asked if entry else asked_raw(request)) if options.keeps_content else (),
             title=title_of(request) if options.keeps_content else "",
-            bodies=self._bodies() if options.keeps_bodies and outcome != "open" else None,
+            bodies=bodies,
         )
-
-    def _bodies(self) -> Bodies:
-        call = self.received.call
-        heads = kept_heads(call, self.route, self.going, self.head)
-        return Bodies(asked=call.body, sent=self.sent, answered=self.answered, heads=heads, times=tuple(self.times))
 
 
 @lru_cache(maxsize=256)
 def _plain_options(model: str, secret: str) -> ViewOptions:
     """Nothing but the name, so it does not matter whose answer it is."""
     return ViewOptions(model=model, exchange="", origin=Origin(ANTHROPIC, "", "", ""), secret=secret)
-
-
-def _usage(answer: AnswerSoFar, outcome: Outcome) -> TokenUsage | None:
-    """The vendor's counts. Of an answer that was cut it counted the beginning, and what was heard since counts too."""
-    usage = usage_of(answer.usage, estimated=outcome != "whole")
-    if usage is None or outcome != "cut":
-        return usage
-    return replace(usage, output=max(usage.output, heard_tokens(answer.message)))

@@ -111,11 +111,13 @@ class Redactor:
         if isinstance(value, str):
             return self(value)
         if isinstance(value, dict):
-            return {self(name): self._member(name, member) for name, member in value.items()}
+            return {
+                self(name): HIDDEN
+                if member and isinstance(member, str) and _SECRET_NAME.fullmatch(name)
+                else self.clean(member)
+                for name, member in value.items()
+            }
         return [self.clean(member) for member in value] if isinstance(value, list) else value
-
-    def _member(self, name: str, member: JsonValue) -> JsonValue:
-        return HIDDEN if isinstance(member, str) and member and _SECRET_NAME.fullmatch(name) else self.clean(member)
 
 
 _BY_SHAPE: Final = Redactor()

@@ -19,7 +19,7 @@ from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import Request, blocks_of
-from clew.model.turn import Bodies, Exchange, TokenUsage, Try, TurnRecord
+from clew.model.turn import Bodies, Exchange, Outcome, TokenUsage, Try, TurnRecord
 from clew.pipeline.stream.answer import AnswerSoFar
 from clew.pipeline.tokens import tokens_of
 from clew.thinking.keys import QuestionContent, key_of, question_content
@@ -99,19 +99,16 @@ def unanswered(entry: OwnTurn, principal: str, origin: Origin) -> Recording:
 
 def _unread(going: Request, answer: AnswerSoFar) -> frozenset[bytes]:
     """Blocks that the vendor says it dropped because what came before them changed: they are not in the strand."""
-    paths = [path for path, reason in answer.dropped if reason == _PREFIX_MISMATCH]
-    return frozenset(key for path in paths if (block := _at(going, path)) and (key := key_of(block)))
-
-
-def _at(going: Request, path: str) -> Block | None:
-    words = path.split(".")
-    if len(words) != 4 or not (words[1].isdigit() and words[3].isdigit()):
-        return None
-    message, block = int(words[1]), int(words[3])
-    if message >= len(going.messages):
-        return None
-    blocks = blocks_of(going.messages[message])
-    return blocks[block] if block < len(blocks) else None
+    unread: set[bytes] = set()
+    for path, reason in answer.dropped:
+        words = path.split(".")
+        if reason != _PREFIX_MISMATCH or len(words) != 4 or not (words[1].isdigit() and words[3].isdigit()):
+            continue
+        message, block = int(words[1]), int(words[3])
+        blocks = blocks_of(going.messages[message]) if message < len(going.messages) else ()
+        if block < len(blocks) and (key := key_of(blocks[block])):
+            unread.add(key)
+    return frozenset(unread)
 
 
 def asked_raw(request: Request) -> tuple[bytes, ...]:
@@ -133,8 +130,10 @@ def titled(asked: QuestionContent) -> str:
     return words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
 
 
-def usage_of(usage: JsonObject, *, estimated: bool) -> TokenUsage | None:
-    """The vendor's counts; None where it gave none."""
+def usage_of(answer: AnswerSoFar, outcome: Outcome) -> TokenUsage | None:
+    """The vendor's counts; None where it gave none. Of an answer that was cut it counted the beginning, and what was heard
+    since counts too."""
+    usage = answer.usage
     if not usage:
         return None
     asked, said, read, written = counts_of(usage)
@@ -142,10 +141,10 @@ def usage_of(usage: JsonObject, *, estimated: bool) -> TokenUsage | None:
     thought = details.get("thinking_tokens") if isinstance(details, dict) else None
     return TokenUsage(
         input=asked,
-        output=said,
+        output=max(said, heard_tokens(answer.message)) if outcome == "cut" else said,
         cache_read=read,
         cache_written=written,
-        estimated=estimated,
+        estimated=outcome != "whole",
         thinking=thought if type(thought) is int and 0 <= thought <= MOST_TOKENS else None,
     )
 

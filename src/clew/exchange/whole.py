@@ -14,8 +14,16 @@ from clew.errors import BackendBroken
 from clew.exchange.backend_dialect import Refused
 from clew.exchange.commands import Compute, ReadBody
 from clew.exchange.failures import shown
-from clew.exchange.reply_type import JSON, STREAM, check_encoding, form_of, not_expected
-from clew.exchange.streamed import MOST_BYTES, AnswerReading, read_stream
+from clew.exchange.streamed import (
+    JSON,
+    MOST_BYTES,
+    STREAM,
+    AnswerReading,
+    check_encoding,
+    form_of,
+    not_expected,
+    read_stream,
+)
 from clew.exchange.turns import ReceivedAnswer, with_late
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject

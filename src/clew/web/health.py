@@ -26,7 +26,7 @@ from clew.backends.credential import Auth
 from clew.backends.presets import deviations_of, hidden_of, is_unmapped, models_of, supports_of
 from clew.backends.row import Backend, Quirks
 from clew.dialects.openai_chat.options import ChatRequestOptions
-from clew.engine.cooling import cool_downs_in, longest
+from clew.engine.services import cool_downs_in, longest
 from clew.exchange.redact import Redactor
 from clew.model.turn import Exchange
 from clew.pipeline.attempts import class_of_status

@@ -14,13 +14,13 @@ import re
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, TypeAlias
 
 import msgspec
 
-from clew.engine.log.body import body_value
 from clew.exchange.redact import Redactor
 from clew.model.json import JsonObject, JsonValue
 
@@ -81,7 +81,9 @@ def line_of(record: logging.LogRecord, redact: Redactor, form: Form, *, pretty: 
     if form is as_json and isinstance(record, Line) and record.names is not None and redact.trusts(record.names):
         told = record.told(_moment(record.created))
         if told is not None:
-            return _as_line(told)
+            with suppress(UnicodeEncodeError):  # half a character: the other writer can say it
+                return _visible(_encoder.encode(told).decode())
+            return as_json(msgspec.to_builtins(told))
     level = "trace" if record.levelno == TRACE else record.levelname.lower()
     fields: JsonObject = {"at": _moment(record.created), "level": level, **_fields(record, redact)}
     return as_json(fields, indent=True) if pretty and "body" in fields else form(fields)
@@ -108,20 +110,17 @@ def _fields(record: logging.LogRecord, redact: Redactor) -> JsonObject:
         told = _cleaned(told, redact)
     if len(texts) > LONGEST:  # later than that: half a secret is not recognised
         told = {name: _short(value, name) for name, value in told.items()}
-    return told | _cleaned(_body(record), redact) if hasattr(record, "raw") else told
+    raw = getattr(record, "raw", None)
+    if not isinstance(raw, bytes):
+        return told
+    body = body_value(raw, thinking=getattr(record, "thinking", False))  # in the log's own thread: bodies are large
+    return told | _cleaned({"body": body}, redact)
 
 
 def _cleaned(fields: JsonObject, redact: Redactor) -> JsonObject:
     cleaned = redact.clean(fields)
     assert isinstance(cleaned, dict)
     return cleaned
-
-
-def _body(record: logging.LogRecord) -> JsonObject:
-    """Read here, in the log's own thread: bodies are large."""
-    raw = getattr(record, "raw", None)
-    thinking = getattr(record, "thinking", False)
-    return {"body": body_value(raw, thinking=thinking)} if isinstance(raw, bytes) else {}
 
 
 def _foreign(record: logging.LogRecord) -> JsonObject:
@@ -136,13 +135,6 @@ def _short(value: JsonValue, name: str) -> JsonValue:
     if not isinstance(value, str) or len(value) <= LONGEST:
         return value
     return f"…{value[-LONGEST:]}" if name == "exception" else f"{value[:LONGEST]}… ({len(value)} characters)"
-
-
-def _as_line(told: msgspec.Struct) -> str:
-    try:
-        return _visible(_encoder.encode(told).decode())
-    except UnicodeEncodeError:  # half a character
-        return as_json(msgspec.to_builtins(told))
 
 
 def as_json(fields: JsonObject, *, indent: bool = False) -> str:
@@ -162,7 +154,8 @@ def as_pairs(fields: JsonObject) -> str:
     """For people at a terminal."""
     moment, level, event, *_ = (str(fields.get(name, "")) for name in ("at", "level", "event"))
     rest = (f"{name}={_pair(value)}" for name, value in fields.items() if name not in ("at", "level", "event"))
-    return " ".join((moment[11:19], level.upper().ljust(7), _UNSEEN.sub(_escape, _oneline(event)), *rest))
+    event = json.dumps(event, ensure_ascii=False)[1:-1]
+    return " ".join((moment[11:19], level.upper().ljust(7), _UNSEEN.sub(_escape, event), *rest))
 
 
 def _pair(value: JsonValue) -> str:
@@ -171,9 +164,62 @@ def _pair(value: JsonValue) -> str:
     return _UNSEEN.sub(_escape, json.dumps(value, ensure_ascii=False))
 
 
-def _oneline(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)[1:-1]
-
-
 def _escape(match: re.Match[str]) -> str:
     return f"\\u{ord(match[0]):04x}"
+
+
+_THOUGHTS: Final = frozenset(
+    {
+        "thinking",
+        "signature",
+        "reasoning",
+        "reasoning_content",
+        "reasoning_details",
+        "encrypted_content",
+        "thought_signature",
+    }
+)
+"""Fields whose text is a thought or its proof, in any dialect. As parameters they hold objects, which stay."""
+
+
+def body_value(raw: bytes, *, thinking: bool) -> JsonValue:
+    """JSON as a value, a stream as the list of its events' data, anything else as text."""
+    try:
+        return _shown(msgspec.json.decode(raw), thinking)
+    except (ValueError, RecursionError):
+        pass
+    if raw.startswith((b"event:", b"data:", b":")):
+        return [_line(line[5:].strip(), thinking) for line in raw.splitlines() if line.startswith(b"data:")]
+    return _text(raw, thinking)
+
+
+def _line(data: bytes, thinking: bool) -> JsonValue:
+    try:
+        return _shown(msgspec.json.decode(data), thinking)
+    except (ValueError, RecursionError):
+        return _text(data, thinking)
+
+
+def _text(raw: bytes, thinking: bool) -> str:
+    if not thinking and any(name.encode() in raw for name in _THOUGHTS):
+        return f"[{len(raw)} bytes that cannot be read, and may hold thinking]"
+    return raw.decode("utf-8", "replace")
+
+
+def _shown(value: JsonValue, thinking: bool) -> JsonValue:
+    if thinking:
+        return value
+    if isinstance(value, list):
+        return [_shown(member, thinking) for member in value]
+    return _object(value) if isinstance(value, dict) else value
+
+
+def _object(value: JsonObject) -> JsonObject:
+    hidden = _THOUGHTS | {"data"} if value.get("type") == "redacted_thinking" else _THOUGHTS
+    return {name: _length(member) if name in hidden else _shown(member, False) for name, member in value.items()}
+
+
+def _length(member: JsonValue) -> JsonValue:
+    if isinstance(member, list):
+        return f"[{len(member)} items]"
+    return f"[{len(member)} characters]" if isinstance(member, str) and member else _shown(member, False)

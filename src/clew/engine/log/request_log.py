@@ -22,14 +22,14 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import IO, Final, Protocol
 
 from clew.engine.log.lines import TRACE, Line, as_json, as_pairs, line_of
-from clew.engine.log.short import short_line_of
 from clew.engine.log.sink import Sink
-from clew.engine.log.summary import Summary, SummaryCounts
+from clew.engine.log.summary import Summary, SummaryCounts, short_line_of
 from clew.exchange.redact import Redactor
 from clew.model.blocks import is_thinking, made, string_of
 from clew.model.change import THINKING_STEPS, Change, count_of
@@ -76,28 +76,19 @@ class LogWanted(Protocol):
 
 def open_log(wanted: LogWanted, redact: Redactor, *, out: IO[str] | None = None) -> Sink:
     """Send what clew and its libraries log to `out` (standard error), until the sink is closed. Once per process."""
-    stream = out or sys.stderr
-    own = _own(stream)
-    sink = Sink(own, _line(wanted, redact, stream), owned=own is not stream)
+    own = stream = out or sys.stderr
+    with suppress(OSError, ValueError):  # a text in memory
+        # under a descriptor of our own: lines that wait are written though the caller has closed its own
+        own = os.fdopen(os.dup(stream.fileno()), "w", encoding="utf-8", errors="backslashreplace")
+    form = wanted.form if wanted.form != "auto" else "short" if stream.isatty() else "json"
+    if form == "short" and not wanted.full_body:
+        line = partial(short_line_of, redact=redact)
+    else:
+        line = partial(line_of, redact=redact, form=as_json if form == "json" else as_pairs, pretty=wanted.pretty_print)
+    sink = Sink(own, line, owned=own is not stream)
     logging.addLevelName(TRACE, "TRACE")
     logging.basicConfig(handlers=[sink], level=logging.WARNING, force=True)
     return sink
-
-
-def _line(wanted: LogWanted, redact: Redactor, stream: IO[str]) -> Callable[[logging.LogRecord], str]:
-    """How a record is written: as the settings say, or as suits the reader."""
-    form = wanted.form if wanted.form != "auto" else "short" if stream.isatty() else "json"
-    if form == "short" and not wanted.full_body:
-        return partial(short_line_of, redact=redact)
-    return partial(line_of, redact=redact, form=as_json if form == "json" else as_pairs, pretty=wanted.pretty_print)
-
-
-def _own(out: IO[str]) -> IO[str]:
-    """The same file under a descriptor of our own: lines that wait are written though the caller has closed its own."""
-    try:
-        return open(os.dup(out.fileno()), "w", encoding="utf-8", errors="backslashreplace")
-    except (OSError, ValueError):  # a text in memory
-        return out
 
 
 class RequestLog:

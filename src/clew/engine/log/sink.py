@@ -50,7 +50,8 @@ class Sink(logging.Handler):
                 with self._lock:
                     self._arrived.notify_all()
             return
-        weight = _weight(record)
+        raw = getattr(record, "raw", b"")
+        weight = len(raw) if isinstance(raw, bytes) else 0
         with self._lock:
             if self._closing or len(self._waiting) >= WAITING or self._bytes + weight > WAITING_BYTES:
                 self._lost += 1
@@ -101,7 +102,11 @@ class Sink(logging.Handler):
                     return
                 self._writing = True
                 self._bytes = self._lost = 0
-            yield [*batch, _loss(lost)] if lost else batch
+            if lost:
+                told = "lines lost: the log could not be written as fast as it came"
+                batch.append(logging.LogRecord("clew", logging.WARNING, "", 0, told, None, None))
+                batch[-1].fields = {"lost": lost}
+            yield batch
 
     def _safe(self, record: logging.LogRecord) -> str:
         """A record that cannot be written is said to be so: the log must not end because of one line."""
@@ -109,15 +114,3 @@ class Sink(logging.Handler):
             return self._line(record)
         except Exception as error:
             return as_json({"level": "error", "event": "log", "why": f"a record cannot be written: {type(error).__name__}"})
-
-
-def _weight(record: logging.LogRecord) -> int:
-    raw = getattr(record, "raw", b"")
-    return len(raw) if isinstance(raw, bytes) else 0
-
-
-def _loss(lost: int) -> logging.LogRecord:
-    told = "lines lost: the log could not be written as fast as it came"
-    record = logging.LogRecord("clew", logging.WARNING, "", 0, told, None, None)
-    record.fields = {"lost": lost}
-    return record

@@ -13,9 +13,11 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
 
-from clew.engine.log.lines import Line
+from clew.engine.log.lines import Line, as_pairs, line_of
+from clew.exchange.redact import Redactor
 from clew.model.json import JsonObject
 from clew.model.turn import Exchange, TokenUsage
+from clew.store.text import exchange_details, exchange_line
 
 _NO_USAGE: Final = TokenUsage()
 
@@ -114,3 +116,11 @@ class Summary(Line):
             *self.counts,
             self.known,
         )
+
+
+def short_line_of(record: logging.LogRecord, redact: Redactor) -> str:
+    """The record as it is written, without the last newline."""
+    if isinstance(record, Summary):
+        exchange = record.exchange
+        return "\n    ".join(redact(text) for text in (exchange_line(exchange), *exchange_details(exchange)))
+    return line_of(record, redact, as_pairs)
