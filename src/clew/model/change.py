@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from clew.model.assemble import AssembledBlock
 from clew.model.json import JsonObject
+
+if TYPE_CHECKING:  # `clew statusline` loads this module
+    from clew.model.assemble import AssembledBlock
 
 What: TypeAlias = Literal["left out", "restored", "handed over", "healed", "replaced", "added", "removed", "moved", "set"]
 
