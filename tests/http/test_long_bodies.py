@@ -8,7 +8,8 @@ import pytest
 
 from clew.http.message import HttpRequest, ServerLimits
 from clew.http.responder import Responder
-from tests.http.conftest import Site
+from tests.http.conftest import Site, busy
+from tests.waiting import forever, until
 
 pytestmark = pytest.mark.slow
 Serving = Callable[..., Site]
@@ -75,3 +76,16 @@ def test_a_body_past_the_limit_is_refused_before_it_comes(serving: Serving, is_k
     if is_known:
         assert peer.send(head(1000)).send(b"x" * 1000).response()[2] == told(b"x" * 1000)
     assert peer.send(head(1001)).response()[0] == 413
+
+
+def test_a_body_that_is_long_only_with_its_last_piece_counts_while_it_is_answered(serving: Serving) -> None:
+    """Both pieces are short enough not to be counted, and the body is not."""
+
+    async def never(request: HttpRequest, respond: Responder) -> None:
+        await forever()
+
+    site = serving(never)
+    peer = site.peer().send(head(70_000) + b"x" * 10_000)
+    until(lambda: busy(site.server) == 1)
+    peer.send(b"x" * 60_000)
+    until(lambda: site.server.held_bytes == 70_000)

@@ -17,7 +17,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from clew.http.connection_limits import UNCOUNTED, ClientDeadlines, HeldBodies, read_budget_of
+from clew.http.connection_limits import ClientDeadlines, HeldBodies, read_budget_of
 from clew.http.message import HttpRefusal, HttpRequest, ServerLimits
 from clew.http.reader import RequestReader
 from clew.http.responder import Responder, WireResponder
@@ -88,7 +88,7 @@ class Connection(TransportWriter):
         self._advance()
         if reader.in_body and self._deadlines.has_brought_enough(reader):
             self._deadlines.mark_body(reader, self._server.now())
-        if reader.in_body or size > UNCOUNTED or self._bodies.held:
+        if reader.in_body or reader.ready or self._bodies.answered or self._bodies.held:
             self._charge()
 
     def eof_received(self) -> bool:
@@ -224,7 +224,8 @@ class Connection(TransportWriter):
             reader.expects_continue = False
             self._deadlines.mark_body(reader, self._server.now())
             self.put(b"HTTP/1.1 100 Continue\r\n\r\n")
-        if (reader.ready or self._paused) and (is_full := len(reader.ready) >= self._limits.pipelined) != self._paused:
+        is_full = len(reader.ready) >= self._limits.pipelined
+        if is_full != self._paused:
             self._paused = is_full
             self._deadlines.mark_body(reader, self._server.now())
             self._update_reading()

@@ -60,7 +60,7 @@ class ClientDeadlines:
         return pending > 0 and now - self._pending_since > self._limits.write_seconds
 
 
-UNCOUNTED = 64 * 1024
+_UNCOUNTED = 64 * 1024
 """Bytes of a body up to which it is not counted: small requests are taken while large ones are too many."""
 
 
@@ -86,7 +86,7 @@ class HeldBodies:
 
 
 def _counted(size: int) -> int:
-    return size if size > UNCOUNTED else 0
+    return size if size > _UNCOUNTED else 0
 
 
 ROUND_BYTES: Final = 2 * 1024 * 1024
