@@ -96,7 +96,7 @@ def test_what_happens_while_it_looks_back_is_told_once(booth: Booth) -> None:
     scope = {"type": "http", "headers": [(b"last-event-id", b"x-r0")], "query_string": b"", "state": state}
 
     async def scene() -> list[bytes]:
-        stream = exchanges._stream(desk, Request(scope))
+        stream = (await exchanges.events(desk, Request(scope))).body_iterator
         said = [await anext(stream)]
         desk.feed.hub.publish("exchange", turns[1].exchange)
         desk.feed.hub.publish("note", {})
