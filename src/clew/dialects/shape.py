@@ -101,7 +101,7 @@ class Passthrough(Struct, frozen=True, kw_only=True, eq=False):
     """Every delta but signatures, which seals replace."""
     no_runs: RunPattern
     """Every event is read, because blocks are counted anew."""
-    read_run: Callable[[bytes], Iterator[Event]]
+    read_run: Callable[[bytes], Iterable[Event]]
     """The events of a run, neighbours joined. Raises StreamIllegal."""
     join_run: Callable[[bytes], Iterator[JoinedDeltas]]
     read_event: Callable[[SseEvent], Event]

@@ -4,6 +4,9 @@ The model's name becomes the one that the client asked for. Usage that a backend
 clients read it without asking whether it is there: the SDKs end a stream with an error of their own, and Claude Code adds
 up. What is recorded stays as the backend said it.
 
+Errors come in whatever shape: relays and other vendors have one for all of their paths. Read as events of an unknown type
+they would pass, and the answer would just end.
+
 Runs of deltas pass unread, and are read later in few steps. A vendor spells all its deltas alike: between the strings of two
 neighbours stand the same bytes every time. Without those, what is left are the strings as JSON writes them, and these can be
 joined before they are read: one call reads a hundred deltas. A run that cannot be read so is read delta by delta.
@@ -12,18 +15,19 @@ joined before they are read: one call reads a hundred deltas. A run that cannot 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from clew.dialects.anthropic.streams import read_stream_event
+from clew.dialects.failures.reading import failure_in, failure_named
 from clew.dialects.shape import JoinedDeltas, Passthrough
-from clew.errors import RequestInvalid
-from clew.model.events import BlockDelta, Event, MessageStart, data_of
-from clew.model.json import JsonObject
+from clew.errors import RequestInvalid, StreamIllegal
+from clew.model.events import BlockDelta, Event, MessageStart, StreamFailed, Unknown, data_of
+from clew.model.failure import ERROR_TYPES
+from clew.model.json import JsonObject, read_object
 from clew.wire.events import decode_event, encode_event, marked, read_marked
 from clew.wire.splice import Edit, apply, locate, set_key
 from clew.wire.sse import SseEvent, sse_bytes
@@ -72,8 +76,14 @@ _BETWEEN = _CLOSING + _EVENT
 """Short, because looking for all that stands between two strings takes four times as long."""
 
 
-def read_run(run: bytes) -> Iterator[Event]:
+def read_run(run: bytes) -> Iterable[Event]:
     """The events of a run, neighbours joined. Raises StreamIllegal at the first that cannot be read."""
+    if run.find(b"\n\n") == len(run) - 2:  # a single one
+        return (decode_event(SseEvent(b"content_block_delta", run[len(_OPENING) : -2])),)
+    return _read_several(run)
+
+
+def _read_several(run: bytes) -> Iterator[Event]:
     for block, delta, raw in join_run(run):
         if delta is not None:
             yield BlockDelta(block, delta)
@@ -113,6 +123,8 @@ def _text_of(run: bytes, opening: bytes, *, is_signature: bool) -> str | None:
     return read_marked(strings[-1], 1) if is_signature and text is not None else text
 
 
+_ERROR_NAMES: Final = frozenset({"error", *ERROR_TYPES.values()})
+_UNNAMED: Final = (b"", b"message")
 _NO_USAGE: Final = b'{"input_tokens":0,"output_tokens":0}'
 _NO_USAGE_AT_THE_END: Final = b'{"output_tokens":0}'
 
@@ -175,6 +187,28 @@ def pass_answer(raw: bytes, message: JsonObject, model: str) -> bytes:
         return set_key(named, "usage", _NO_USAGE)
     except RequestInvalid:
         return named
+
+
+def read_stream_event(sse: SseEvent) -> Event:
+    """As `decode_event`, but for errors, which may have any shape. Raises StreamIllegal."""
+    try:
+        event = decode_event(sse)
+    except StreamIllegal:
+        failed = _error_in(sse)
+        if failed is None:
+            raise
+        return failed
+    return _error_in(sse) or event if isinstance(event, Unknown) else event
+
+
+def _error_in(sse: SseEvent) -> StreamFailed | None:
+    """An event with a type of its own is no error, whatever is in it: the vendor may add types at any time."""
+    data = read_object(sse.data) or {}
+    kind = data.get("type")
+    if sse.name == b"error" or (isinstance(kind, str) and kind in _ERROR_NAMES):
+        return failure_named(sse.data).event()
+    failure = failure_in(data) if kind is None and sse.name in _UNNAMED else None
+    return failure.event() if failure else None
 
 
 PASSTHROUGH: Final = Passthrough(

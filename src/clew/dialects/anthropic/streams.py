@@ -1,8 +1,5 @@
 """Streams of the Messages API: canonical events are its own, so reading and writing are nearly the same bytes.
 
-Errors come in whatever shape: relays and other vendors have one for all of their paths. Read as events of an unknown type
-they would pass, and the answer would just end.
-
 Some servers (llama.cpp) leave every block open until the answer ends, and put a thought that comes late into the first.
 Clients and seals need one open block at a time. With the option `overlaps`, a block is stopped when another one is
 spoken of; words for a block that is stopped already open another of its kind; what only ends it again is dropped, its
@@ -15,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from clew.dialects.anthropic.options import AnthropicOptions
-from clew.dialects.failures.reading import CUT, failure_in, failure_named
+from clew.dialects.anthropic.passthrough import ALL_DELTAS, read_run, read_stream_event
+from clew.dialects.failures.reading import CUT
 from clew.dialects.shape import AnswerContext
 from clew.errors import StreamIllegal
 from clew.model.events import (
@@ -27,51 +25,27 @@ from clew.model.events import (
     MessageStart,
     MessageStop,
     StreamFailed,
-    Unknown,
     altered,
 )
-from clew.model.failure import ERROR_TYPES
-from clew.model.json import JsonObject, read_object
+from clew.model.json import JsonObject
 from clew.model.lifecycle import LENIENT, Lifecycle
-from clew.wire.events import decode_event, encode_event
-from clew.wire.sse import SseEvent, SseReader
+from clew.wire.events import encode_event
+from clew.wire.sse import Frames, SseLimits
+from clew.wire.sse_runs import pieces_of
 
-_ERROR_NAMES: Final = frozenset({"error", *ERROR_TYPES.values()})
-_UNNAMED: Final = (b"", b"message")
 _REOPENED: Final = ("text", "thinking")
 """Blocks whose words may go on in another block. Half a tool call cannot."""
-
-
-def read_stream_event(sse: SseEvent) -> Event:
-    """As `decode_event`, but for errors, which may have any shape. Raises StreamIllegal."""
-    try:
-        event = decode_event(sse)
-    except StreamIllegal:
-        failed = _error_in(sse)
-        if failed is None:
-            raise
-        return failed
-    return _error_in(sse) or event if isinstance(event, Unknown) else event
-
-
-def _error_in(sse: SseEvent) -> StreamFailed | None:
-    """An event with a type of its own is no error, whatever is in it: the vendor may add types at any time."""
-    data = read_object(sse.data) or {}
-    kind = data.get("type")
-    if sse.name == b"error" or (isinstance(kind, str) and kind in _ERROR_NAMES):
-        return failure_named(sse.data).event()
-    failure = failure_in(data) if kind is None and sse.name in _UNNAMED else None
-    return failure.event() if failure else None
 
 
 class AnthropicStreamReader:
     """One answer, for a front of another dialect or from a server whose blocks overlap."""
 
     late: JsonObject | None = None
+    __slots__ = ("_frames", "_is_over", "_model", "_one_by_one")
 
     def __init__(self, context: AnswerContext, options: AnthropicOptions) -> None:
         self._model = context.model
-        self._reader = SseReader()
+        self._frames = Frames(SseLimits())
         self._one_by_one = _OneBlockAtATime() if options.overlaps else None
         self._is_over = False
 
@@ -79,22 +53,27 @@ class AnthropicStreamReader:
         return ()
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        for sse in self._reader.feed(data):
-            yield from self._read(sse)
+        return self._read(self._frames.feed(data))
 
     def flush(self) -> Iterator[Event]:
-        for sse in self._reader.flush():
-            yield from self._read(sse)
+        yield from self._read(self._frames.flush())
         if not self._is_over:
             self._is_over = True
             yield CUT.event()
 
-    def _read(self, sse: SseEvent) -> Iterable[Event]:
-        event = read_stream_event(sse)
-        if isinstance(event, MessageStart):
-            event = altered(event, message={**event.message, "model": self._model})
-        self._is_over = self._is_over or isinstance(event, MessageStop | StreamFailed)
-        return (event,) if self._one_by_one is None else self._one_by_one.place(event)
+    def _read(self, whole: bytes) -> Iterator[Event]:
+        for raw, sse, is_run in pieces_of(whole, ALL_DELTAS):
+            if sse is None and not is_run:
+                continue  # a comment
+            for event in read_run(raw) if sse is None else (read_stream_event(sse),):
+                if type(event) is not BlockDelta:
+                    if isinstance(event, MessageStart):
+                        event = altered(event, message={**event.message, "model": self._model})
+                    self._is_over = self._is_over or isinstance(event, MessageStop | StreamFailed)
+                if self._one_by_one is None:
+                    yield event
+                else:
+                    yield from self._one_by_one.place(event)
 
 
 class _OneBlockAtATime:

@@ -25,13 +25,21 @@ _PLACES: Final = frozenset(("error", "x_groq", "type", "base_resp"))
 
 
 def error_of(body: bytes) -> JsonObject:
-    """The object that describes the error of a response; made from its text if the body is no JSON."""
+    """The object that describes the error of a response; made from its text if the body is no JSON: the heading of
+    a page, or the beginning."""
     value = read_value(body)
     if isinstance(value, list):
         value = next(iter(objects_of(value)), None)
     if isinstance(value, dict):
         return error_in(value) or value
-    return {"message": value if isinstance(value, str) else _plain(body)}
+    if isinstance(value, str):
+        return {"message": value}
+    text = whole_text(body[:MOST].decode(errors="replace"))
+    if not _PAGE.search(text):
+        return {"message": text[:_SHOWN].strip()}
+    title = _TITLE.search(text)
+    words = title[2] if title else _TAGS.sub(" ", text)
+    return {"message": f"a page instead of an answer: {' '.join(words.split())[:_SHOWN]}"}
 
 
 def error_in(value: JsonObject) -> JsonObject | None:
@@ -94,13 +102,3 @@ def _unwrapped(words: str) -> str:
 
 def _is_json(words: str) -> bool:
     return words.lstrip().startswith(("{", "[{"))
-
-
-def _plain(body: bytes) -> str:
-    """The text of a body that is no JSON: a page's heading, or its beginning."""
-    text = whole_text(body[:MOST].decode(errors="replace"))
-    if not _PAGE.search(text):
-        return text[:_SHOWN].strip()
-    title = _TITLE.search(text)
-    words = title[2] if title else _TAGS.sub(" ", text)
-    return f"a page instead of an answer: {' '.join(words.split())[:_SHOWN]}"

@@ -82,7 +82,7 @@ def answer_of_parts(parts: Iterable[StreamPart], read_run: ReadRun | None = None
     return AnswerSoFar(blocks=tuple([each.block for each in found]), message=message, illegal=illegal, broken_calls=calls)
 
 
-ReadRun: TypeAlias = Callable[[bytes], Iterator[Event]]
+ReadRun: TypeAlias = Callable[[bytes], Iterable[Event]]
 
 
 def _events_of(parts: Iterable[StreamPart], read_run: ReadRun | None) -> Iterator[Event]:

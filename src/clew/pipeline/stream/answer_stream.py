@@ -7,8 +7,7 @@ between two of them. Three things are decided here, whatever the dialects:
 - *ending*: the `message_delta` that carries the stop reason, and all after it, is held back until the store has the turn;
 - *ended*: without the end event an answer is not whole, however complete it looks.
 
-`PassedAnswer` is for the same dialect on both sides, `TranslatedAnswer` for two. What came is kept in the backend's own
-bytes only if they are wanted: a stream may be long, and there may be thousands of them.
+What came is kept in the backend's own bytes only if they are wanted: there may be thousands of long streams.
 """
 
 from __future__ import annotations
@@ -155,8 +154,7 @@ def lacks_usage(event: Event) -> bool:
 
 
 def with_usage(event: Event) -> Event:
-    """An event that lacks usage, with zeros: clients read it without asking whether it is there. What is recorded stays as
-    the backend said it."""
+    """An event that lacks usage, with zeros: clients read it without asking. What is recorded stays as it came."""
     if isinstance(event, MessageStart):
         return altered(event, message={**event.message, "usage": {"input_tokens": 0, "output_tokens": 0}})
     assert isinstance(event, MessageDelta)

@@ -38,8 +38,7 @@ class PassedAnswer(AnswerStream):
         self._notes_runs = keep or blocks or self._sealed is not None
 
     def feed(self, data: bytes) -> bytes:
-        """A read like most is deltas of the open block, and nothing else. Written in one piece, because every read of every
-        stream goes through it."""
+        """Most reads are deltas of the open block, and nothing else. Written in one piece: every read goes through it."""
         size = len(data)
         if not (self._is_usual and size <= self._most and self._fits(data) and b"\r" not in data):
             new = self._pass(self._frames.feed(data))

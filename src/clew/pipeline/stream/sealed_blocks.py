@@ -9,7 +9,7 @@ Hidden blocks vanish, and the others are counted anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, altered
@@ -30,7 +30,7 @@ class SealedBlocks:
 
     __slots__ = ("_hidden", "_read_run", "_redacted", "_runs", "_runs_size", "_seals", "_signature", "_text", "_view")
 
-    def __init__(self, view: ClientView, read_run: Callable[[bytes], Iterator[Event]] | None = None) -> None:
+    def __init__(self, view: ClientView, read_run: Callable[[bytes], Iterable[Event]] | None = None) -> None:
         """`read_run` reads the runs of deltas that pass as bytes."""
         self._view = view
         self._seals = view.options.sealer is not None

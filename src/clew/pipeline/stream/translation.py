@@ -20,8 +20,7 @@ from clew.pipeline.stream.secrets import without_secret_in
 
 _TEXTS: Final = {"text": ("text",), "thinking": ("thinking", "signature")}
 """Members that are told in deltas, by the type of their block."""
-_DELTA_CHARACTERS: Final = 4096
-"""Of a delta of an answer that came in one piece."""
+_DELTA_CHARACTERS: Final = 4096  # of an answer that came in one piece
 
 
 class TranslatedAnswer(AnswerStream):
