@@ -311,7 +311,7 @@ def test_the_next_address_is_tried_at_once_after_a_refusal(play: Play[Any], monk
 
 def test_families_take_turns() -> None:
     six, four = [(socket.AF_INET6, 1, 6, ("::1", n)) for n in range(3)], [(socket.AF_INET, 1, 6, ("127.0.0.1", 9))]
-    assert dialling._alternate([*six, *four]) == [six[0], four[0], six[1], six[2]]
+    assert dialling.alternate_families([*six, *four]) == [six[0], four[0], six[1], six[2]]
 
 
 def test_an_address_of_the_sixth_version_is_reached(play: Play[Any]) -> None:

@@ -150,12 +150,15 @@ async def _secured(plug: socket.socket, tls: TlsSessions, endpoint: Endpoint) ->
 
 
 async def _connect(host: str, port: int) -> socket.socket:
-    """The families of addresses are tried by turns, the resolver's first choice first."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    addresses: list[_Address] = [(family, kind, protocol, where) for family, kind, protocol, _, where in found]
+    return await _race(alternate_families([(family, kind, protocol, where) for family, kind, protocol, _, where in found]))
+
+
+def alternate_families(addresses: list[_Address]) -> list[_Address]:
+    """The families of addresses by turns, the resolver's first choice first."""
     first = [address for address in addresses if address[0] == addresses[0][0]]
     other = [address for address in addresses if address[0] != addresses[0][0]]
-    return await _race([address for address in chain(*zip_longest(first, other)) if address is not None])
+    return [address for address in chain(*zip_longest(first, other)) if address is not None]
 
 
 async def _race(addresses: list[_Address]) -> socket.socket:
