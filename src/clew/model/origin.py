@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-if TYPE_CHECKING:  # `clew statusline` loads this module
-    from clew.model.facts import ModelFacts
+from clew.model.facts import ModelFacts
 
 ANTHROPIC = "anthropic"
 """The realm of all first-party Claude hosts: they accept each other's signatures."""

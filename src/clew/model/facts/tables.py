@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from importlib import resources
 from typing import TypeVar, cast
 
 import msgspec
@@ -26,6 +25,8 @@ _AT = re.compile(r" - at `\$\.?([^`]*)`$")
 
 def read_table(file: str) -> Table:
     """The whole file, not yet checked."""
+    from importlib import resources  # late: `clew statusline` loads this module, and reads no table
+
     text = resources.files(__package__ or "").joinpath(file).read_text("utf-8")
     return tomllib.loads(text)
 
