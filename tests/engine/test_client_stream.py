@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from clew.engine.client_stream import AnswerHeaders, ClientStream, PausableSource
+from clew.engine.client_stream import ClientStream
+from clew.exchange.answering import BackendAnswer
+from clew.http.client.connection import ClientConnection
 from clew.http.responder import Responder
 
 
@@ -46,9 +48,9 @@ class Scene:
 
     def __init__(self) -> None:
         self.source, self.client, self.waiting = Backend(), Client(), list[Callable[[], None]]()
-        self.stream = ClientStream(cast("Responder", self.client), cast("AnswerHeaders", None), 1.0)
+        self.stream = ClientStream(cast("Responder", self.client), cast("BackendAnswer", None), 1.0)
         refers = self.stream.secure(self.waiting.append)
-        push = self.stream.flow(cast("PausableSource", self.source))
+        push = self.stream.flow(cast("ClientConnection", self.source))
         refers()
         push(b"sealed")
 

@@ -1,6 +1,6 @@
 """Which blocks the store is told of: once a minute, and new ones at once."""
 
-from clew.engine.services import MOST_SEEN, SEEN_AGAIN, SeenKeys
+from clew.engine.process_memory import MOST_SEEN, SEEN_AGAIN, SeenKeys
 
 
 def test_a_history_is_news_once_and_then_what_is_new_in_it() -> None:

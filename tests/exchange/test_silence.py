@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.exchange.silence import SilenceWatch
+from clew.exchange.states import SilenceWatch
 
 
 def test_a_ping_is_due_when_nothing_went_out_for_as_long_as_the_client_may_wait() -> None:

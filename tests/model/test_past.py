@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.engine.services import BLOCK_KEYS
+from clew.engine.process_memory import BLOCK_KEYS
 from clew.exchange.heads import _THINKING
 from clew.model.past import Fold, Retold, folded, retold, told_first
 from clew.model.request import RequestMessage

@@ -4,7 +4,7 @@ No task and no queue stand between the two sides. A client that is behind stops 
 memory stays bounded however fast the one and slow the other. Nothing goes out before somebody says `open`; but a client that
 has waited too long gets its 200 and a ping, and from then on hears of failures inside the stream.
 
-When a ping is due, `exchange.silence` says; its timer is here.
+When a ping is due, `exchange.states.SilenceWatch` says; its timer is here.
 
 A seal that only refers to what the store has is worth nothing without it. So whatever holds one waits here until the store
 has committed that, or cannot do so in time; and the source waits with it. Streams without such seals do not know of this.
@@ -13,44 +13,19 @@ has committed that, or cannot do so in time; and the source waits with it. Strea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
+from clew.exchange.answering import BackendAnswer
 from clew.exchange.heads import STREAM_TYPE
-from clew.exchange.silence import HIDDEN_SECONDS, SilenceWatch
+from clew.exchange.states import HIDDEN_SECONDS, SilenceWatch
+from clew.http.client.connection import ClientConnection
 from clew.http.responder import ChunkWriter, Responder
 from clew.http.timers import timer_groups_of
 from clew.wire.sse import PING
 
 Commit: TypeAlias = Callable[[Callable[[], None]], None]
 """Keeps what came so far, and calls back when that is done, or takes too long."""
-
-
-class AnswerHeaders(Protocol):
-    """Gives the headers of the answer, when the first byte of it goes out."""
-
-    def headers(self) -> Sequence[tuple[str, str]]: ...
-
-    def early_headers(self) -> Sequence[tuple[str, str]]:
-        """Before anybody has answered: nothing that another backend could make untrue."""
-        ...
-
-
-class PausableSource(Protocol):
-    """What comes from a backend, and can be stopped."""
-
-    @property
-    def heard_at(self) -> float:
-        """When something came last, on the loop's clock."""
-        ...
-
-    @property
-    def shown_at(self) -> float:
-        """When something came last that went on at once."""
-        ...
-
-    def pause(self) -> None: ...
-    def resume(self) -> None: ...
 
 
 class ClientStream:
@@ -62,14 +37,14 @@ class ClientStream:
         *("client", "heads", "pushed"),
     )
 
-    def __init__(self, client: Responder, heads: AnswerHeaders, ping_seconds: float, keep_alive: bytes = PING) -> None:
+    def __init__(self, client: Responder, heads: BackendAnswer, ping_seconds: float, keep_alive: bytes = PING) -> None:
         """`keep_alive`: what shows a silent client, in its dialect, that the answer is still coming."""
         self.client = client
         self._keep_alive = keep_alive
         self.pushed = False
         """Has the answer itself begun to go out?"""
         self.heads = heads
-        self._source: PausableSource | None = None
+        self._source: ClientConnection | None = None
         self._rounds = timer_groups_of(asyncio.get_running_loop())
         self._silence = SilenceWatch(ping_seconds, self._rounds.now())
         self._round = 0.0
@@ -122,7 +97,7 @@ class ClientStream:
         """Who takes chunks of HTTP/1.1 as they come; None where such are not what goes out."""
         return self.client.framed()
 
-    def flow(self, source: PausableSource, *, hides: bool = False) -> Callable[[bytes], bool]:
+    def flow(self, source: ClientConnection, *, hides: bool = False) -> Callable[[bytes], bool]:
         """A push for every read of `source`. Where it says False, `falls_behind` has to be called.
 
         `hides`: not all that comes can be shown.
@@ -234,7 +209,7 @@ class ClientStream:
         if self._catching_up is not None:
             self._catching_up.cancel()
 
-    async def _catch_up(self, source: PausableSource) -> None:
+    async def _catch_up(self, source: ClientConnection) -> None:
         try:
             await self.client.drained()
         except ConnectionError:

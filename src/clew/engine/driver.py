@@ -22,11 +22,12 @@ from clew.engine.services import EngineServices
 from clew.engine.waiting import WAITING, Alarm, CommandRunner, Poll
 from clew.errors import SettingsInvalid
 from clew.exchange import commands
+from clew.exchange.answering import record_unasked
 from clew.exchange.call import Call
 from clew.exchange.commands import ExchangeCommand
 from clew.exchange.failures import error_event, refusal_reply
 from clew.exchange.inputs import ReceivedRequest
-from clew.exchange.machine import ExchangeMachine, record_unasked
+from clew.exchange.machine import ExchangeMachine
 from clew.exchange.states import ExchangeState
 from clew.http.responder import Responder
 from clew.store.commits import call_when_over, commit_problem

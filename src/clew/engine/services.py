@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Final
-
-import msgspec
-from msgspec import Struct
 
 from clew.engine.histories import Histories
 from clew.engine.hub import Hub
 from clew.engine.ids import new_id
 from clew.engine.log.request_log import RequestLog
+from clew.engine.process_memory import BLOCK_KEYS, SeenKeys, Sessions, TokenCounts
 from clew.engine.snapshot import Snapshot
 from clew.errors import StoreError
-from clew.exchange.call import Call
-from clew.exchange.commands import LearnTokens, TokenRate
 from clew.exchange.inputs import ProcessFacts
 from clew.exchange.redact import Redactor
-from clew.exchange.turns import counts_of
-from clew.model.json import JsonObject, JsonValue
-from clew.model.past import each_of, folded
+from clew.model.past import folded
 from clew.model.recording import Recording
 from clew.model.request import RequestMessage
 from clew.model.turn import Exchange
 from clew.pipeline.attempts import CoolDowns
-from clew.pipeline.token_estimate import calibrate, estimate
 from clew.store import Store
 from clew.store.commits import COMMIT_LIMIT
-from clew.thinking.keys import key_of
-from clew.thinking.registry.table import Filtered, ThinkingRegistry
 from clew.upstream.pool import Pool
 
 # Cool-downs, for people to see. Each process learns for itself and acts on that alone; what it learnt goes into the store
@@ -69,142 +56,6 @@ def cool_downs_in(store: Store, wall: float) -> Mapping[str, float]:
     """The seconds that are left, as whichever process knows it that told last."""
     until = {backend: float(value) for backend, value in store.settings(SCOPE).items()}
     return {backend: end - wall for backend, end in until.items() if end > wall}
-
-
-MOST_SEEN: Final = 20_000
-SEEN_AGAIN: Final = 60.0
-"""Seconds after which it is news again: as coarse as the store's own marks."""
-
-
-class SeenKeys:
-    """Bounded; the longest known goes first."""
-
-    def __init__(self) -> None:
-        self._at: OrderedDict[tuple[str, bytes], float] = OrderedDict()
-
-    def news(self, principal: str, keys: Sequence[bytes], now: float) -> tuple[bytes, ...]:
-        """Those of a history that were not told of, or not for a while; from now on they were.
-
-        What stands first was told first. So as long as that is no news, only the end of the history is looked at: another of
-        its blocks waits for the first one, which is a minute at most.
-        """
-
-        def is_news(key: bytes) -> bool:
-            return self._at.get((principal, key), -SEEN_AGAIN) <= now - SEEN_AGAIN
-
-        if not keys or is_news(keys[0]):
-            fresh = tuple(key for key in keys if is_news(key))
-        else:
-            fresh = tuple(takewhile(is_news, reversed(keys)))[::-1]
-        for key in fresh:
-            self._at[principal, key] = now
-            self._at.move_to_end((principal, key))
-        while len(self._at) > MOST_SEEN:
-            self._at.popitem(last=False)
-        return fresh
-
-
-def _keys_in(messages: Sequence[RequestMessage]) -> list[bytes]:
-    return [
-        key
-        for message in messages
-        if message.role == "assistant" and isinstance(message.content, tuple)
-        for block in message.content
-        if (key := key_of(block))
-    ]
-
-
-BLOCK_KEYS = each_of(_keys_in)
-"""Of all blocks that a history brings."""
-
-
-MOST_COUNTED: Final = 500
-"""Pairs of backend and model; the one that was asked for longest ago goes first."""
-
-_FIRST: Final = 4
-_EVERY: Final = 16
-
-
-_USUAL: Final = 0.25
-"""Tokens in a byte of a request, before anybody told."""
-_USUAL_RATE: Final = TokenRate(_USUAL)
-
-
-class _Learnt(Struct):
-    factor: float | None = None
-    per_byte: float = _USUAL
-    answers: int = 0
-
-
-class TokenCounts:
-    """What is known of each (backend, model)."""
-
-    __slots__ = ("_known",)
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str], _Learnt] = OrderedDict()
-
-    def rate(self, backend: str, model: str) -> TokenRate:
-        """What is known; the usual numbers where nothing is."""
-        known = self._known.get((backend, model))
-        return _USUAL_RATE if known is None else TokenRate(known.per_byte, 1.0 if known.factor is None else known.factor)
-
-    def is_due(self, backend: str, model: str) -> bool:
-        """Whether the next answer should be learnt from: the first few, then every sixteenth. Counts as an answer."""
-        known = self._of(backend, model)
-        known.answers += 1
-        return known.answers <= _FIRST or known.answers % _EVERY == 0
-
-    def learn(self, backend: str, model: str, estimated: int, reported: int) -> None:
-        """An answer told how many tokens its request had (all of them, cached ones too)."""
-        known = self._of(backend, model)
-        known.factor = calibrate(estimated, reported, known.factor)
-
-    def learn_size(self, backend: str, model: str, size: int, reported: int) -> None:
-        if size > 0 and reported > 0:
-            self._of(backend, model).per_byte = reported / size
-
-    def learn_from(self, answer: LearnTokens) -> None:
-        """From an answer that is whole. The size in bytes is looked at each time, since that costs nothing. An estimate
-        reads the whole request, so it is made now and then, in a thread, and nobody waits for it."""
-        asked, _, read, written = counts_of(answer.usage)
-        reported = asked + read + written
-        if not reported:
-            return
-        backend, model, going = answer.route.backend.name, answer.route.target.model, answer.going
-        self.learn_size(backend, model, answer.size, reported)
-        if self.is_due(backend, model):
-
-            def learn(done: asyncio.Future[int]) -> None:
-                if not done.cancelled():
-                    self.learn(backend, model, done.result(), reported)
-
-            asyncio.get_running_loop().run_in_executor(None, estimate, going).add_done_callback(learn)
-
-    def _of(self, backend: str, model: str) -> _Learnt:
-        known = self._known.setdefault((backend, model), _Learnt())
-        self._known.move_to_end((backend, model))
-        while len(self._known) > MOST_COUNTED:
-            self._known.popitem(last=False)
-        return known
-
-
-class Sessions:
-    """The table. From any thread."""
-
-    def __init__(self) -> None:
-        self._registry = ThinkingRegistry(lock=threading.Lock())
-
-    def filter(self, call: Call, backend: str, now: float, orphan_seconds: float) -> Filtered:
-        """What this backend made since the last switch goes, and nothing else."""
-        self._registry.orphan_threshold = orphan_seconds
-        self._registry.notify_backend(backend)
-        body: JsonValue = msgspec.json.decode(call.body)
-        return self._registry.filter_request(body, now, only_looks=call.kind == "count_tokens")
-
-    def register(self, blocks: tuple[JsonObject, ...], session: int, now: float) -> None:
-        """What an answer brought. It belongs to the session of its request, whatever was switched meanwhile."""
-        self._registry.register_blocks(blocks, now, session=session)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -7,6 +7,6 @@ of a request:
 
     asked       `call` `inputs` `backend_dialect` `heads`
     tried       `machine` `notes` `failures`
-    answered    `answering` `streamed` `whole` `silence`
+    answered    `answering` `streamed` `whole`
     over        `turns` `redact`
 """

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from clew.errors import StoreError
+from clew.errors import SettingsInvalid, StoreError
 from clew.exchange.backend_dialect import Refused
 from clew.exchange.commands import (
     Commit,
@@ -27,11 +27,11 @@ from clew.exchange.commands import (
     SendWhole,
 )
 from clew.exchange.heads import ESTIMATED, JSON_TYPE, own_headers
-from clew.exchange.inputs import ProcessFacts
+from clew.exchange.inputs import ProcessFacts, ReceivedRequest
 from clew.exchange.notes import ExchangeNotes
 from clew.exchange.states import ExchangeState, Progress
 from clew.exchange.streamed import AnswerReading, BlockLife, StreamedAnswer
-from clew.exchange.turns import ReceivedAnswer
+from clew.exchange.turns import ReceivedAnswer, unasked_turn
 from clew.exchange.whole import WholeAnswer, read_whole
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
@@ -225,3 +225,13 @@ class BackendAnswer:
     def early_headers(self) -> list[tuple[str, str]]:
         """Before anybody has answered: who answers is certain only where nobody else could."""
         return self.headers() if self._notes.received.has_one_route else own_headers(self._notes.id, None, "")
+
+
+async def record_unasked(
+    id: str, received: ReceivedRequest, failure: SettingsInvalid, at: float, *, has_store: bool
+) -> None:
+    """Keep and report a request for which no backend can be asked."""
+    turn = await Compute(len(received.call.body), lambda: unasked_turn(id, received, failure, at))
+    if has_store and received.call.kind == "messages":
+        await Keep(turn)
+    await ReportExchange(turn.exchange, turn.recording)

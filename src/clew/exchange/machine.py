@@ -18,7 +18,7 @@ from typing import Final
 
 from msgspec import structs
 
-from clew.errors import BackendError, BackendOverloaded, ClewError, SettingsInvalid, StreamIllegal
+from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
 from clew.exchange.answering import BackendAnswer
 from clew.exchange.backend_dialect import RecalledDialect, Refused
 from clew.exchange.commands import (
@@ -29,13 +29,11 @@ from clew.exchange.commands import (
     DrawJitter,
     FilterBySession,
     Finish,
-    Keep,
     LetGo,
     LogBody,
     LogDecisions,
     ReadBody,
     Refuse,
-    ReportExchange,
     ServerEnds,
     Sleep,
 )
@@ -45,7 +43,6 @@ from clew.exchange.inputs import BackendRoute, ProcessFacts, ReceivedRequest
 from clew.exchange.notes import ExchangeNotes
 from clew.exchange.states import ExchangeState, Progress
 from clew.exchange.streamed import AlreadyTold
-from clew.exchange.turns import unasked_turn
 from clew.model.turn import Outcome, TurnRecord
 from clew.pipeline.attempts import AttemptOutcome, attempts
 from clew.pipeline.heal import Remedy, heal, refusal_in
@@ -311,13 +308,3 @@ class ExchangeMachine:
     async def _estimate(self) -> AttemptOutcome:
         await self.answering.answer_estimate()
         return AttemptOutcome(now=self.progress.now, status=200, content_started=True)
-
-
-async def record_unasked(
-    id: str, received: ReceivedRequest, failure: SettingsInvalid, at: float, *, has_store: bool
-) -> None:
-    """Keep and report a request for which no backend can be asked."""
-    turn = await Compute(len(received.call.body), lambda: unasked_turn(id, received, failure, at))
-    if has_store and received.call.kind == "messages":
-        await Keep(turn)
-    await ReportExchange(turn.exchange, turn.recording)

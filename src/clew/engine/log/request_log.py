@@ -25,7 +25,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import IO, Final, Protocol
+from typing import IO, Final
 
 from clew.engine.log.lines import TRACE, Line, as_json, as_pairs, line_of
 from clew.engine.log.sink import Sink
@@ -37,6 +37,7 @@ from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.model.turn import Exchange
 from clew.pipeline.stream.translation import BlockState
+from clew.settings.values import LogSettings
 from clew.thinking.registry.table import Filtered
 
 PREVIEW: Final = 50
@@ -57,24 +58,7 @@ _LEVELS: Final = {
 _GONE: Final = frozenset({"left out", "handed over", "healed"})
 
 
-class LogWanted(Protocol):
-    """What the settings say about the log (`[log]`)."""
-
-    @property
-    def form(self) -> str: ...
-    @property
-    def level(self) -> str: ...
-    @property
-    def debug(self) -> bool: ...
-    @property
-    def full_body(self) -> bool: ...
-    @property
-    def pretty_print(self) -> bool: ...
-    @property
-    def thinking_text(self) -> bool: ...
-
-
-def open_log(wanted: LogWanted, redact: Redactor, *, out: IO[str] | None = None) -> Sink:
+def open_log(wanted: LogSettings, redact: Redactor, *, out: IO[str] | None = None) -> Sink:
     """Send what clew and its libraries log to `out` (standard error), until the sink is closed. Once per process."""
     own = stream = out or sys.stderr
     with suppress(OSError, ValueError):  # a text in memory
@@ -95,7 +79,7 @@ class RequestLog:
     """What the engine calls. `known` is how many thinking blocks the store held at the start."""
 
     def __init__(
-        self, wanted: LogWanted, *, logger: logging.Logger | None = None, known: int = 0, sink: Sink | None = None
+        self, wanted: LogSettings, *, logger: logging.Logger | None = None, known: int = 0, sink: Sink | None = None
     ) -> None:
         """Lines go to `logger`, and so to its handlers; or at once to `sink`, where that is known to be all that listens."""
         self._logger = logger or logging.getLogger("clew")
@@ -108,7 +92,7 @@ class RequestLog:
         self.wanted = wanted
         self.follow(wanted)
 
-    def follow(self, wanted: LogWanted) -> None:
+    def follow(self, wanted: LogSettings) -> None:
         """New settings, from the next line on."""
         self.wanted = wanted
         chosen = _LEVELS.get(wanted.level.lower(), logging.INFO)
