@@ -47,17 +47,17 @@ def call_when_over(write: Future[bool], limit: float, then: Callable[[], None]) 
 class _Wait:
     """Waits for a write or for a timer, whichever comes first."""
 
-    __slots__ = ("_loop", "_then", "_timer")
+    __slots__ = ("_then", "_timer")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, write: Future[bool], limit: float, then: Callable[[], None]) -> None:
-        self._loop = loop
         self._then: Callable[[], None] | None = then
         self._timer = loop.call_later(limit, self._end)
-        write.add_done_callback(self._wake)
 
-    def _wake(self, _: Future[bool]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._end)
+        def wake(_: Future[bool]) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(self._end)
+
+        write.add_done_callback(wake)
 
     def _end(self) -> None:
         then, self._then = self._then, None

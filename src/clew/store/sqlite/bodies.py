@@ -42,6 +42,8 @@ SELECT :principal, :exchange, :at, :kept, :chain
 WHERE EXISTS (SELECT 1 FROM exchanges WHERE principal = :principal AND id = :exchange AND kind <> 'forgotten')
 ON CONFLICT (principal, exchange) DO NOTHING
 """
+_HAS_CHAIN = "SELECT 1 FROM bodies WHERE chain = ? LIMIT 1"
+"""The pieces of a chain go with the last body that has it."""
 _PRUNE = """
 DELETE FROM bodies WHERE principal = :principal AND seq <= (
     SELECT seq FROM bodies WHERE principal = :principal ORDER BY seq DESC LIMIT 1 OFFSET :limit
@@ -168,19 +170,17 @@ class BodyWriter:
         self._bytes -= waiting.weight
 
     def _work(self) -> None:
-        while batch := self._next_batch():
+        while True:
+            with self._changed:
+                while not self._closing and (not self._waiting or monotonic() < self._due):
+                    self._changed.wait(self._due - monotonic() if self._waiting else None)
+                batch = [each for own in self._waiting.values() for each in own.values()]
+                self._writing |= {(each.exchange.principal, each.exchange.id): each for each in batch}
+                self._waiting = {}
+            if not batch:  # the store closes
+                return
             self._keep(batch)
             del batch  # the next batch may not come for hours, and this one is large
-
-    def _next_batch(self) -> list[_Waiting]:
-        """Empty once the store closes and all is done."""
-        with self._changed:
-            while not self._closing and (not self._waiting or monotonic() < self._due):
-                self._changed.wait(self._due - monotonic() if self._waiting else None)
-            batch = [each for own in self._waiting.values() for each in own.values()]
-            self._writing |= {(each.exchange.principal, each.exchange.id): each for each in batch}
-            self._waiting = {}
-            return batch
 
     def _keep(self, batch: Sequence[_Waiting]) -> None:
         rows, size = list[_Row](), 0
@@ -235,7 +235,7 @@ class BodyWriter:
 def _add(connection: Database, rows: Sequence[_Row], limit: int | None) -> None:
     for row in rows if limit != 0 else ():
         chain, exchange = row.chain, row.exchange
-        if chain and not row.is_first and not _is_there(connection, chain):
+        if chain and not row.is_first and connection.execute(_HAS_CHAIN, (chain.id,)).get is None:
             chain.is_broken = True
         place = chain.id if chain and not chain.is_broken else None
         kept = pack_bodies(row.bodies) if chain and chain.is_broken else row.kept
@@ -248,8 +248,3 @@ def _add(connection: Database, rows: Sequence[_Row], limit: int | None) -> None:
             chain.is_broken = True
     for principal in {row.exchange.principal for row in rows} if limit is not None else ():
         connection.execute(_PRUNE, {"principal": principal, "limit": limit})
-
-
-def _is_there(connection: Database, chain: BodyChain) -> bool:
-    """Whether the store still has the pieces of a chain. They go with the last body that has it."""
-    return connection.execute("SELECT 1 FROM bodies WHERE chain = ?", (chain.id,)).get is not None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Final
 
 from clew.errors import StoreError
@@ -188,20 +189,17 @@ class Lookups:
             except StoreError as error:
                 thread_failure = error
         self.pins.learn(principal, pins, version)
+        has_pins = bool(run.failure or thread_failure)
+        with suppress(StoreError):
+            has_pins = has_pins and bool(self._readers.read(pinned, principal, 1))
         return LookupResult(
             recordings=recordings,
             thread=thread,
             pins=pins,
             failure=run.failure,
             thread_failure=thread_failure,
-            has_pins=bool(run.failure or thread_failure) and self._has_pins(principal),
+            has_pins=has_pins,
         )
-
-    def _has_pins(self, principal: str) -> bool:
-        try:
-            return bool(self._readers.read(pinned, principal, 1))
-        except StoreError:
-            return True
 
     def refresh_pins(self) -> str:
         generation = self._readers.read(settings, PINS).get(GENERATION, "")

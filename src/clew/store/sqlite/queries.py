@@ -127,7 +127,9 @@ def tree(connection: Database, principal: str, thread: str) -> list[Branch]:
     for answer in answers.values():
         before = answers.get(answer.followed)
         if before is None or before.thread != answer.thread or len(next_of[answer.followed]) > 1:
-            branches.append(_branch(answer, before or _sender(answer, main), next_of))
+            if before is None and answer.agent and answer.thread != thread:  # the answer that started this agent
+                before = next((each for each in reversed(main) if each.ended <= answer.started), None)
+            branches.append(_branch(answer, before, next_of))
     return branches
 
 
@@ -143,13 +145,6 @@ def _branch(start: _Answer, before: _Answer | None, next_of: Mapping[str, Sequen
         began=start.started,
         ended=answers[-1].ended,
     )
-
-
-def _sender(start: _Answer, main: Sequence[_Answer]) -> _Answer | None:
-    """The answer of the main thread that started this agent: the last that was complete before the agent began."""
-    if not start.agent or not main or main[0].thread == start.thread:
-        return None
-    return next((answer for answer in reversed(main) if answer.ended <= start.started), None)
 
 
 PROMPT_STEPS: Final = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)

@@ -108,7 +108,15 @@ class Writer:
         future: Future[T] = Future()
         command = _Command(run, future, weight, erases)
         with self._lock:
-            if why := self._refusal(weight, later=later, lazily=lazily):
+            count, size = (len(self._lazy), self._lazy.bytes) if lazily else (len(self._waiting), self._bytes)
+            why = ""
+            if self._closing:
+                why = "is closed"
+            elif self._state == "read-only":
+                why = f"is read-only since a failure: {self._why}"
+            elif not later and (count >= self._limits.waiting or size + weight > self._limits.waiting_bytes):
+                why = f"is too slow: {count} writes of {size} bytes wait already"
+            if why:
                 future.set_exception(StoreError(f"{self._path} {why}", file=str(self._path)))
             elif not lazily:
                 (self._later if later else self._waiting).append(command)
@@ -138,17 +146,6 @@ class Writer:
         if self._asleep:
             self._asleep = False
             self._bell.put(None)
-
-    def _refusal(self, weight: int, *, later: bool, lazily: bool) -> str:
-        if self._closing:
-            return "is closed"
-        if self._state == "read-only":
-            return f"is read-only since a failure: {self._why}"
-        count, size = (len(self._lazy), self._lazy.bytes) if lazily else (len(self._waiting), self._bytes)
-        full = count >= self._limits.waiting or size + weight > self._limits.waiting_bytes
-        if full and not later:
-            return f"is too slow: {count} writes of {size} bytes wait already"
-        return ""
 
     def _work(self) -> None:
         while batch := self._next_batch():
