@@ -88,7 +88,10 @@ def apply_retention(connection: Database, retention: Retention, now: float) -> i
         count = _execute(connection, _USAGE, now - retention.usage_age, TEXTLESS)
     prune_notes(connection, now)
     sweep(connection)
-    _free_pages(connection)
+    until, left = monotonic() + STEP_SECONDS, FREED_PAGES
+    while left > 0 and connection.pragma("freelist_count") and monotonic() < until:  # some pages back to the disk
+        connection.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_A_TIME})").fetchall()
+        left -= _PAGES_AT_A_TIME
     return count
 
 
@@ -127,15 +130,6 @@ def _delete_empty_threads(connection: Database, threads: Sequence[Row]) -> int:
 def _execute(connection: Database, statement: str, *bindings: float) -> int:
     connection.execute(statement, bindings)
     return connection.changes()
-
-
-def _free_pages(connection: Database) -> None:
-    """Give some free pages back to the disk."""
-    until = monotonic() + STEP_SECONDS
-    for _ in range(FREED_PAGES // _PAGES_AT_A_TIME):
-        if not connection.pragma("freelist_count") or monotonic() > until:
-            return
-        connection.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_A_TIME})").fetchall()
 
 
 def check_clock(connection: Database, now: float) -> ClockDoubt | None:
