@@ -77,7 +77,7 @@ class RequestReader:
         self.in_head = self.in_body = self.expects_continue = False
         self.body_number += 1
         self.body_size = self._unframed = 0
-        self._target = b""
+        self._target = bytearray()
         self._headers: list[tuple[str, str]] = []
         self._head: RequestHead | None = None
         """Known once it is whole."""
