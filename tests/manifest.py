@@ -18,3 +18,8 @@ def accepts(*ids: str) -> pytest.MarkDecorator:
 
 def refuses(*ids: str) -> pytest.MarkDecorator:
     return pytest.mark.refuses(*ids)
+
+
+def public(*surfaces: str) -> pytest.MarkDecorator:
+    """The test goes through what users have: `gateway`, `cli`, `library`, `page`."""
+    return pytest.mark.public(*surfaces)

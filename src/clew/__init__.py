@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from clew.chat.service import Compacted, Ended, TextDelta, ThinkingDelta
     from clew.chat.turns import Turn
     from clew.chat.ui.parts import ui_headers
-    from clew.chat.ui.requests import UiAsked, ui_asked
+    from clew.chat.ui.requests import UiAsked, api_messages, ui_asked
     from clew.chat.ui.streams import ui_frames, ui_stream
     from clew.errors import ClewError
     from clew.model.assemble import Assembler
@@ -49,6 +49,17 @@ if TYPE_CHECKING:
     from clew.model.recording import Recording, Shelf
     from clew.pipeline.project import Projection, project
     from clew.pipeline.step import Facts, Options
+    from clew.pipeline.ui.reasoning import (
+        convert_reasoning_to_thinking,
+        ensure_thinking_block_compliance,
+        lacks_leading_thinking,
+    )
+    from clew.pipeline.ui.structure import (
+        StructureError,
+        ensure_tool_message_structure,
+        ensure_uuid_ids,
+        validate_tool_message_structure,
+    )
     from clew.thinking.compliance import Violation, check
     from clew.thinking.registry.table import ThinkingRegistry
     from clew.thinking.seal import Sealer
@@ -88,6 +99,7 @@ __all__ = [
     "StepFinished",
     "StepRetried",
     "StepStarted",
+    "StructureError",
     "Target",
     "TextDelta",
     "ThinkingDelta",
@@ -101,12 +113,18 @@ __all__ = [
     "Turn",
     "UiAsked",
     "Violation",
+    "api_messages",
     "check",
+    "convert_reasoning_to_thinking",
     "document",
+    "ensure_thinking_block_compliance",
+    "ensure_tool_message_structure",
+    "ensure_uuid_ids",
     "extract_thinking_blocks",
     "format_messages",
     "format_response",
     "image",
+    "lacks_leading_thinking",
     "log_thinking_metrics",
     "profile_for",
     "project",
@@ -116,6 +134,7 @@ __all__ = [
     "ui_frames",
     "ui_headers",
     "ui_stream",
+    "validate_tool_message_structure",
 ]
 
 _HOMES = {
@@ -153,6 +172,7 @@ _HOMES = {
     "StepFinished": "clew.chat.agent.events",
     "StepRetried": "clew.chat.agent.events",
     "StepStarted": "clew.chat.agent.events",
+    "StructureError": "clew.pipeline.ui.structure",
     "Target": "clew.model.origin",
     "TextDelta": "clew.chat.service",
     "ThinkingDelta": "clew.chat.service",
@@ -166,12 +186,18 @@ _HOMES = {
     "Turn": "clew.chat.turns",
     "UiAsked": "clew.chat.ui.requests",
     "Violation": "clew.thinking.compliance",
+    "api_messages": "clew.chat.ui.requests",
     "check": "clew.thinking.compliance",
+    "convert_reasoning_to_thinking": "clew.pipeline.ui.reasoning",
     "document": "clew.chat.messages",
+    "ensure_thinking_block_compliance": "clew.pipeline.ui.reasoning",
+    "ensure_tool_message_structure": "clew.pipeline.ui.structure",
+    "ensure_uuid_ids": "clew.pipeline.ui.structure",
     "extract_thinking_blocks": "clew.chat.metrics",
     "format_messages": "clew.chat.formatting",
     "format_response": "clew.chat.messages",
     "image": "clew.chat.messages",
+    "lacks_leading_thinking": "clew.pipeline.ui.reasoning",
     "log_thinking_metrics": "clew.chat.metrics",
     "profile_for": "clew.model.facts.models",
     "project": "clew.pipeline.project",
@@ -181,6 +207,7 @@ _HOMES = {
     "ui_frames": "clew.chat.ui.streams",
     "ui_headers": "clew.chat.ui.parts",
     "ui_stream": "clew.chat.ui.streams",
+    "validate_tool_message_structure": "clew.pipeline.ui.structure",
 }
 
 

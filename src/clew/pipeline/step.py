@@ -22,6 +22,9 @@ from clew.thinking.seal import Sealer
 Policy: TypeAlias = Literal["origin", "strip"]
 """`origin` decides by who made a block; `strip` sends no thinking at all."""
 
+ThinkingFirst: TypeAlias = Literal["keep", "reorder"]
+"""`keep`: thinking stays where it is. `reorder`: unsigned thinking comes first in a message that calls tools."""
+
 Ttl: TypeAlias = Literal["5m", "1h"]
 Display: TypeAlias = Literal["as sent", "summarized", "omitted"]
 

@@ -176,6 +176,7 @@ def test_a_chat_that_began_elsewhere_goes_on_here(chat: ChatServer, claude: Simu
     assert [message["role"] for message in read] == ["user", "assistant", "user", "assistant"]
     assert read[1]["parts"] == [
         {"type": "step-start"},
+        {**before["parts"][0], "state": "done"},
         tool,
         {"type": "step-start"},
         {**before["parts"][-1], "state": "done"},

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from clew.chat.ui import requests
-from clew.chat.ui.requests import api_messages, outputs_of, system_of, user_content
+from clew.chat.ui.requests import api_messages, system_of, user_content
+from clew.chat.ui.tool_parts import outputs_of
 from clew.errors import RequestInvalid
 from clew.pipeline import ui
 from tests.manifest import proves

@@ -14,6 +14,7 @@ from tests.pipeline.ui.parts import assistant, call, reasoning, text, thinking, 
 
 CALL = call("A")
 REDACTED = {"type": "redacted_thinking", "data": "abc"}
+BARE = {"type": "redacted_thinking"}
 FILLER = text("[No message content]")
 
 
@@ -62,6 +63,20 @@ def test_the_target_says_which_signatures_it_accepts() -> None:
     message = assistant(reasoning("mine", "m-1"), reasoning("theirs", "t-1"), "a")
     (sent,) = convert_reasoning_to_thinking([message], accepts=lambda signature: signature.startswith("m-"))
     assert [part["type"] for part in sent["parts"]] == ["thinking", "text"]
+
+
+def test_all_reasoning_can_be_kept_with_the_apis_fields_for_a_store() -> None:
+    """What has neither a text nor a proof is nothing."""
+    given = assistant(
+        reasoning("hmm"),
+        reasoning("so", "sig"),
+        reasoning(""),
+        {"type": "reasoning", "text": "own", "signature": "own=="},
+        "a",
+    )
+    (kept,) = convert_reasoning_to_thinking([given], mode="all")
+    blocks = [(part.get("thinking"), part.get("signature")) for part in kept["parts"]]
+    assert blocks == [("hmm", ""), ("so", "sig"), ("own", "own=="), (None, None)]
 
 
 def test_empty_text_with_a_signature_is_a_block_and_redacted_data_too() -> None:
@@ -118,10 +133,10 @@ def test_reordering_leaves_these_alone(message: dict[str, Any]) -> None:
     ("parts", "sent"),
     [
         ([text("a"), thinking("x"), CALL], [thinking("x"), text("a"), CALL]),
-        ([text("a"), REDACTED, CALL], [REDACTED, text("a"), CALL]),
+        ([text("a"), BARE, CALL], [BARE, text("a"), CALL]),
         (
-            [text("a"), thinking("x"), text("b"), REDACTED, CALL, text("c")],
-            [thinking("x"), REDACTED, text("a"), text("b"), CALL, text("c")],
+            [text("a"), thinking("x"), text("b"), BARE, CALL, text("c")],
+            [thinking("x"), BARE, text("a"), text("b"), CALL, text("c")],
         ),
         ([text("a"), reasoning("x"), CALL], [reasoning("x"), text("a"), CALL]),
     ],
@@ -130,6 +145,15 @@ def test_as_documented_thinking_comes_first_in_a_message_that_calls_tools(parts:
     """S4-25, S4-26, S4-27: the order of the rest is kept, and that of several thinking parts."""
     (message,) = ensure_thinking_block_compliance([assistant(*parts)], thinking_first="reorder")
     assert message["parts"] == sent
+
+
+@proves("req:S4-30")
+@pytest.mark.parametrize("signed", [thinking("x", signature="sig"), reasoning("x", "sig"), REDACTED])
+def test_a_message_with_a_signed_block_is_not_reordered(signed: dict[str, Any]) -> None:
+    """S4-30: its maker may check what stands before the block. Redacted data is a proof like a signature."""
+    message = assistant("a", thinking("y"), signed, CALL)
+    (sent,) = ensure_thinking_block_compliance([message], thinking_first="reorder")
+    assert sent is message
 
 
 @proves("req:S4-30")

@@ -168,6 +168,7 @@ def _user_messages(group: TurnGroup) -> Iterator[JsonObject]:
             answer = MessageFold()
             parts: list[JsonValue] = [*map(_user_part, blocks_without_results(asked))]
             yield {"id": id, "role": "user", "metadata": metadata, "parts": parts}
+    yield from answer.whole()  # the results of its calls were the last that the front end brought
 
 
 def parts_of_group(group: TurnGroup, sealer: Sealer) -> Iterator[Part]:

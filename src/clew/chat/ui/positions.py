@@ -14,7 +14,8 @@ from msgspec import Struct, structs
 
 from clew.chat.messages import blocks_in, result_block, user_message
 from clew.chat.turns import StoredTurn, Tree, waiting_calls
-from clew.chat.ui.requests import api_messages, outputs_of, user_content
+from clew.chat.ui.requests import api_messages, user_content, with_known_role
+from clew.chat.ui.tool_parts import outputs_of
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject
 
@@ -74,14 +75,17 @@ def position_of(messages: Sequence[JsonObject], tree: Tree, *, again: bool = Fal
 
     Raises RequestInvalid if there is nothing to answer, or the list does not fit the stored thread.
     """
-    said = [message for message in messages if message.get("role") != "system"]
+    known = map(with_known_role, messages)
+    said = [message for message in known if message.get("role") != "system"]
     if not said:
         raise RequestInvalid("there is no message to answer", path="messages")
     last = said[-1]
     if last.get("role") != "assistant":
         return _position_of_question(said, tree, again)
     turn = _turn_of(last, tree)  # the front end ran the tools of the last answer: the answer continues
-    results = _results_for(turn, last, tree) if turn else []
+    if not turn and not tree.newest and _is_answerable(history := api_messages(said, mode="all")):
+        return UiPosition(asked=tuple(map(msgspec.json.encode, history)))
+    results = _results_for(turn, [last], tree) if turn else []
     if not results or len(results) < len(waiting_calls(tree[turn])):
         raise RequestInvalid("the last message is an answer whose calls have no outputs: there is nothing to answer yet")
     return UiPosition(asked=(user_message(results),), follows=turn, message=str(last.get("id") or turn))
@@ -104,20 +108,25 @@ def position_of_single(message: JsonObject | None, tree: Tree, *, named: str = "
     return structs.replace(position, follows=tree[replaced].follows) if replaced and not position.message else position
 
 
+def _is_answerable(history: Sequence[JsonObject]) -> bool:
+    return bool(history) and history[-1]["role"] == "user"
+
+
 def _position_of_question(said: Sequence[JsonObject], tree: Tree, again: bool) -> UiPosition:
-    before = next((message for message in reversed(said[:-1]) if message.get("role") == "assistant"), None)
+    at = next((at for at in range(len(said) - 2, -1, -1) if said[at].get("role") == "assistant"), None)
     content = user_content(said[-1])
-    if before is None:
+    if at is None:
         return UiPosition(asked=(_message_of(content),), follows="" if again else tree.last_answered(tree.newest))
-    turn = _turn_of(before, tree)
+    turn = _turn_of(said[at], tree)
     if turn:
-        results = _results_for(turn, before, tree)
+        given = {str(block.get("tool_use_id")) for block in content}
+        results = [block for block in _results_for(turn, said[at:-1], tree) if str(block["tool_use_id"]) not in given]
         return UiPosition(asked=(_message_of([*results, *content]),), follows=tree.last_answered(turn))
     if tree.newest:
         raise RequestInvalid(
             "the last answer in `messages` is none of this thread's: read the thread again", path="messages"
         )
-    return UiPosition(asked=tuple(map(msgspec.json.encode, api_messages(said))))
+    return UiPosition(asked=tuple(map(msgspec.json.encode, api_messages(said, mode="all"))))
 
 
 def _message_of(content: list[JsonObject]) -> bytes:
@@ -145,7 +154,7 @@ def _turn_of(message: JsonObject, tree: Tree) -> str:
     return next(reversed(loop))
 
 
-def _results_for(turn: str, message: JsonObject, tree: Tree) -> list[JsonObject]:
-    """The results that a message of the front end has for the calls of this turn."""
-    outputs = outputs_of(message)
+def _results_for(turn: str, messages: Iterable[JsonObject], tree: Tree) -> list[JsonObject]:
+    """The results that these messages of the front end have for the calls of this turn."""
+    outputs = {id: output for message in messages for id, output in outputs_of(message).items()}
     return [result_block(call.id, outputs[call.id]) for call in waiting_calls(tree[turn]) if call.id in outputs]

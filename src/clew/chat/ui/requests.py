@@ -1,7 +1,7 @@
 """Requests of a chat front end: UI messages as the messages that an API takes.
 
-A part of a front end can be a call and its result at once: it is split. Then the three transforms of `clew.pipeline.ui` run
-in their order, on copies, and the remaining parts become blocks. The front end's messages are never changed, and never
+Calls and results become parts of their own (`tool_parts`). Then the three transforms of `clew.pipeline.ui` run in their
+order, on copies, and the remaining parts become blocks. The front end's messages are never changed, and never
 stored in place of what a model said.
 """
 
@@ -10,22 +10,23 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from msgspec import Struct
 
 from clew.chat.agent.tools import Decision
-from clew.chat.messages import Output, objects_from, result_block
+from clew.chat.messages import blocks_in, objects_from
 from clew.chat.ui.parts import decisions_in, summary_text
+from clew.chat.ui.tool_parts import STEP, parts_in, split_tool_parts
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue
-from clew.pipeline.ui import for_api
+from clew.pipeline.ui import Conversion, for_api
 
-_DENIED: Final = "The user did not allow this call."
-_STEP: Final = "step-start"
-_NOT_SENT: Final = (_STEP, "source-url", "source-document")
+_ROLES: Final = ("user", "assistant", "system")
+_NOT_SENT: Final = (STEP, "source-url", "source-document")
+_MODELS_ONLY: Final = {"tool_use": "a tool call", "thinking": "reasoning", "redacted_thinking": "reasoning"}
 _PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/*")
 _THREAD_ID: Final = re.compile(r"[0-9a-f]{22}")
 """A whole id, as `new_id` makes it: half of it is random."""
@@ -64,7 +65,7 @@ def ui_asked(body: JsonValue) -> UiAsked:
     messages = objects_from(body.get("messages") if isinstance(body, dict) else None)
     if not messages:
         raise RequestInvalid("there is no message to answer", path="messages")
-    last = messages[-1]
+    last = with_known_role(messages[-1])
     answers = [message for message in messages if message.get("role") == "assistant"]
     metadata = [given for message in reversed(answers) if isinstance(given := message.get("metadata"), dict)]
     thread = next((named for each in metadata if isinstance(named := each.get("thread"), str)), "")
@@ -72,7 +73,7 @@ def ui_asked(body: JsonValue) -> UiAsked:
         raise RequestInvalid("the last answer names no thread that there can be", path="messages")
     if last.get("role") == "user":
         return UiAsked(content=user_content(last), thread=thread)
-    answered = (part for part in _parts_in(last) if part.get("state") == "approval-responded")
+    answered = (part for part in parts_in(last) if part.get("state") == "approval-responded")
     decisions = {id: decision for part in answered for id, decision in decisions_in(part).items()}
     if not decisions:
         raise RequestInvalid("the last message is an answer, and nothing in it was decided", path="messages")
@@ -82,78 +83,66 @@ def ui_asked(body: JsonValue) -> UiAsked:
 # Messages and their parts
 
 
-def api_messages(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """UI messages as the Messages API takes them, without system messages. Raises RequestInvalid for unknown parts.
+def api_messages(messages: Sequence[JsonObject], *, mode: Conversion = "signed") -> list[JsonObject]:
+    """UI messages as the Messages API takes them, without system messages: those of the AI SDK, and those with `tool-call`
+    and `tool-result` parts. Raises RequestInvalid for what no model takes.
 
-    >>> api_messages([{"id": "1", "role": "user", "parts": [{"type": "text", "text": "Hello"}]}])
-    [{'role': 'user', 'content': [{'type': 'text', 'text': 'Hello'}]}]
+    By default reasoning without its maker's signature is left out. With `mode="all"` it is a thinking block with an empty
+    signature: to be stored, or for `project`, which decides who gets it.
+
+    >>> call = {"type": "tool-call", "toolCallId": "c1", "toolName": "look", "args": {"at": "sky"}}
+    >>> result = {"type": "tool-result", "toolCallId": "c1", "result": "It is blue."}
+    >>> for message in api_messages([{"id": "1", "role": "assistant", "parts": [call, result]}]):
+    ...     print(message)
+    {'role': 'assistant', 'content': [{'type': 'tool_use', 'id': 'c1', 'name': 'look', 'input': {'at': 'sky'}}]}
+    {'role': 'user', 'content': [{'type': 'tool_result', 'tool_use_id': 'c1', 'content': 'It is blue.'}]}
     """
-    ready = for_api([_split_calls(message) for message in messages], accepts=bool).messages
-    read: list[JsonObject] = [{"role": message["role"], "content": [*map(_block, _parts_in(message))]} for message in ready]
+    known = [_without_unsent(split_tool_parts(with_known_role(message))) for message in messages]
+    ready = for_api(known, accepts=bool, mode=mode).messages
+    read: list[JsonObject] = [{"role": message["role"], "content": [*map(_block, parts_in(message))]} for message in ready]
+    for message in read:
+        _check_user_blocks(message)
     return [message for message in read if message["content"]]
+
+
+def with_known_role(message: JsonObject) -> JsonObject:
+    """The message with a role of the Messages API, or `system`. Tool results can be messages of the role `tool`; the API has
+    them in user messages. Raises RequestInvalid for any other role."""
+    role = message.get("role")
+    if role in _ROLES:
+        return message
+    if role == "tool":
+        return {**message, "role": "user"}
+    raise RequestInvalid(
+        f"a message has the role {str(role)[:50]!r}: it must be one of {', '.join(_ROLES)}, tool", path="messages"
+    )
 
 
 def system_of(messages: Sequence[JsonObject]) -> str:
     """The texts of the system messages, which are no part of the conversation."""
-    parts = [part for message in messages if message.get("role") == "system" for part in _parts_in(message)]
+    parts = [part for message in messages if message.get("role") == "system" for part in parts_in(message)]
     texts = [part.get("text") for part in parts if part.get("type") == "text"]
     return "\n\n".join(text for text in texts if isinstance(text, str) and text)
 
 
 def user_content(message: JsonObject) -> list[JsonObject]:
     """The blocks of the user's message. Raises RequestInvalid if there are none, or one cannot be sent."""
-    blocks = [_block(part) for part in _parts_in(message) if _is_sent(part)]
+    blocks = [block for read in api_messages([message]) for block in blocks_in(read)]
     if not blocks:
-        raise RequestInvalid("the user's message says nothing: it has no text and no file", path="messages")
+        raise RequestInvalid("the user's message says nothing: it has no text, no file and no tool result", path="messages")
     return blocks
 
 
-def outputs_of(message: JsonObject) -> Mapping[str, Output]:
-    """The outputs of the calls in an assistant's UI message, by the ids of the calls."""
-    return {str(part["toolCallId"]): output for part in _parts_in(message) if _is_tool(part) for output in _outputs(part)}
+def _without_unsent(message: JsonObject) -> JsonObject:
+    """The message without parts that are for the front end alone. A summary is for the model: it replaces earlier
+    messages."""
+    return {**message, "parts": [part for part in parts_in(message) if _is_sent(part)]}
 
 
-def _parts_in(message: JsonObject) -> list[JsonObject]:
-    return objects_from(message.get("parts"))
-
-
-def _split_calls(message: JsonObject) -> JsonObject:
-    """The message with calls and results as parts of their own. The calls of a step were made at once, so their results come
-    after the step; without marked steps, after the calls that stand together."""
-    given = _parts_in(message)
-    has_steps = any(part.get("type") == _STEP for part in given)
-    parts: list[JsonValue] = []
-    results: list[JsonValue] = []
-    for part in given:
-        if part.get("type") == _STEP or (not has_steps and not _is_tool(part)):
-            parts, results = [*parts, *results], []
-        if _is_tool(part):
-            call = str(part["toolCallId"])
-            name = str(part.get("toolName") or str(part["type"]).removeprefix("tool-"))
-            parts.append({"type": "tool-call", "toolCallId": call, "toolName": name, "input": part.get("input")})
-            for output in _outputs(part):
-                results.append({"type": "tool-result", "toolCallId": call, "block": result_block(call, output)})
-        elif _is_sent(part):
-            parts.append(part)
-    return {**message, "parts": [*parts, *results]}
-
-
-class _ToolFailed(Exception):
-    """The text of a tool that failed."""
-
-
-def _outputs(part: JsonObject) -> Iterator[Output]:
-    """The output of a call, if there is one yet."""
-    given = part.get("approval")
-    approval: JsonObject = given if isinstance(given, dict) else {}
-    state = part.get("state")
-    if state == "output-available":
-        yield part.get("output")
-    elif state == "output-error":
-        yield _ToolFailed(str(part.get("errorText") or "The tool failed."))
-    elif state == "output-denied" or (state == "approval-responded" and approval.get("approved") is False):
-        reason = approval.get("reason")
-        yield _ToolFailed(f"{_DENIED} {reason}" if isinstance(reason, str) and reason else _DENIED)
+def _is_sent(part: JsonObject) -> bool:
+    kind = str(part.get("type"))
+    is_empty = kind == "text" and not part.get("text")
+    return bool(summary_text(part)) or not (kind in _NOT_SENT or kind.startswith("data-") or is_empty)
 
 
 def _block(part: JsonObject) -> JsonObject:
@@ -164,12 +153,13 @@ def _block(part: JsonObject) -> JsonObject:
             return file_block(part)
         case {"type": "data-compaction"}:
             return {"type": "text", "text": summary_text(part)}
-        case {"type": "thinking", "thinking": str(text), "signature": str(signature)}:
-            return {"type": "thinking", "thinking": text, "signature": signature}
+        case {"type": "thinking"}:
+            text, signature = part.get("thinking", part.get("text")), part.get("signature")
+            return {"type": "thinking", "thinking": str(text or ""), "signature": str(signature or "")}
         case {"type": "redacted_thinking", "data": str(data)}:
             return {"type": "redacted_thinking", "data": data}
         case {"type": "tool-call", "toolCallId": id, "toolName": name, "input": given}:
-            return {"type": "tool_use", "id": id, "name": name, "input": given if isinstance(given, dict) else {}}
+            return {"type": "tool_use", "id": id, "name": name, "input": given}
         case {"type": "tool-result", "block": dict(block)}:
             return block
         case _:
@@ -177,17 +167,12 @@ def _block(part: JsonObject) -> JsonObject:
             raise RequestInvalid(f"a part of type {kind!r} cannot be sent to a model", path="messages")
 
 
-def _is_tool(part: JsonObject) -> bool:
-    kind = part.get("type")
-    known = isinstance(kind, str) and (kind == "dynamic-tool" or kind.startswith("tool-"))
-    return known and isinstance(part.get("toolCallId"), str)
-
-
-def _is_sent(part: JsonObject) -> bool:
-    """Is this part for the model, and not only for the front end? A summary is: it replaces earlier messages."""
-    kind = str(part.get("type"))
-    is_empty = kind == "text" and not part.get("text")
-    return bool(summary_text(part)) or not (kind in _NOT_SENT or kind.startswith("data-") or is_empty)
+def _check_user_blocks(message: JsonObject) -> None:
+    if message["role"] != "user":
+        return
+    for block in blocks_in(message):
+        if what := _MODELS_ONLY.get(str(block["type"])):
+            raise RequestInvalid(f"a user message has {what}: that belongs in a message of the assistant", path="messages")
 
 
 # Files

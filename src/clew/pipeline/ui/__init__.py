@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.model.json import JsonObject
+from clew.pipeline.step import ThinkingFirst
 from clew.pipeline.ui.reasoning import (
     Accepts,
     Conversion,
-    ThinkingFirst,
     accepts_native,
     convert_reasoning_to_thinking,
     ensure_thinking_block_compliance,
@@ -54,10 +54,14 @@ class ApiMessages(Struct, frozen=True):
 
 
 def for_api(
-    messages: Sequence[JsonObject], *, thinking_first: ThinkingFirst = "keep", accepts: Accepts = accepts_native
+    messages: Sequence[JsonObject],
+    *,
+    thinking_first: ThinkingFirst = "keep",
+    accepts: Accepts = accepts_native,
+    mode: Conversion | None = None,
 ) -> ApiMessages:
-    """Stored messages as they are sent. `reorder` is the documents' own mode: every reasoning part renamed, and in front."""
-    mode: Conversion = "rename" if thinking_first == "reorder" else "signed"
+    """Stored messages as they are sent. `mode` is `signed` by default, and `rename` with `reorder`."""
+    mode = mode or ("rename" if thinking_first == "reorder" else "signed")
     sent = ensure_tool_message_structure([message for message in messages if role_of(message) != "system"])
     sent = convert_reasoning_to_thinking(sent, mode=mode, accepts=accepts)
     sent = ensure_thinking_block_compliance(sent, thinking_first=thinking_first)

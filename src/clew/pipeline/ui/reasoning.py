@@ -1,9 +1,9 @@
 """Reasoning parts as thinking blocks, and where they may stand.
 
 A front end shows reasoning as text; the API wants the block back that it gave, with its proof. So by default a part
-becomes a thinking block only if its provider's metadata holds a signature that the target accepts, and otherwise is not
-sent as thinking at all; and no signed block is ever moved. The documents' own rules (rename every part, put all thinking in
-front) stay selectable: real Claude refuses what they make.
+becomes a thinking block only if it holds a signature that the target accepts, and otherwise is not sent as thinking at all.
+Other rules can be selected: rename every part, and put thinking in front. Claude refuses thinking without a signature,
+whatever its name and place. A signed block is never moved, in no mode: its maker may check what comes before it.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from clew.model.blocks import FILLER
-from clew.model.json import JsonObject, JsonValue, object_of
+from clew.model.json import JsonObject, JsonValue, object_of, text_of
+from clew.pipeline.step import ThinkingFirst
 from clew.pipeline.ui.structure import is_call, is_reasoning, is_thinking_part, parts_of, role_of, with_parts
 from clew.thinking.seal import is_seal
 
-Conversion: TypeAlias = Literal["signed", "rename"]
-"""`signed`: only with a proof that the target accepts. `rename`: as documented, every part, text and all."""
-
-ThinkingFirst: TypeAlias = Literal["keep", "reorder"]
-"""`keep`: parts stay where they are. `reorder`: as documented, thinking in front of a message that calls tools."""
+Conversion: TypeAlias = Literal["signed", "all", "rename"]
+"""`signed`: only parts with a proof that the target accepts. `all`: every part with a text or such a proof, with the API's
+fields; the signature is empty where there is none. `rename`: every part gets the type `thinking` and keeps its fields."""
 
 Accepts: TypeAlias = Callable[[str], bool]
+"""Says whether a target may accept this signature."""
 
 
 def accepts_native(signature: str) -> bool:
@@ -30,10 +30,30 @@ def accepts_native(signature: str) -> bool:
     return signature != "" and not is_seal(signature)
 
 
+def proofs_in(part: JsonObject) -> tuple[str, str]:
+    """The signature and the redacted data that a part carries: in its own fields, as the API has them, or in its provider's.
+    "" for each that it lacks."""
+    fields = [part]
+    for key in ("providerMetadata", "providerOptions"):
+        fields.append(object_of(object_of(part.get(key)).get("anthropic")))
+    signature = next(filter(None, (text_of(each.get("signature")) for each in fields)), "")
+    data = next(filter(None, (text_of(each.get(name)) for each in fields for name in ("data", "redactedData"))), "")
+    return signature, data
+
+
 def convert_reasoning_to_thinking(
     messages: Sequence[JsonObject], *, mode: Conversion = "signed", accepts: Accepts = accepts_native
 ) -> list[JsonObject]:
-    """The messages with reasoning as thinking. One without reasoning is the same object, and so is every other part."""
+    """The messages with reasoning as thinking. One without reasoning is the same object, and so is every other part.
+
+    >>> part = {"type": "reasoning", "text": "Hm.", "providerMetadata": {"anthropic": {"signature": "c2ln"}}}
+    >>> [message] = convert_reasoning_to_thinking([{"id": "1", "role": "assistant", "parts": [part]}])
+    >>> message["parts"][0]["type"], message["parts"][0]["thinking"], message["parts"][0]["signature"]
+    ('thinking', 'Hm.', 'c2ln')
+    >>> unsigned = {"role": "assistant", "parts": [{"type": "reasoning", "text": "Hm."}]}
+    >>> convert_reasoning_to_thinking([unsigned], mode="rename")
+    [{'role': 'assistant', 'parts': [{'type': 'thinking', 'text': 'Hm.'}]}]
+    """
     converted: list[JsonObject] = []
     for message in messages:
         parts = parts_of(message)
@@ -47,34 +67,45 @@ def convert_reasoning_to_thinking(
             elif mode == "rename":
                 kept.append({**part, "type": "thinking"})
             else:
-                kept += _signed(part, accepts)
+                kept += _thinking_of(part, accepts, unsigned=mode == "all")
         converted.append(with_parts(message, kept or [{"type": "text", "text": FILLER}]))
     return converted
 
 
-def _signed(part: JsonObject, accepts: Accepts) -> tuple[JsonObject, ...]:
-    """The block as its maker gave it: text and signature, or redacted data; nothing without a proof that counts."""
-    metadata = object_of(object_of(part.get("providerMetadata")).get("anthropic"))
-    signature, data = metadata.get("signature"), metadata.get("redactedData")
-    others = {key: value for key, value in part.items() if key not in ("type", "text")}
-    if isinstance(data, str) and accepts(data):
+def _thinking_of(part: JsonObject, accepts: Accepts, *, unsigned: bool) -> tuple[JsonObject, ...]:
+    """The block as its maker gave it: text and signature, or redacted data. Without a proof that counts there is none, or
+    (`unsigned`) the text with an empty signature."""
+    signature, data = proofs_in(part)
+    others = {key: value for key, value in part.items() if key not in ("type", "text", "signature")}
+    if data and accepts(data):
         return ({"type": "redacted_thinking", "data": data, **others},)
-    if isinstance(signature, str) and accepts(signature):
-        return ({"type": "thinking", "thinking": part.get("text", ""), "signature": signature, **others},)
+    is_proven = bool(signature) and accepts(signature)
+    if is_proven or (unsigned and part.get("text")):
+        text = part.get("text", "")
+        return ({"type": "thinking", "thinking": text, "signature": signature if is_proven else "", **others},)
     return ()
 
 
 def ensure_thinking_block_compliance(
     messages: Sequence[JsonObject], *, thinking_first: ThinkingFirst = "keep"
 ) -> list[JsonObject]:
-    """The messages with thinking where `thinking_first` wants it. None is invented: see `lacks_leading_thinking`."""
+    """The messages with thinking where `thinking_first` wants it. No thinking is invented: see `lacks_leading_thinking`.
+
+    With `keep` nothing is moved. With `reorder` thinking comes first in a message that calls tools; but a message with a
+    signed thinking part stays as it is.
+
+    >>> parts = [{"type": "text", "text": "I look."}, {"type": "thinking", "text": "Hm."}, {"type": "tool-call"}]
+    >>> [message] = ensure_thinking_block_compliance([{"role": "assistant", "parts": parts}], thinking_first="reorder")
+    >>> [part["type"] for part in message["parts"]]
+    ['thinking', 'text', 'tool-call']
+    """
     if thinking_first != "reorder":
         return list(messages)
     out: list[JsonObject] = []
     for message in messages:
         parts = parts_of(message) or []
         thinking = [part for part in parts if is_thinking_part(part)]
-        if not _calls_tools(message) or not thinking or is_thinking_part(parts[0]):
+        if not _calls_tools(message) or not thinking or is_thinking_part(parts[0]) or any(map(_is_signed, thinking)):
             out.append(message)
         else:
             out.append(with_parts(message, thinking + [part for part in parts if not is_thinking_part(part)]))
@@ -82,7 +113,12 @@ def ensure_thinking_block_compliance(
 
 
 def lacks_leading_thinking(messages: Sequence[JsonObject]) -> list[int]:
-    """The assistant messages with tool calls that do not begin with thinking: manual mode is then not to be asked for."""
+    """The indices of the assistant messages that call tools and do not begin with thinking: do not ask for thinking with a
+    budget then, since the API refuses it.
+
+    >>> lacks_leading_thinking([{"role": "assistant", "parts": [{"type": "tool-call", "toolCallId": "c1"}]}])
+    [0]
+    """
     return [
         index
         for index, message in enumerate(messages)
@@ -92,3 +128,7 @@ def lacks_leading_thinking(messages: Sequence[JsonObject]) -> list[int]:
 
 def _calls_tools(message: JsonObject) -> bool:
     return role_of(message) == "assistant" and any(is_call(part) for part in parts_of(message) or ())
+
+
+def _is_signed(part: JsonValue) -> bool:
+    return isinstance(part, dict) and any(proofs_in(part))

@@ -78,7 +78,12 @@ def derived_id(*names: JsonValue) -> str:
 
 
 def ensure_uuid_ids(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """The messages with UUIDs as ids; every other field stays, and a message that has one is the same object."""
+    """The messages with UUIDs as ids; every other field stays, and a message that has one is the same object.
+
+    >>> [message] = ensure_uuid_ids([{"id": "msg_1", "role": "user", "createdAt": "then"}])
+    >>> message["id"], message["createdAt"]
+    ('0c84f53a-7fcf-5e9d-bd8f-c74430d8e988', 'then')
+    """
     return [
         message if _is_uuid(message.get("id")) else {**message, "id": derived_id(message.get("id") or index)}
         for index, message in enumerate(messages)
@@ -96,7 +101,11 @@ Defect: TypeAlias = Literal["both in one message", "missing result", "result wit
 
 
 class StructureError(Struct, frozen=True):
-    """What is wrong, in which message (index and id), and for which tool calls."""
+    """What is wrong, in which message (index and id), and for which tool calls.
+
+    >>> print(StructureError("missing result", 1, "m2", ("c1",)))
+    message 1 (m2): missing result: c1
+    """
 
     defect: Defect
     index: int
@@ -109,7 +118,13 @@ class StructureError(Struct, frozen=True):
 
 
 def ensure_tool_message_structure(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """The messages with every result in a user message of its own. A message without results is the same object."""
+    """The messages with every result in a user message of its own. A message without results is the same object.
+
+    >>> call, result = {"type": "tool-call", "toolCallId": "c1"}, {"type": "tool-result", "toolCallId": "c1"}
+    >>> answer = {"id": "m1", "role": "assistant", "parts": [call, result, {"type": "text", "text": "Done."}]}
+    >>> [(each["role"], [part["type"] for part in each["parts"]]) for each in ensure_tool_message_structure([answer])]
+    [('assistant', ['tool-call']), ('user', ['tool-result']), ('assistant', ['text'])]
+    """
     cut: list[JsonObject] = []
     for index, message in enumerate(messages):
         parts = parts_of(message)
@@ -144,7 +159,12 @@ def _segments(parts: Sequence[JsonValue]) -> list[list[JsonValue]]:
 
 
 def validate_tool_message_structure(messages: Sequence[JsonObject]) -> list[StructureError]:
-    """The defects of calls and results that the API would refuse."""
+    """The defects of calls and results that the API would refuse; none for a valid list.
+
+    >>> answer = {"id": "m1", "role": "assistant", "parts": [{"type": "tool-call", "toolCallId": "c1"}]}
+    >>> [str(error) for error in validate_tool_message_structure([answer])]
+    ['message 0 (m1): missing result: c1']
+    """
     errors: list[StructureError] = []
     for index, message in enumerate(messages):
         if role_of(message) == "assistant":
