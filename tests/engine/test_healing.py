@@ -65,6 +65,8 @@ def test_a_history_from_before_the_gateway_that_is_refused_is_repeated_once_with
         "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
         "These blocks must remain as they were in the original response.",
         "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
+        "Invalid thinking block signature",
+        "messages.1.content.0: invalid thinking block signature",
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])

@@ -9,6 +9,7 @@ import pytest
 
 from clew.errors import SettingsInvalid
 from clew.model.facts import PHASES, Beta, Rule, Shape, default_stances, path_order, rules, stances
+from clew.model.facts.refusals import thinking_refusals
 from clew.model.facts.tables import to_row, to_rows
 from tests.manifest import proves
 
@@ -192,3 +193,8 @@ def test_a_table_that_is_none_is_refused() -> None:
     """A scalar where rows should be."""
     with pytest.raises(SettingsInvalid, match="expected a table of tables"):
         to_rows(Shape, [], file="fields.toml")
+
+
+def test_the_words_of_a_refusal_name_a_rule_of_the_table_and_their_source() -> None:
+    known = {rule.split(".")[0] for rule in rules()}
+    assert all(row.rule in known and row.words and row.sources for row in thinking_refusals())

@@ -57,6 +57,8 @@ def signatures(request: Request) -> list[str]:
         ("messages.1.content.0: Invalid `signature` in `thinking` block", ThinkingRefusal("R33", 1, 0)),
         ("messages.1.content.0: Invalid signature in thinking block", ThinkingRefusal("R33", 1, 0)),
         ("***.***.content.0: Invalid `data` in `redacted_thinking` block", ThinkingRefusal("R33")),
+        ("Invalid thinking block signature", ThinkingRefusal("R33")),
+        ("messages.1.content.0: invalid `thinking` block signature", ThinkingRefusal("R33", 1, 0)),
         ("messages.7.content.1.thinking: each thinking block must contain thinking", ThinkingRefusal("R33", 7, 1)),
         ("messages.647.content.0.thinking.signature: Field required", ThinkingRefusal("R33", 647, 0)),
         (

@@ -7,7 +7,8 @@ and after that, no thinking goes at all. If even that is refused, the vendor's w
 answer that follows remembers a repair, so a fork from before it never sees it, and two parallel repairs do not meet.
 
 Which refusals are about thinking is read from the vendor's words (`refusal_in`). They are unstable; several spellings are
-in the wild, also wrapped by other hosts. A refusal that is not recognised goes to the client as it is.
+in the wild, also wrapped by other hosts, and all are rows of `refusals.toml`. A refusal that is not recognised goes to the
+client as it is.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from msgspec import Struct
 from clew.model.blocks import Block, is_thinking
 from clew.model.change import Change
 from clew.model.facts.failures import is_refusal
+from clew.model.facts.refusals import ThinkingRule, thinking_refusals
 from clew.model.origin import Target
 from clew.model.request import Request, RequestMessage, blocks_of, with_content
 from clew.pipeline.normalise import without_trailing
@@ -29,22 +31,6 @@ from clew.pipeline.thinking_parameter import loop_start, thinking_off
 from clew.pipeline.values import or_filler
 from clew.thinking.keys import key_of
 
-Rule: TypeAlias = Literal["R33", "R34", "R35", "R37", "R38", "R44"]
-
-_WORDS: tuple[tuple[Rule, str], ...] = (
-    ("R44", r"bound to a different conversation"),
-    ("R33", r"invalid\W+signature\W+in\W+thinking"),
-    ("R33", r"invalid\W+data\W+in\W+redacted_thinking"),
-    ("R33", r"signature in the reasoningcontent block.{0,80}is invalid"),
-    ("R33", r"thinking\.(signature|thinking)(\.str)?: (field required|input should be a valid string)"),
-    ("R33", r"each thinking block must contain thinking"),
-    ("R34", r"thinking\W+blocks in the latest assistant message cannot be modified"),
-    ("R34", r"the blocks must match the parameters during the original request"),
-    ("R35", r"expected\W+thinking\W+or\W+redacted_thinking\W+but found"),
-    ("R37", r"final block in an assistant message cannot be\W+thinking"),
-    ("R38", r"when thinking is disabled, an\W+assistant\W+message in the final position cannot contain"),
-)
-"""In the order of trial: R44's text begins with R33's."""
 _MOST = 4000
 """Characters that are searched. Some servers send the whole request back with their error, where all words are found."""
 _INDEX = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
@@ -53,7 +39,7 @@ _INDEX = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 class ThinkingRefusal(Struct, frozen=True):
     """What a vendor refused: the rule, and the message and block that it names (its own indices, which can be off)."""
 
-    rule: Rule
+    rule: ThinkingRule
     message: int | None = None
     block: int | None = None
 
@@ -63,20 +49,20 @@ def refusal_in(status: int, words: str) -> ThinkingRefusal | None:
     words = words[:_MOST]
     if not is_refusal(status, words):
         return None
-    rule: Rule | None = next((rule for rule, pattern in _WORDS if re.search(pattern, words, re.IGNORECASE)), None)
-    if rule is None:
+    known = next((row for row in thinking_refusals() if row.pattern.search(words)), None)
+    if known is None:
         return None
     index = _INDEX.search(words)
     if index is None:
-        return ThinkingRefusal(rule)
-    return ThinkingRefusal(rule, int(index[1]), int(index[2]) if index[2] else None)
+        return ThinkingRefusal(known.rule)
+    return ThinkingRefusal(known.rule, int(index[1]), int(index[2]) if index[2] else None)
 
 
 STEP = "heal"
 MOST_HEALS = 3
 
 Remedy: TypeAlias = Literal["unrecorded", "recorded", "all", "trailing", "loop", "off"]
-_ONCE: dict[Rule, Remedy] = {"R35": "off", "R37": "trailing", "R38": "loop"}
+_ONCE: dict[ThinkingRule, Remedy] = {"R35": "off", "R37": "trailing", "R38": "loop"}
 """The remedy for a rule about the layout; a second refusal for the same goes to the client."""
 
 
