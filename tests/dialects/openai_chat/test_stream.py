@@ -47,6 +47,13 @@ def test_reasoning_is_a_thinking_block_and_content_a_text_block() -> None:
     assert told.steps == ["thinking 0", "+a", "+b", "stop 0", "text 1", "+x", "stop 1"]
 
 
+@pytest.mark.parametrize("blank", [b"\n", b"\n\n", b"\r\n", b"\n\n\n"])
+def test_empty_lines_in_front_of_a_stream_say_nothing(blank: bytes) -> None:
+    """Some servers send them as a sign of life."""
+    usual = stream({"content": "Yes."})
+    assert Told(blank + usual).events == Told(usual).events
+
+
 @proves("req:S3-1", "req:S3-6")
 def test_an_eager_start_opens_a_text_block_before_anything_is_known() -> None:
     """S3-1, S3-6: message, empty text block, ping; reasoning then closes it."""

@@ -95,8 +95,10 @@ class ChatStreamReader:
             end = whole.find(b"\n", at)
             if whole.startswith(b"data: {", at) and whole[end + 1] == _LF:  # one line, as nearly always
                 self._take(whole[at + 6 : end])
+            elif end == at:  # an empty line in front of an event: some servers send white space as a sign of life
+                end = at - 1
             else:
-                end = whole.index(b"\n\n", at) if end > at else at - 1
+                end = whole.index(b"\n\n", at)
                 self._take_lines(whole[at:end])
             at = end + 2
 
