@@ -2,6 +2,8 @@
 
 `known` reads every id from where it is defined: requirements, faults and answers from requirements.toml beside this file,
 rules and stances from the tables of facts. `problems` compares them with the marks that the tests carry, in both directions.
+`public_problems` asks for more: that users can see it. Each requirement has a test that goes through one of their surfaces, or
+a decision says why it is refused.
 """
 
 import json
@@ -16,6 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.conftest import has_nothing
+from tests.surfaces import hidden_names
 
 ROOT = Path(__file__).parent.parent
 FACTS = ROOT / "src/clew/model/facts"
@@ -26,12 +29,36 @@ ACCEPTED = ("accepts", "proves")
 
 Marks = Mapping[str, Mapping[str, list[str]]]
 
+NOT_YET = {
+    "S0-": (
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 "
+        "37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52"
+    ),
+    "S1-": (
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 "
+        "37 38 39 40 41 42 43 44 45 46 46a 47 48 49 50 51 52 53"
+    ),
+    "S2-": (
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 "
+        "37 38 39 40 41 41a 42"
+    ),
+    "S3-": (
+        "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 "
+        "37 38 39 40 41 42 43"
+    ),
+    "S4-": "1 4 8 9 10 11 12 13 16 19 20 21 23 24 25 26 27 28 29 30 33",
+    "C": "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35",
+}
+"""Requirements that no public test proves so far. The list only gets shorter."""
+
 
 class Known(NamedTuple):
-    """An id. Each entry of `needs` is a choice of marks, one of which must be there; a `deferred` id may have none."""
+    """An id. Each entry of `needs` is a choice of marks, one of which must be there; a `deferred` id may have none.
+    `refused` is the decision that says why the way of the document is not taken, and what users get instead."""
 
     needs: tuple[tuple[str, ...], ...] = ()
     deferred: str = ""
+    refused: str = ""
 
 
 def known() -> dict[str, Known]:
@@ -56,8 +83,8 @@ def _toml(path: Path) -> dict:
 
 
 def _listed(entry: str | dict[str, str], marks: tuple[str, ...]) -> Known:
-    if isinstance(entry, str) or "now" in entry:
-        return Known((marks,))
+    if isinstance(entry, str) or "deferred" not in entry or "now" in entry:
+        return Known((marks,), refused="" if isinstance(entry, str) else entry.get("refused", ""))
     return Known(deferred=entry["deferred"])
 
 
@@ -90,6 +117,26 @@ def _stale(ids: Mapping[str, Known], marks: Marks) -> Iterable[str]:
             yield f"{name}: deferred to {entry.deferred!r}, but a test names it; say what is proved `now`"
 
 
+def public_problems(ids: Mapping[str, Known], marks: Marks, not_yet: set[str]) -> list[str]:
+    """What is wrong with the requirements that users must be able to see."""
+    through = {test for tests in marks.get("public", {}).values() for test in tests}
+    return [
+        problem for name in ids if name.startswith("req:") for problem in _unseen(name, ids[name], marks, through, not_yet)
+    ]
+
+
+def _unseen(name: str, entry: Known, marks: Marks, through: set[str], not_yet: set[str]) -> Iterable[str]:
+    seen = not through.isdisjoint(marks.get(name, {}).get("proves", []))
+    if seen and name in not_yet:
+        yield f"{name}: a public test proves it now; take it out of NOT_YET"
+    if seen and entry.refused:
+        yield f"{name}: refused by {entry.refused}, but a public test proves it"
+    if entry.refused and not (ROOT / entry.refused).is_file():
+        yield f"{name}: there is no {entry.refused}"
+    if not seen and not entry.refused and name not in not_yet:
+        yield f"{name}: no test has both marks proves and public, and no decision refuses it"
+
+
 @pytest.fixture(scope="module")
 def collected(tmp_path_factory: pytest.TempPathFactory) -> Marks:
     """What `tests.collecting` finds in the whole suite, in a process of its own."""
@@ -114,8 +161,30 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Marks:
 
 @pytest.mark.slow
 def test_every_id_is_proved_and_every_mark_is_an_id(collected: Marks) -> None:
-    found = problems(known(), {name: tests for name, tests in collected.items() if name != "slow"})
+    found = problems(known(), {name: tests for name, tests in collected.items() if name not in ("slow", "public")})
     assert not found, f"{len(found)} problems:\n" + "\n".join(found)
+
+
+@pytest.mark.slow
+def test_every_requirement_can_be_seen_by_users_or_is_refused_by_a_decision(collected: Marks) -> None:
+    not_yet = {f"req:{document}{number}" for document, numbers in NOT_YET.items() for number in numbers.split()}
+    assert not_yet <= set(known())
+    found = public_problems(known(), collected, not_yet)
+    assert not found, f"{len(found)} problems:\n" + "\n".join(found)
+
+
+@pytest.mark.slow
+def test_what_says_that_it_uses_the_library_alone_uses_no_other_name(collected: Marks) -> None:
+    public = collected["public"]
+    elsewhere = {test for surface, tests in public.items() if surface != "library" for test in tests}
+    tests = {test.partition("[")[0] for test in public["library"] if test not in elsewhere}
+    wrong = {test: hidden for test in sorted(tests) if (hidden := _hidden(test))}
+    assert wrong == {}
+
+
+def _hidden(test: str) -> list[str]:
+    file, _, name = test.partition("::")
+    return hidden_names(ROOT / file, name)
 
 
 @pytest.mark.slow
@@ -134,7 +203,8 @@ def test_every_listed_id_says_what_it_means_and_which_part_it_belongs_to() -> No
     wrong = [
         name
         for name, entry in entries
-        if isinstance(entry, dict) and not (set(entry) <= {"is", "deferred", "now"} and entry["deferred"] in parts)
+        if isinstance(entry, dict)
+        and not (set(entry) <= {"is", "deferred", "now", "refused"} and entry.get("deferred", "core") in parts)
     ]
     sentences = [entry if isinstance(entry, str) else entry["is"] for _, entry in entries]
     assert wrong == []
@@ -193,3 +263,30 @@ def test_a_suite_that_proves_each_id_has_no_problem() -> None:
 )
 def test_a_gap_in_either_direction_is_named(marks: Marks, problem: str) -> None:
     assert problems(IDS, marks) == [problem]
+
+
+SEEN = {"req:A": {"proves": ["t1"]}, "public": {"cli": ["t1"]}}
+DECISION = "docs/decisions/2026-11-16-tie-every-requirement-to-a-test.md"
+
+
+@pytest.mark.parametrize(
+    ("entry", "marks", "not_yet", "problems"),
+    [
+        (Known((ANY,)), SEEN, set(), []),
+        (Known((ANY,)), {"req:A": {"proves": ["t1"]}}, {"req:A"}, []),
+        (Known((ANY,), refused=DECISION), {"req:A": {"proves": ["t1"]}}, set(), []),
+        (Known((ANY,)), SEEN, {"req:A"}, ["req:A: a public test proves it now; take it out of NOT_YET"]),
+        (
+            Known((ANY,)),
+            {"req:A": {"proves": ["t1"]}, "public": {"cli": ["t2"]}},
+            set(),
+            ["req:A: no test has both marks proves and public, and no decision refuses it"],
+        ),
+        (Known((ANY,), refused=DECISION), SEEN, set(), [f"req:A: refused by {DECISION}, but a public test proves it"]),
+        (Known((ANY,), refused="docs/decisions/none.md"), {}, set(), ["req:A: there is no docs/decisions/none.md"]),
+    ],
+)
+def test_a_requirement_that_users_cannot_see_is_named(
+    entry: Known, marks: Marks, not_yet: set[str], problems: list[str]
+) -> None:
+    assert public_problems({"req:A": entry, "rule:B": Known()}, marks, not_yet) == problems
