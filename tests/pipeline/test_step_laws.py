@@ -15,6 +15,7 @@ from clew.pipeline.normalise import normalise
 from clew.pipeline.parameters import answer_length, forced_tools, sampling, thinking_budget
 from clew.pipeline.step import CacheRules, Facts, Options
 from clew.pipeline.system import system_messages
+from clew.pipeline.thinking_order import thinking_first
 from clew.pipeline.thinking_parameter import loop_parameter, thinking_parameter
 from clew.pipeline.tool_structure import tool_structure
 from clew.thinking.budgets import BudgetRules
@@ -31,6 +32,7 @@ STEPS: list[Step] = [
     thinking_budget,
     answer_length,
     thinking_parameter,
+    thinking_first,
     normalise,
     system_messages,
     tool_structure,
@@ -43,7 +45,12 @@ STEPS: list[Step] = [
 """In an order in which each finds what it needs: the end of the client's request, then roles, then pairs, then the loop."""
 
 ALL_ON = Options(
-    budget=BudgetRules(), cache=CacheRules(replace=True), preserve_thinking=True, forced_tools="auto", display="summarized"
+    budget=BudgetRules(),
+    cache=CacheRules(replace=True),
+    preserve_thinking=True,
+    forced_tools="auto",
+    display="summarized",
+    thinking_first="reorder",
 )
 facts_of = st.sampled_from([Facts(), Facts(options=ALL_ON), Facts(version="2026-10-21")])
 models_of = st.sampled_from(MODELS)

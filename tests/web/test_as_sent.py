@@ -1,8 +1,6 @@
 """A conversation beside what a backend would get of it."""
 
-import json
-
-from msgspec import Raw, structs
+from msgspec import structs
 
 from clew.chat.request import Projected
 from clew.model.change import Change
@@ -12,18 +10,13 @@ from clew.web.comparison import compare
 from tests.build import text, thinking, tool_result, tool_use
 from tests.store.turns import NOON, OPUS, recorded
 
-
-def raw(*messages: object) -> tuple[Raw, ...]:
-    return tuple(Raw(json.dumps(message).encode()) for message in messages)
-
-
 ASKED = [
     {"role": "user", "content": "Weather?"},
     {"role": "assistant", "content": [thinking("Hm.", "s"), text("A look."), tool_use("t1")]},
     {"role": "user", "content": [tool_result("t1", "Rain"), text("And?")]},
     {"role": "assistant", "content": [thinking("So.", "s2"), text("Rain.")]},
 ]
-SENT = raw(
+SENT = (
     {"role": "user", "content": "Weather?"},
     {"role": "assistant", "content": "A look.", "tool_calls": [{"function": {"name": "Bash", "arguments": "{}"}}]},
     {"role": "tool", "content": "Rain"},

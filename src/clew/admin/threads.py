@@ -124,13 +124,15 @@ def projected(passages: Sequence[Passage], name: str, snapshot: Snapshot, store:
     # A thread of the chat or the library is its own session, or its parent's. Its history notes where an answer was cut; a
     # client sends what it got.
     session = newest.session
-    if session and (session == newest.thread or store.thread(newest.principal, session) is not None):
+    is_own = bool(session) and (session == newest.thread or store.thread(newest.principal, session) is not None)
+    if is_own:
         history = history_of(map(StoredTurn, line), snapshot.sealer)
         messages = [msgspec.json.decode(raw, type=JsonObject) for raw in history]
     else:
         messages = [message for passage in line for message in messages_of(passage, snapshot.sealer)]
     context = Context(principal=principal, session=newest.session, agent=newest.agent)
-    return projection_of(messages, name, model, snapshot, store, context)
+    options = snapshot.chat_options if is_own else snapshot.options
+    return projection_of(messages, name, model, snapshot, store, context, options)
 
 
 async def forget(services: AdminServices, request: Request) -> Response:

@@ -113,7 +113,7 @@ class LocalThreadService(AnswerLock):
             snapshot, own = self.runtime.current.snapshot, self.thread
             line = [msgspec.json.decode(raw, type=JsonObject) for raw in history_of(self.tree.line(tip), snapshot.sealer)]
             context = Context(principal=own.principal, session=own.session, agent=own.agent)
-            return projection_of(line, backend, model, snapshot, self.store, context)
+            return projection_of(line, backend, model, snapshot, self.store, context, snapshot.chat_options)
 
         return await asyncio.to_thread(project)
 

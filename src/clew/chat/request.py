@@ -30,7 +30,7 @@ from clew.model.origin import ANTHROPIC, Target
 from clew.model.recording import Recording
 from clew.pipeline.parameters import needed_betas
 from clew.pipeline.project import project
-from clew.pipeline.step import Facts
+from clew.pipeline.step import Facts, Options
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.store import Store
 from clew.store.values import Passage
@@ -147,21 +147,23 @@ class Projected(Struct, frozen=True, kw_only=True):
     model: str
     asked: Sequence[JsonObject]
     """The messages as the client has them; paths in the changes lead here."""
-    messages: tuple[Raw, ...]
+    messages: tuple[JsonObject, ...]
     """In the backend's own dialect."""
     changes: tuple[Change, ...]
 
 
 class _WrittenBody(Struct):
-    messages: list[Raw]
-
-
-class _Role(Struct):
-    role: str = ""
+    messages: list[JsonObject]
 
 
 def projection_of(
-    messages: Sequence[JsonObject], name: str, model: str, snapshot: Snapshot, store: Store, context: Context
+    messages: Sequence[JsonObject],
+    name: str,
+    model: str,
+    snapshot: Snapshot,
+    store: Store,
+    context: Context,
+    options: Options,
 ) -> Projected:
     """The messages for the backend of this name, asked for this model. Raises SettingsInvalid if there is no such backend.
 
@@ -177,13 +179,12 @@ def projection_of(
     body: JsonObject = {"model": model, "max_tokens": MAX_TOKENS, "messages": extended}
     request = parse(msgspec.json.encode(body))
     shelf = shelf_for(store, request, context)
-    facts = Facts(options=snapshot.options, recordings=shelf, context=context, sealer=snapshot.sealer)
+    facts = Facts(options=options, recordings=shelf, context=context, sealer=snapshot.sealer)
     projection = project(request, target, facts)
     written = backend_dialect(backend, target.model).write(projection.request)
     written_messages = msgspec.json.decode(written.body, type=_WrittenBody).messages
     if answered:  # without the added question: in some dialects each result of it is a message
-        roles = [msgspec.json.decode(message, type=_Role).role for message in written_messages]
-        while roles and roles.pop() != "assistant":
+        while written_messages and written_messages[-1].get("role") != "assistant":
             written_messages.pop()
     return Projected(
         backend=name,

@@ -41,7 +41,7 @@ def receive_request(
         request=request,
         options=snapshot.exchange,
         facts=Facts(
-            options=snapshot.options,
+            options=snapshot.chat_options if call.entry else snapshot.options,
             recordings=known.shelf,
             context=call.context,
             sealer=snapshot.sealer,

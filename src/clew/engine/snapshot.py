@@ -20,6 +20,8 @@ class Snapshot(Struct, frozen=True, kw_only=True, eq=False):
 
     settings: Settings
     options: Options
+    chat_options: Options
+    """The same for conversations that clew keeps: of the chat server and of the library."""
     exchange: ExchangeOptions
     sealer: Sealer
     active: str
@@ -45,9 +47,11 @@ def snapshot_of(
     """With a choice from the store, also for a backend that there is not; without one, as the settings say."""
     if chosen:
         settings = structs.replace(settings, rules=with_rules(chosen, settings.rules))
+    options = options_of(settings)
     return Snapshot(
         settings=settings,
-        options=options_of(settings),
+        options=options,
+        chat_options=structs.replace(options, thinking_first=settings.chat.thinking_first),
         exchange=_exchange_options(settings),
         sealer=sealer,
         active=active or settings.active,

@@ -23,6 +23,7 @@ from clew.pipeline.parameters import answer_length, forced_tools, safeguards, sa
 from clew.pipeline.step import Facts, Step
 from clew.pipeline.system import system_messages
 from clew.pipeline.thinking import keep_thinking
+from clew.pipeline.thinking_order import thinking_first
 from clew.pipeline.thinking_parameter import loop_parameter, thinking_parameter
 from clew.pipeline.tool_calls import maker_ids
 from clew.pipeline.tool_structure import tool_structure
@@ -54,6 +55,7 @@ def default_steps() -> tuple[Step, ...]:
     return (
         thinking_budget,  #     only if asked: a budget from keywords or the environment
         keep_thinking,  #       keep, restore, hand over or leave out each block
+        thinking_first,  #      only if asked: unsigned thinking in front of a message that calls tools
         normalise,  #           empty content (R22), trailing thinking of the last message (R37)
         system_messages,  #     folded where the model has none (R32)
         tool_structure,  #      every call answered, every result answering (R25–R29)
@@ -83,7 +85,15 @@ def model_name(request: Request, target: Target, facts: Facts) -> tuple[Request,
     return request.with_fields(model=target.model), (change,)
 
 
-_TRANSLATED: tuple[Step, ...] = (thinking_budget, keep_thinking, normalise, tool_structure, maker_ids, model_name)
+_TRANSLATED: tuple[Step, ...] = (
+    thinking_budget,
+    keep_thinking,
+    thinking_first,
+    normalise,
+    tool_structure,
+    maker_ids,
+    model_name,
+)
 """In the same order: what is about the conversation, and not about the Messages API."""
 
 

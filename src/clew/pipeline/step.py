@@ -23,7 +23,7 @@ Policy: TypeAlias = Literal["origin", "strip"]
 """`origin` decides by who made a block; `strip` sends no thinking at all."""
 
 ThinkingFirst: TypeAlias = Literal["keep", "reorder"]
-"""`keep`: thinking stays where it is. `reorder`: unsigned thinking comes first in a message that calls tools."""
+"""`keep`: nothing is moved. `reorder`: unsigned thinking comes first in a message that calls tools."""
 
 Ttl: TypeAlias = Literal["5m", "1h"]
 Display: TypeAlias = Literal["as sent", "summarized", "omitted"]
@@ -62,6 +62,10 @@ class Options(Struct, frozen=True, kw_only=True):
     cache: CacheRules | None = None
     preserve_thinking: bool = False
     """Ask the server to keep all old thinking, by a context edit."""
+    thinking_first: ThinkingFirst = "keep"
+    """What becomes of thinking without a signature, which no maker can be asked about. `keep`: it is left out. `reorder`: a
+    target that takes unsigned thinking gets it, in front of a message that calls tools; with `foreign="text"` others get it
+    as text. Claude never gets it as thinking, and no signed block is moved."""
     forced_tools: Literal["keep", "auto"] = "keep"
     """Where a forced tool is refused: leave it to the vendor to say so, or let the model choose."""
 

@@ -19,7 +19,7 @@ from clew.model.facts import ModelFacts
 from clew.model.http import Timeouts
 from clew.model.origin import Foreign
 from clew.pipeline.attempts import RetryPolicy as Retry
-from clew.pipeline.step import CacheRules, Display, Options
+from clew.pipeline.step import CacheRules, Display, Options, ThinkingFirst
 from clew.store.kinds import URL_PATTERN, URLS, USUAL_URL
 from clew.thinking.budgets import BudgetRules
 
@@ -175,6 +175,11 @@ class ChatSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The longest answer."""
     on_overflow: Literal["error", "compact"] = "error"
     """A chat that does not fit the model's window any more is refused, or goes on from a summary, on a line of its own."""
+    thinking_first: ThinkingFirst = "keep"
+    """What becomes of reasoning without a signature, such as that of a chat that began elsewhere. `keep`: no backend gets
+    it. `reorder`: backends that take unsigned reasoning get it, in front of a message that calls tools; with
+    `thinking.foreign` as `text`, the others get it as text. Claude never gets it as thinking, no signed block is moved, and
+    what is stored and shown stays as it is. For conversations of the library too."""
     max_answers: Some = 16
     """Answers at the same time for each principal; who asks for more gets a 429."""
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 from typing import TypeAlias
 
-import msgspec
 from msgspec import Struct, structs
 
 from clew.chat.request import Projected
@@ -62,10 +61,6 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """Changes that belong to no message."""
 
 
-class _Role(Struct):
-    role: str = ""
-
-
 _Changes: TypeAlias = Mapping[int, Mapping[str, list[Change]]]
 """By the message, then by the place in it: "" for the message itself, else a block's. -1 is no message."""
 
@@ -76,7 +71,7 @@ def compare(projected: Projected, line: Sequence[Passage], first: int, last: int
     changes, origins = _by_message(projected.changes), _origins(line, len(asked))
     runs = zip_longest(
         _runs(message.get("role") == "assistant" for message in asked),
-        _runs(msgspec.json.decode(message, type=_Role).role == "assistant" for message in sent),
+        _runs(message.get("role") == "assistant" for message in sent),
         fillvalue=range(0),
     )
     paths = {change.path for change in projected.changes}
@@ -91,10 +86,7 @@ def compare(projected: Projected, line: Sequence[Passage], first: int, last: int
         pairs=[
             MessagePair(
                 [_held(asked[index], changes.get(index, {}), origins[index]) for index in one],
-                [
-                    ComparedMessage(role=str(message.get("role")), pieces=sent_blocks(message))
-                    for message in (msgspec.json.decode(sent[index], type=JsonObject) for index in other)
-                ],
+                [ComparedMessage(role=str(sent[index].get("role")), pieces=sent_blocks(sent[index])) for index in other],
             )
             for one, other in [*runs][first:last]
         ],

@@ -185,6 +185,34 @@ def test_calls_and_results_in_one_answer_reach_the_model_in_messages_of_their_ow
 
 
 @public("gateway")
+@proves("req:S4-25", "req:S4-29", "req:S4-30", "req:S4-31", "req:S4-32")
+@pytest.mark.parametrize("claude", [True, False], ids=["claude", "takes-unsigned"])
+def test_reorder_mode_sends_thinking_first_to_a_backend_that_takes_it_and_shows_what_came(
+    tmp_path: Path, claude: bool
+) -> None:
+    """S4-31: stored and shown [text, reasoning, tool-call], sent [thinking, text, tool-call]; Claude gets no such thinking."""
+    history = [
+        QUESTION,
+        said("a1", "assistant", text("Let me fetch that"), reasoning("I need the tool."), call("c1")),
+        said("u2", "user", result("c1")),
+    ]
+    vendor = "anthropic" if claude else "kimi"
+    with Simulator(kind=vendor) as backend:
+        row = f'preset = "{vendor}"\nurl = "{backend.url}"\nkey = "{backend.key}"'
+        root = configured(tmp_path / "h", {}, f'[backends.one]\n{row}\n[chat]\nthinking_first = "reorder"')
+        with ChatServer(root) as server:
+            parts = server.post(history, chat="moved", tools=[TOOL])
+            sent, changes = sent_to(backend)[1], parts[-1]["messageMetadata"]["thinking"]["changes"]
+            server.post([said("u3", "user", text("And?"))], chat="moved", tools=[TOOL])
+            assert sent_to(backend)[1] == sent
+            brought = server.messages("moved")[1]
+    assert kinds(sent) == (["text", "tool_use"] if claude else ["thinking", "text", "tool_use"])
+    moved = [each["what"] for each in changes if each["path"] == "messages.1.content.1"]
+    assert moved == ["left out" if claude else "moved"]
+    assert shown(brought) == ["text", "reasoning", f"tool-{TOOL['name']}"]
+
+
+@public("gateway")
 @pytest.mark.parametrize(
     ("message", "words"),
     [

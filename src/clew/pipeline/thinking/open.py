@@ -72,12 +72,18 @@ def _own_thinking(request: Request, each: RecognisedAnswer, target: Target, fact
     rest = leave_out_blocks(
         request,
         each,
-        lambda block: "" if own[id(block)] else _why_not(block, each, target, facts),
+        lambda block: "" if own[id(block)] or _goes_unsigned(block, target, facts) else _why_not(block, each, target, facts),
         target=target,
         facts=facts,
     )
     pieces = tuple(AnswerPiece(piece.message, own.get(id(piece.block)) or piece.block) for piece in rest.pieces)
     return AnswerOutcome(pieces, rest.changes)
+
+
+def _goes_unsigned(block: Block, target: Target, facts: Facts) -> bool:
+    """Whether a thought without a signature goes as it is: only if asked, and only where unsigned thinking is taken."""
+    asked = facts.options.thinking_first == "reorder" and target.takes_unsigned
+    return asked and block.type == "thinking" and not proof_of(block) and bool(string_of(block.thinking).strip())
 
 
 def _why_not(block: Block, each: RecognisedAnswer, target: Target, facts: Facts) -> str:

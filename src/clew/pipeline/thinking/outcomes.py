@@ -119,7 +119,9 @@ def _handed_over(block: Block, each: RecognisedAnswer, target: Target, facts: Fa
         origin = _sealed_by(block, proof, facts)
     else:
         origin = each.recording.origin if each.recording else None
-    text = string_of(block.thinking).strip() if origin and origin.realm != target.realm else ""
+    is_other = origin is not None and origin.realm != target.realm
+    may_go = is_other or (not proof and facts.options.thinking_first == "reorder")
+    text = string_of(block.thinking).strip() if may_go else ""
     if not text:
         return None
     return text_block(text) if target.foreign == "text" else made({"type": "thinking", "thinking": text, "signature": ""})
