@@ -27,5 +27,14 @@ def test_while_a_backend_says_what_nobody_can_see_there_is_a_ping_every_second()
     assert silence.check(116.0, heard=100.9) == (True, 1.0)
 
 
+def test_an_answer_that_began_eagerly_has_a_ping_every_second_whatever_the_backend_does() -> None:
+    silence = SilenceWatch(15.0, now=100.0, is_eager=True)
+    assert silence.check(101.0) == (False, 14.0)  # nobody has answered yet
+    silence.hides = True
+    assert silence.check(101.0) == (True, 1.0)
+    assert silence.check(101.5, heard=101.25, shown=101.25) == (False, 0.75)
+    assert silence.check(102.25, heard=101.25, shown=101.25) == (True, 1.0)
+
+
 def test_a_timer_that_is_a_little_early_is_in_time() -> None:
     assert SilenceWatch(15.0, now=100.0).check(114.9995).is_due

@@ -189,13 +189,6 @@ def signed_once(read: Read) -> Iterator[str]:
             yield f"thought {block.index} is signed {signed}"
 
 
-def thinking_is_not_last(read: Read) -> Iterator[str]:
-    """A thought stands before text or a call, unless the limit cut it: clients cut thinking at the end off."""
-    last = read.blocks[-1].type if read.blocks else None
-    if last in ("thinking", "redacted_thinking") and not read.failed and read.reason not in CUT:
-        yield f"the answer ends {read.reason} with {last}"
-
-
 def calls_can_run(read: Read) -> Iterator[str]:
     """A call has a name and an id of its own in safe letters. (What is in its input are the model's own words.)"""
     calls = [block for block in read.blocks if block.type == "tool_use"]
@@ -245,7 +238,6 @@ RULES: tuple[Callable[[Read], Iterable[str]], ...] = (
     stops_once,
     starts_empty,
     signed_once,
-    thinking_is_not_last,
     calls_can_run,
     ends_once,
     says_why,

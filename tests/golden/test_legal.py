@@ -92,7 +92,6 @@ FLAWS: list[tuple[str, Callable[[Events], Events]]] = [
     ("signed_once", put(5, delta(0, "thinking_delta", thinking="late"))),
     ("signed_once", put(4, stop(0), FAILED, instead_of=12)),
     ("signed_once", put(5, FAILED, instead_of=11)),
-    ("thinking_is_not_last", put(6, *ended("end_turn"), instead_of=10)),
     ("calls_can_run", put(12, start(3, "tool_use", id="c_1", name="g"), instead_of=1)),
     ("calls_can_run", put(12, start(3, "tool_use", id="functions.g:0", name="g"), instead_of=1)),
     ("calls_can_run", put(12, start(3, "tool_use", id="d", name=""), instead_of=1)),

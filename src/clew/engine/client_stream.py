@@ -37,8 +37,17 @@ class ClientStream:
         *("client", "heads", "pushed"),
     )
 
-    def __init__(self, client: Responder, heads: BackendAnswer, ping_seconds: float, keep_alive: bytes = PING) -> None:
-        """`keep_alive`: what shows a silent client, in its dialect, that the answer is still coming."""
+    def __init__(
+        self,
+        client: Responder,
+        heads: BackendAnswer,
+        ping_seconds: float,
+        keep_alive: bytes = PING,
+        *,
+        is_eager: bool = False,
+    ) -> None:
+        """`keep_alive`: what shows a silent client, in its dialect, that the answer is still coming. `is_eager`: answers in
+        another dialect begin at once, and are never silent for longer than a second."""
         self.client = client
         self._keep_alive = keep_alive
         self.pushed = False
@@ -46,7 +55,7 @@ class ClientStream:
         self.heads = heads
         self._source: ClientConnection | None = None
         self._rounds = timer_groups_of(asyncio.get_running_loop())
-        self._silence = SilenceWatch(ping_seconds, self._rounds.now())
+        self._silence = SilenceWatch(ping_seconds, self._rounds.now(), is_eager=is_eager)
         self._round = 0.0
         """When it is looked whether it is quiet; 0 if it is not."""
         self._push: Callable[[bytes], bool] | None = None

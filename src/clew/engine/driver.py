@@ -92,8 +92,10 @@ class Driver(CommandRunner):
         if self._services.store is not None:
             self._open_turns = OpenTurns(self._services, exchange)
         if received.streams:
-            keep_alive = self._call.front.keep_alive
-            self._stream = ClientStream(self._client, exchange.answering, received.options.ping_seconds, keep_alive)
+            keep_alive, options = self._call.front.keep_alive, received.options
+            self._stream = ClientStream(
+                self._client, exchange.answering, options.ping_seconds, keep_alive, is_eager=options.eager
+            )
             self._stream.watch_silence()
         self._work = exchange.run()
         self._resume()
@@ -296,6 +298,10 @@ class Driver(CommandRunner):
     def filter_by_session(self, command: commands.FilterBySession) -> object:
         return self.compute(commands.Compute(len(self._call.body), partial(self._process.filter_by_session, command)))
 
+    def report(self, command: commands.ReportExchange) -> None:
+        self._log_blocks()  # before the line of the request, which is the last
+        self._process.report(command)
+
     def _log_blocks(self) -> None:
         if self._is_read:
             self._process.log_blocks(self._exchange.answering.trace)
@@ -318,5 +324,6 @@ class Driver(CommandRunner):
         commands.Commit: commit,
         commands.Keep: keep,
         commands.FilterBySession: filter_by_session,
+        commands.ReportExchange: report,
     }
     """How each command is carried out."""

@@ -11,9 +11,9 @@ from clew.engine.services import EngineServices
 from clew.errors import ClewError
 from clew.exchange import commands
 from clew.exchange.call import Call
-from clew.exchange.streamed import BlockLife
 from clew.model.recording import Recording
 from clew.model.turn import Exchange
+from clew.pipeline.stream.translation import BlockStep
 
 
 class TurnObserver(Struct, frozen=True, kw_only=True, eq=False):
@@ -88,16 +88,15 @@ class ProcessCommands:
         if self._services.log is not None:
             self._services.log.decided(self._id, command.changes, command.kept)
 
-    def log_blocks(self, trace: list[BlockLife] | None) -> None:
+    def log_blocks(self, trace: list[BlockStep] | None) -> None:
         """Take out what an exchange noted about the blocks of a translated answer."""
         if trace and self._services.log is not None:
-            for life in trace:
-                self._services.log.lived(self._id, *life)
+            for step in trace:
+                self._services.log.lived(self._id, step)
             trace.clear()
 
 
 PROCESS_ACTIONS: Final[Mapping[type, Callable[..., object]]] = {
-    commands.ReportExchange: ProcessCommands.report,
     commands.ReportAnswering: ProcessCommands.report_answering,
     commands.CoolDown: ProcessCommands.cool_down,
     commands.DrawJitter: ProcessCommands.draw_jitter,

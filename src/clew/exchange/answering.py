@@ -30,13 +30,14 @@ from clew.exchange.heads import ESTIMATED, JSON_TYPE, own_headers
 from clew.exchange.inputs import ProcessFacts, ReceivedRequest
 from clew.exchange.notes import ExchangeNotes
 from clew.exchange.states import ExchangeState, Progress
-from clew.exchange.streamed import AnswerReading, BlockLife, StreamedAnswer
+from clew.exchange.streamed import AnswerReading, StreamedAnswer
 from clew.exchange.turns import ReceivedAnswer, unasked_turn
 from clew.exchange.whole import WholeAnswer, read_whole
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
 from clew.model.turn import Outcome, TurnRecord
 from clew.pipeline.stream.answer import answer_of_message
+from clew.pipeline.stream.translation import BlockStep
 from clew.pipeline.token_estimate import estimate
 
 
@@ -133,7 +134,7 @@ class BackendAnswer:
 
     def __init__(self, process: ProcessFacts, notes: ExchangeNotes, progress: Progress, *, is_light: bool) -> None:
         self.ending = TurnEnding(process, notes, progress, is_light=is_light)
-        self.trace: list[BlockLife] | None = [] if process.logs_bodies else None
+        self.trace: list[BlockStep] | None = [] if process.logs_bodies else None
         """The lives of the blocks of a translated answer, for the log. The driver takes them out."""
         self._notes = notes
         self._progress = progress

@@ -65,14 +65,15 @@ class SilenceWatch:
     """When a client of a stream that hears nothing gets a sign of life. Without a clock: each call says what time it is.
 
     In another dialect a backend may send much of which nothing can be shown: comments, or thoughts that it hides. Then there
-    is a ping every second, for as long as something comes.
+    is a ping every second, for as long as something comes; and in an answer that began eagerly also while nothing comes.
     """
 
-    __slots__ = ("hides", "last", "seconds")
+    __slots__ = ("hides", "is_eager", "last", "seconds")
 
-    def __init__(self, seconds: float, now: float) -> None:
-        """`seconds`: how long the client may hear nothing."""
+    def __init__(self, seconds: float, now: float, *, is_eager: bool = False) -> None:
+        """`seconds`: how long the client may hear nothing. `is_eager`: answers in another dialect begin at once."""
         self.seconds = seconds
+        self.is_eager = is_eager
         self.hides = False
         """Not all that comes can be shown."""
         self.last = now
@@ -83,7 +84,7 @@ class SilenceWatch:
         self.last = max(self.last, shown)
         quiet = now - (self.last if self.hides else max(self.last, heard))
         patience = min(HIDDEN_SECONDS, self.seconds) if self.hides else self.seconds
-        is_due = quiet + _EARLY >= (patience if heard > self.last else self.seconds)
+        is_due = quiet + _EARLY >= (patience if self.is_eager or heard > self.last else self.seconds)
         if is_due:
             self.last, quiet = now, 0.0
         return SilenceCheck(is_due, max(patience - quiet, 0.0) or patience)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec import Struct
 
@@ -27,15 +27,12 @@ from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
-from clew.pipeline.stream.translation import BlockState, TranslatedAnswer, WholeAnswerReader
+from clew.pipeline.stream.translation import BlockStep, TranslatedAnswer, WholeAnswerReader
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
 _SLICE_BYTES: Final = 16 * 1024
 """Of a read that are worked on at once."""
-
-BlockLife: TypeAlias = tuple[BlockState, int, str, int]
-"""A block of a translated answer has started, grown or stopped: its state, index and type, and how many deltas it had."""
 
 
 class AlreadyTold(StreamIllegal):
@@ -55,18 +52,14 @@ class AnswerReading(Struct, frozen=True, kw_only=True, eq=False):
     context: AnswerContext
     keep: bool = True
     """The answer is kept in the backend's own bytes."""
-    trace: list[BlockLife] | None = None
+    trace: list[BlockStep] | None = None
     """Where the life of each block is noted."""
 
     def stream(self, *, blocks: bool, view: ClientView | None = None) -> AnswerStream:
         """For a streamed answer; without `blocks` only what is said about it is kept."""
-        report = None if self.trace is None else self._note
+        report = None if self.trace is None else self.trace.append
         view = view or self.view
         return self.dialect.answer_stream(self.call, view, self.context, keep=self.keep, blocks=blocks, report=report)
-
-    def _note(self, state: BlockState, index: int, kind: str, deltas: int) -> None:
-        assert self.trace is not None
-        self.trace.append((state, index, kind, deltas))
 
 
 class StreamedAnswer:

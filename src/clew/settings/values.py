@@ -74,7 +74,8 @@ class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     signature: Literal["seal", "empty"] = "seal"
     """What stands for a signature on reasoning in another dialect. Some clients drop a block whose signature is empty."""
     stream_start: Literal["lazy", "eager"] = "lazy"
-    """An answer in another dialect begins when the backend says something, or at once with an empty text."""
+    """An answer in another dialect begins when the backend says something (`lazy`), or at once with an empty text (`eager`),
+    and then there is a ping after each second without an event."""
     orphan_seconds: Seconds = 300
     """With policy `session`: how long a block that never came back is waited for."""
 

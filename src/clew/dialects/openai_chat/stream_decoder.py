@@ -2,7 +2,7 @@
 
 Each chunk is read in one order: thought, content, calls, finish. What it says becomes blocks (`stream_blocks`); here is the
 message around them: its start, what it cost, why it ended. The end waits for the end of the stream, since usage may come
-after the finish. A thought is never the last block, except where the limit cut it.
+after the finish.
 """
 
 from __future__ import annotations
@@ -146,9 +146,6 @@ class AnswerDecoder:
         self._blocks.close()
         called = self.ids.given > 0
         stop = stop_of(self._finish, called=called, refused=self._refused, stops=_stops_in(self._context.document))
-        if self._blocks.last == "thinking" and stop["stop_reason"] != "max_tokens":
-            self._blocks.open("text")
-            self._blocks.close()
         totals = self._totals or TokenTotals(input=self._context.input_tokens)
         self._blocks.sign()
         self._blocks.add(MessageDelta(stop, totals.canonical()), _MESSAGE_STOP)

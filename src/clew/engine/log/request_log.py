@@ -5,9 +5,11 @@
 | INFO | `backend switch` | old and new backend, and the epochs that end and begin |
 | INFO | `request` | what became of one request, with the counts of thinking blocks |
 | DEBUG | `recorded` | one block of an answer: its hash, its epoch, its length (its beginning only if asked for) |
-| DEBUG | `thinking block`, … | a block of an answer in another dialect has started, or was stopped after so many deltas |
+| DEBUG | `Started thinking block` | a block of an answer in another dialect has started |
+| DEBUG | `Closed thinking block …` | it has stopped after so many deltas; `transitioning to …` says what takes its place |
+| DEBUG | `Broke off thinking block` | the stream ended inside it: the client got no stop for it |
 | DEBUG | `body` | a request or an answer, by its length, or whole |
-| TRACE | `delta` | of an answer in another dialect: one delta, by the index of its block |
+| TRACE | `delta` | of an answer in another dialect: one delta, by its type and the index of its block |
 | TRACE | `block` | one thinking block of a request: kept or removed, and why |
 
 The *session* in these lines is the backend epoch of this process: how often the active backend has changed. It is for
@@ -25,7 +27,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import IO, Final
+from typing import IO, Any, Final
+
+from msgspec import structs
 
 from clew.engine.log.lines import TRACE, Line, as_json, as_pairs, line_of
 from clew.engine.log.sink import Sink
@@ -36,7 +40,7 @@ from clew.model.change import THINKING_STEPS, Change, count_of
 from clew.model.json import JsonObject
 from clew.model.recording import Recording
 from clew.model.turn import Exchange
-from clew.pipeline.stream.translation import BlockState
+from clew.pipeline.stream.translation import BlockStep
 from clew.settings.values import LogSettings
 from clew.thinking.registry.table import Filtered
 
@@ -55,6 +59,8 @@ _LEVELS: Final = {
     "debug": logging.DEBUG,
     "trace": TRACE,
 }
+_NEXT: Final = {"text": "content", "tool_use": "tool use"}
+"""What a block makes room for, in the words of the log; other types are said as they are."""
 _GONE: Final = frozenset({"left out", "handed over", "healed"})
 
 
@@ -86,6 +92,7 @@ class RequestLog:
         self._sink = sink
         self._write = sink.emit if sink is not None else self._logger.handle
         self._open: dict[str, SummaryCounts] = {}
+        self._open_blocks: dict[str, BlockStep] = {}
         self._known = known
         self.epoch = 0
         self._none = SummaryCounts(0)
@@ -140,13 +147,25 @@ class RequestLog:
         for each in filtered.decisions if self._logger.isEnabledFor(TRACE) else ():
             self._block(exchange, each.path, "kept" if each.kept else "removed", each.why)
 
-    def lived(self, exchange: str, state: BlockState, index: int, kind: str, deltas: int) -> None:
+    def lived(self, exchange: str, step: BlockStep) -> None:
         """A block of a translated answer has started, grown or stopped."""
-        level = TRACE if state == "delta" else logging.DEBUG
-        event = "delta" if state == "delta" else f"{kind} block"
-        fields: JsonObject = {"exchange": exchange, "state": state, "index": index, "type": kind, "delta_count": deltas}
-        if state != "delta" or self.traces:
-            self._say(level, event, fields)
+        if step.state == "delta":
+            if (opened := self._open_blocks.get(exchange)) is not None:
+                self._open_blocks[exchange] = structs.replace(opened, deltas=step.deltas)
+            self._say_block(TRACE, "delta", exchange, step)
+        elif step.state == "started":
+            _make_room(self._open_blocks)
+            self._open_blocks[exchange] = step
+            self._say_block(logging.DEBUG, f"Started {step.type} block", exchange, step)
+        else:
+            self._open_blocks.pop(exchange, None)
+            then = f", transitioning to {_NEXT.get(step.next, step.next)}" if step.next else ""
+            self._say_block(logging.DEBUG, f"Closed {step.type} block{then}", exchange, step)
+
+    def _say_block(self, level: int, event: str, exchange: str, step: BlockStep) -> None:
+        if self._logger.isEnabledFor(level):
+            fields: JsonObject = {"exchange": exchange, "state": step.state, "index": step.index, "type": step.type}
+            self._say(level, event, fields | {"delta_count": step.deltas})
 
     def body(self, exchange: str, which: str, raw: bytes) -> None:
         """A body as it came or went: its length, or all of it where `full_body` asks for that."""
@@ -157,6 +176,9 @@ class RequestLog:
 
     def finished(self, exchange: Exchange, recording: Recording | None) -> None:
         """The end of a request: its blocks, then its summary."""
+        if self._open_blocks and (left := self._open_blocks.pop(exchange.id, None)) is not None:
+            broken = structs.replace(left, state="stopped")
+            self._say_block(logging.DEBUG, f"Broke off {left.type} block", exchange.id, broken)
         counts = self._open.pop(exchange.id, None) if self._open else None
         if counts is None:
             counts = self._counts(exchange.kept, exchange.changes) if exchange.kept or exchange.changes else self._none
@@ -191,10 +213,14 @@ class RequestLog:
         self._say(TRACE, "block", fields | ({"count": count} if count > 1 else {}))
 
     def _remember(self, exchange: str, counts: SummaryCounts) -> None:
-        if len(self._open) >= OPEN:
-            del self._open[next(iter(self._open))]
+        _make_room(self._open)
         self._open[exchange] = counts
 
     def _say(self, level: int, event: str, fields: JsonObject, more: Mapping[str, object] | None = None) -> None:
         if self._logger.isEnabledFor(level):
             self._write(Line(self._logger.name, level, event, fields, more))
+
+
+def _make_room(waiting: dict[str, Any]) -> None:
+    if len(waiting) >= OPEN:
+        del waiting[next(iter(waiting))]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
+from msgspec import Struct, structs
+
 from clew.dialects.shape import StreamReader, StreamWriter
 from clew.errors import StreamIllegal
 from clew.model.events import BLOCK_EVENTS, BlockDelta, BlockStart, BlockStop, Event, MessageStart, StreamFailed, altered
@@ -100,20 +102,31 @@ class WholeAnswerReader:
         return ()
 
 
-BlockState: TypeAlias = Literal["started", "delta", "stopped"]
+class BlockStep(Struct, frozen=True):
+    """A block of a translated answer has started, grown or stopped."""
 
-ReportBlock: TypeAlias = Callable[[BlockState, int, str, int], None]
-"""Called with the state, the block's index and type, and how many deltas it had so far."""
+    state: Literal["started", "delta", "stopped"]
+    index: int
+    type: str
+    """Of the block; or of the delta, where it has grown."""
+    deltas: int
+    """How many it had so far."""
+    next: str = ""
+    """The type of the block that takes its place, where it has stopped for that."""
+
+
+ReportBlock: TypeAlias = Callable[[BlockStep], None]
 
 
 class TracedReader:
-    """Reads as the reader that it is made of."""
+    """Reads as the reader that it is made of. A stop is reported with what follows it, so that one line can say both."""
 
     def __init__(self, reader: StreamReader, report: ReportBlock) -> None:
         self._reader = reader
         self._report = report
         self._kind = ""
         self._deltas = 0
+        self._stopped: BlockStep | None = None
 
     @property
     def late(self) -> JsonObject | None:
@@ -130,15 +143,22 @@ class TracedReader:
 
     def _traced(self, events: Iterable[Event]) -> Iterator[Event]:
         for event in events:
+            self._report_stop(event.block_type if isinstance(event, BlockStart) else "")
             match event:
                 case BlockStart():
                     self._kind, self._deltas = event.block_type, 0
-                    self._report("started", event.index, self._kind, 0)
+                    self._report(BlockStep("started", event.index, self._kind, 0))
                 case BlockDelta():
                     self._deltas += 1
-                    self._report("delta", event.index, self._kind, self._deltas)
+                    self._report(BlockStep("delta", event.index, event.kind, self._deltas))
                 case BlockStop():
-                    self._report("stopped", event.index, self._kind, self._deltas)
+                    self._stopped = BlockStep("stopped", event.index, self._kind, self._deltas)
                 case _:
                     pass
             yield event
+        self._report_stop()
+
+    def _report_stop(self, next: str = "") -> None:
+        if self._stopped is not None:
+            stopped, self._stopped = self._stopped, None
+            self._report(structs.replace(stopped, next=next))
