@@ -61,7 +61,8 @@ if TYPE_CHECKING:
         validate_tool_message_structure,
     )
     from clew.thinking.compliance import Violation, check
-    from clew.thinking.registry.table import ThinkingRegistry
+    from clew.thinking.registry.blocks import exact_block_key, fast_hash
+    from clew.thinking.registry.table import CacheStats, RegistryEntry, ThinkingRegistry
     from clew.thinking.seal import Sealer
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "AsyncAgent",
     "AsyncConversation",
     "AsyncRun",
+    "CacheStats",
     "CallApproved",
     "CallDenied",
     "CallProposed",
@@ -91,6 +93,7 @@ __all__ = [
     "OutputRejected",
     "Projection",
     "Recording",
+    "RegistryEntry",
     "Result",
     "Run",
     "RunEnded",
@@ -120,7 +123,9 @@ __all__ = [
     "ensure_thinking_block_compliance",
     "ensure_tool_message_structure",
     "ensure_uuid_ids",
+    "exact_block_key",
     "extract_thinking_blocks",
+    "fast_hash",
     "format_messages",
     "format_response",
     "image",
@@ -143,6 +148,7 @@ _HOMES = {
     "AsyncAgent": "clew.chat.agent.agent",
     "AsyncConversation": "clew.chat.conversation",
     "AsyncRun": "clew.chat.agent.run",
+    "CacheStats": "clew.thinking.registry.table",
     "CallApproved": "clew.chat.agent.events",
     "CallDenied": "clew.chat.agent.events",
     "CallProposed": "clew.chat.agent.events",
@@ -164,6 +170,7 @@ _HOMES = {
     "OutputRejected": "clew.chat.agent.events",
     "Projection": "clew.pipeline.project",
     "Recording": "clew.model.recording",
+    "RegistryEntry": "clew.thinking.registry.table",
     "Result": "clew.chat.agent.events",
     "Run": "clew.chat.agent.blocking",
     "RunEnded": "clew.chat.agent.events",
@@ -193,7 +200,9 @@ _HOMES = {
     "ensure_thinking_block_compliance": "clew.pipeline.ui.reasoning",
     "ensure_tool_message_structure": "clew.pipeline.ui.structure",
     "ensure_uuid_ids": "clew.pipeline.ui.structure",
+    "exact_block_key": "clew.thinking.registry.blocks",
     "extract_thinking_blocks": "clew.chat.metrics",
+    "fast_hash": "clew.thinking.registry.blocks",
     "format_messages": "clew.chat.formatting",
     "format_response": "clew.chat.messages",
     "image": "clew.chat.messages",

@@ -118,6 +118,43 @@ def test_a_request_has_one_summary_with_its_counts() -> None:
     ]
 
 
+@proves("req:S1-41")
+def test_the_session_policy_counts_the_switches_of_its_registry() -> None:
+    """A choice is another line, without numbers: the registry counts when a request goes to another backend."""
+    registry, written = ThinkingRegistry(), Written()
+    written.log.follow(written.log.wanted, by_sessions=True)
+    for backend in ("claude", "claude", "glm"):
+        written.log.filtered("x-r", registry.filter_request({"messages": []}, 0.0, backend=backend))
+    written.log.switched("claude", "glm")
+    assert written.lines() == [
+        switch("", "claude", 0, 1),
+        switch("claude", "glm", 1, 2),
+        {"level": "info", "event": "backend chosen", "old_backend": "claude", "new_backend": "glm"},
+    ]
+
+
+@proves("req:S1-42")
+def test_the_session_policy_tells_of_each_registration_confirmation_and_cleanup() -> None:
+    """One hash in all three; the beginning of the thought only where it is asked for."""
+    registry = ThinkingRegistry()
+    block = thinking("A thought.", "s")
+    history = {"messages": [user("Hi"), assistant(block)]}
+    for shows in (True, False):
+        written = Written(level="debug", debug=True, thinking_text=shows)
+        registry.filter_request({"messages": []}, 0.0, backend=f"claude {shows}")
+        written.log.registered("x", registry.register_blocks([block], 0.0))
+        written.log.filtered("x", registry.filter_request(history, 1.0))
+        written.log.filtered("x", registry.filter_request({"messages": [user("Hi"), assistant(thinking("B", "s"))]}, 2.0))
+        lines = written.lines()
+        assert [(line["event"], line.get("rule")) for line in lines] == [
+            ("block registered", None),
+            ("block confirmed", None),
+            ("block cleaned up", "confirmed unused"),
+        ]
+        assert len({(line["hash"], line["session"]) for line in lines}) == 1
+        assert lines[0].get("content_preview") == ("A thought." if shows else None)
+
+
 @proves("req:S1-43")
 def test_the_session_policy_gives_the_counts_of_its_document() -> None:
     """S1-43: the document's own example: a block of the session before is cleaned up and filtered."""
@@ -128,7 +165,8 @@ def test_the_session_policy_gives_the_counts_of_its_document() -> None:
     filtered = registry.filter_request({"messages": [user("Hi"), assistant(thinking("A"))]}, 1.0)
     written.log.filtered("x-r", filtered)
     written.log.finished(turn(recorded("r")).exchange, None)
-    traced, summary = written.lines()
+    cleaned, traced, summary = written.lines()
+    assert (cleaned["event"], cleaned["rule"], cleaned["session"]) == ("block cleaned up", "old session", 1)
     counts = ("confirmed", "cleanup_old_session", "cleanup_confirmed_unused", "cleanup_orphaned", "filtered_from_request")
     assert traced == block("x-r", "messages.1.content.0", "removed", "not made in this session")
     assert {name: summary[name] for name in (*counts, "cache_size_after", "session")} == {

@@ -78,7 +78,9 @@ class ProcessCommands:
         return filtered
 
     def register_blocks(self, command: commands.RegisterBlocks) -> None:
-        self._services.sessions.register(command.blocks, command.session, self._services.clock())
+        registered = self._services.sessions.register(command, self._services.clock())
+        if self._services.log is not None:
+            self._services.log.registered(self._id, registered)
 
     def log_body(self, command: commands.LogBody) -> None:
         if self._services.log is not None:

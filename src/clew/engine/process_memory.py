@@ -13,14 +13,16 @@ import msgspec
 from msgspec import Struct
 
 from clew.exchange.call import Call
-from clew.exchange.commands import LearnTokens, TokenRate
+from clew.exchange.commands import LearnTokens, RegisterBlocks, TokenRate
 from clew.exchange.turns import counts_of
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonValue
 from clew.model.past import each_of
 from clew.model.request import RequestMessage
 from clew.pipeline.token_estimate import calibrate, estimate
 from clew.thinking.keys import key_of
+from clew.thinking.registry.blocks import exact_block_key
 from clew.thinking.registry.table import Filtered, ThinkingRegistry
+from clew.thinking.registry.watch import Registration
 
 MOST_SEEN: Final = 20_000
 """Keys of blocks; the longest known goes first."""
@@ -144,20 +146,22 @@ class TokenCounts:
 class Sessions:
     """The policy `session`: a counter of backend switches decides which thinking goes, as one of the documents describes it.
 
-    Kept for those who want exactly that. Blocks reach the client as their makers signed them, without a seal. What it loses,
-    the default policy keeps. From any thread.
+    Kept for those who want exactly that. Blocks reach the client as their makers signed them, without a seal, so they are
+    known by text and signature: the same words of another maker are another block. What this policy loses, the default one
+    keeps. From any thread.
     """
 
     def __init__(self) -> None:
-        self._registry = ThinkingRegistry(lock=threading.Lock())
+        self.registry = ThinkingRegistry(key_of=exact_block_key, lock=threading.Lock())
 
     def filter(self, call: Call, backend: str, now: float, orphan_seconds: float) -> Filtered:
         """What this backend made since the last switch goes, and nothing else."""
-        self._registry.orphan_threshold = orphan_seconds
-        self._registry.notify_backend(backend)
+        self.registry.orphan_threshold = orphan_seconds
         body: JsonValue = msgspec.json.decode(call.body)
-        return self._registry.filter_request(body, now, only_looks=call.kind == "count_tokens")
+        return self.registry.filter_request(body, now, backend=backend, only_looks=call.kind == "count_tokens")
 
-    def register(self, blocks: tuple[JsonObject, ...], session: int, now: float) -> None:
+    def register(self, answer: RegisterBlocks, now: float) -> Registration:
         """What an answer brought. It belongs to the session of its request, whatever was switched meanwhile."""
-        self._registry.register_blocks(blocks, now, session=session)
+        whole = self.registry.register_blocks(answer.blocks, now, session=answer.session)
+        cut = self.registry.register_blocks(answer.cut, now, session=answer.session, complete=False)
+        return Registration(whole.blocks + cut.blocks)

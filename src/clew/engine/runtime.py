@@ -111,7 +111,7 @@ async def build_runtime(
     """
     settings, kept = loaded.settings, loaded.settings.store
     redact = Redactor([*hidden, *_vendor_keys(settings)])
-    log = RequestLog(settings.log, sink=open_log(settings.log, redact, out=log_to)) if logs else None
+    log = _open_request_log(settings, redact, log_to) if logs else None
     sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
     store = await asyncio.to_thread(open_store, kept.url, home.root, content=kept.content, bodies=kept.kept_bodies)
     pool = Pool(_pool_settings(settings, environ))
@@ -141,6 +141,11 @@ async def build_runtime(
     return Runtime(store=store, pool=pool, current=current, hub=services.hub, engine=Engine(services))
 
 
+def _open_request_log(settings: Settings, redact: Redactor, out: IO[str] | None) -> RequestLog:
+    sink = open_log(settings.log, redact, out=out)
+    return RequestLog(settings.log, sink=sink, by_sessions=settings.thinking.policy == "session")
+
+
 def _learnt(
     redact: Redactor,
     log: RequestLog | None,
@@ -153,7 +158,7 @@ def _learnt(
     redact.learn(_vendor_keys(settings))
     renew(settings)
     if log is not None:
-        log.follow(settings.log)
+        log.follow(settings.log, by_sessions=settings.thinking.policy == "session")
     if store is not None:
         store.configure(content=settings.store.content, bodies=settings.store.kept_bodies)
     if waiting := _waiting_for_a_start(started, settings):

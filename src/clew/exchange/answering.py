@@ -121,7 +121,10 @@ class TurnEnding:
         if stream is None or not stream.begun:
             return await Compute(size, lambda: self.turn(outcome, None, wall))
         self._notes.answered = stream.raw
-        return await Compute(max(size, stream.size), lambda: self.turn("cut", stream.heard(whole=False), wall))
+        begun = await Compute(stream.size, lambda: stream.heard(whole=False))
+        if self._notes.by_sessions:
+            await RegisterBlocks(begun.answer.blocks, self._notes.session, cut=begun.answer.cut)
+        return await Compute(max(size, stream.size), lambda: self.turn("cut", begun, wall))
 
 
 class BackendAnswer:

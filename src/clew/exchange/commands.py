@@ -214,8 +214,10 @@ class FilterBySession(ExchangeCommand[Filtered]):
 class RegisterBlocks(ExchangeCommand[None]):
     """Under the session policy: the blocks that an answer brought. They belong to the session of its request."""
 
-    blocks: tuple[JsonObject, ...]
+    blocks: Sequence[JsonObject]
     session: int
+    cut: Sequence[JsonObject] = ()
+    """Those of which the end did not come: known, and never sent on."""
 
 
 class DrawJitter(ExchangeCommand[Sequence[float]]):

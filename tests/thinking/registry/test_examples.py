@@ -16,7 +16,8 @@ def test_a_normal_conversation_keeps_every_block() -> None:
     second = registry.filter_request(body, 3.0)
 
     assert (first.confirmed, first.removed) == (1, 0)
-    assert second == Filtered(body=body, session=1, confirmed=1, cache_size_after=2, decisions=second.decisions)
+    said = {"confirmations": (key(B),), "decisions": second.decisions}
+    assert second == Filtered(body=body, session=1, confirmed=1, cache_size_after=2, **said)
     assert [decision.kept for decision in second.decisions] == [True, True]
     assert registry.entries == {key(A): RegistryEntry(1, 0.0, confirmed=True), key(B): RegistryEntry(1, 2.0, confirmed=True)}
 

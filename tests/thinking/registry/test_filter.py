@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clew.thinking.registry.blocks import product_key
-from clew.thinking.registry.table import Decision, Filtered, RegistryEntry, ThinkingRegistry
+from clew.thinking.registry.blocks import exact_block_key
+from clew.thinking.registry.table import BackendSwitch, CleanedEntry, Decision, Filtered, RegistryEntry, ThinkingRegistry
 from tests.manifest import proves
 from tests.thinking.registry.builders import (
     HELLO,
@@ -52,6 +52,8 @@ def test_the_steps_are_extract_confirm_cleanup_filter() -> None:
         cleanup_confirmed_unused=0,
         cleanup_orphaned=0,
         cache_size_after=1,
+        confirmations=(key(B),),
+        cleanups=(CleanedEntry(key(A), RegistryEntry(1, 0.0), "old session"),),
         decisions=(not_made_here("messages.1.content.0", A), made_here("messages.3.content.0", B)),
     )
 
@@ -200,7 +202,7 @@ def test_a_body_without_thinking_of_any_shape_passes_unchanged(body: Any) -> Non
     ],
     ids=json.dumps,
 )
-@pytest.mark.parametrize("key_of", [None, product_key], ids=["documented", "product"])
+@pytest.mark.parametrize("key_of", [None, exact_block_key], ids=["documented", "product"])
 def test_a_malformed_thinking_block_is_removed_and_counted(block: dict[str, Any], key_of: Any) -> None:
     """Without the field that names it, it can never have been registered, and every vendor refuses it."""
     registry = ThinkingRegistry(**({"key_of": key_of} if key_of else {}))
@@ -224,7 +226,10 @@ def test_a_request_without_an_answer_forgets_only_old_sessions() -> None:
 
     filtered = registry.filter_request({"messages": [HELLO]}, 9_999.0)
 
-    assert filtered == Filtered(body={"messages": [HELLO]}, session=2, cleanup_old_session=1, cache_size_after=2)
+    cleaned = (CleanedEntry(key(A), RegistryEntry(1, 0.0), "old session"),)
+    assert filtered == Filtered(
+        body={"messages": [HELLO]}, session=2, cleanup_old_session=1, cache_size_after=2, cleanups=cleaned
+    )
     assert registry.entries == {key(B): RegistryEntry(2, 0.0, confirmed=True), key(C): RegistryEntry(2, 0.0)}
 
 
@@ -259,3 +264,17 @@ def test_a_message_that_would_be_empty_gets_the_filler(role: str) -> None:
     filler = {"type": "text", "text": "[No message content]", "citations": []}
     assert filtered.body == {"messages": [HELLO, {"role": role, "content": [filler]}, HELLO]}
     assert filtered.removed == 2
+
+
+@proves("req:S1-13", "req:S1-41")
+def test_naming_the_backend_and_filtering_for_it_are_one_step() -> None:
+    """Else a request could be filtered for the backend of another one that came between the two."""
+    registry = on("anthropic", A)
+
+    same = registry.filter_request(request(A), 1.0, backend="anthropic")
+    other = registry.filter_request(request(A), 2.0, backend="glm")
+
+    assert (same.switch, same.removed, same.confirmations) == (None, 0, (key(A),))
+    assert other.switch == BackendSwitch("anthropic", "glm", 1, 2)
+    assert (other.session, other.removed, other.cleanup_old_session) == (2, 1, 1)
+    assert other.cleanups == (CleanedEntry(key(A), RegistryEntry(1, 0.0, confirmed=True), "old session"),)

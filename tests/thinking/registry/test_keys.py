@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.thinking.keys import block_key
-from clew.thinking.registry.blocks import WINDOW, documented_key, fast_hash, prefix_of, product_key, suffix_of
+from clew.thinking.registry.blocks import WINDOW, documented_key, exact_block_key, fast_hash, prefix_of, suffix_of
 from clew.thinking.registry.table import ThinkingRegistry
 from tests.counts import examples
 from tests.manifest import proves
@@ -34,12 +33,12 @@ def test_equal_ends_and_equal_length_are_equal_to_the_documents_hash_only() -> N
     """The documented limit; the product's key tells them apart."""
     assert fast_hash(LONG) == fast_hash(TWIN)
     assert documented_key(thinking(LONG)) == documented_key(thinking(TWIN))
-    assert product_key(thinking(LONG, "")) != product_key(thinking(TWIN, ""))
-    assert product_key(thinking(LONG, "sig-1")) != product_key(thinking(TWIN, "sig-2"))
+    assert exact_block_key(thinking(LONG, "")) != exact_block_key(thinking(TWIN, ""))
+    assert exact_block_key(thinking(LONG, "sig-1")) != exact_block_key(thinking(TWIN, "sig-2"))
 
 
 @proves("req:S1-27")
-@pytest.mark.parametrize(("key_of", "removed"), [(documented_key, 0), (product_key, 1)])
+@pytest.mark.parametrize(("key_of", "removed"), [(documented_key, 0), (exact_block_key, 1)])
 def test_a_registry_with_the_products_key_does_not_mistake_a_twin_for_its_own(key_of, removed: int) -> None:
     """The same registry, the other name."""
     registry = ThinkingRegistry(key_of=key_of)
@@ -49,12 +48,16 @@ def test_a_registry_with_the_products_key_does_not_mistake_a_twin_for_its_own(ke
 
 
 @proves("req:S1-27")
-def test_the_products_key_is_the_block_key_of_what_the_maker_signed() -> None:
-    """SHA-256 over type and signature, or type and data; unsigned text is never taken for a signature (C4)."""
-    assert product_key(thinking("text", "EqQB")) == block_key("thinking", "EqQB")
-    assert product_key(redacted("EmwK")) == block_key("redacted_thinking", "EmwK")
-    assert product_key(thinking("EqQB", "")) not in (None, block_key("thinking", "EqQB"))
-    assert product_key({"type": "text", "text": "x"}) is None
+def test_the_exact_key_is_of_text_and_signature_together() -> None:
+    """The same words of two makers are two blocks; and many makers put the same few bytes where a signature would be."""
+    own, foreign = thinking("Let me think.", "EqQB"), thinking("Let me think.", '{"field":"reasoning"}')
+    keys = [
+        exact_block_key(each)
+        for each in (own, foreign, {**foreign, "thinking": "Hm."}, redacted("EqQB"), thinking("EqQB", ""))
+    ]
+    assert len({*keys}) == len(keys)
+    assert None not in keys
+    assert exact_block_key({"type": "text", "text": "x"}) is None
 
 
 @proves("req:S1-28")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.thinking.registry.blocks import product_key
+from clew.thinking.registry.blocks import exact_block_key
 from clew.thinking.registry.table import Decision, RegistryEntry, ThinkingRegistry
 from clew.thinking.registry.watch import Registered, Registration
 from tests.counts import examples
@@ -48,7 +48,7 @@ def test_a_streamed_block_is_registered_at_its_stop_with_its_whole_text() -> Non
 def test_a_streamed_block_gets_the_key_of_the_same_block_sent_whole(pieces: list[str], proof: str) -> None:
     """However it was cut into deltas, and under either kind of key."""
     events = [start(0, EMPTY), *(delta(0, piece) for piece in pieces), signature(0, proof), stop(0)]
-    for options in ({}, {"key_of": product_key}):
+    for options in ({}, {"key_of": exact_block_key}):
         cut, whole = ThinkingRegistry(**options), ThinkingRegistry(**options)
         streamed(cut, *events)
         whole.register_response(answer(thinking("".join(pieces), proof)), 0.0)

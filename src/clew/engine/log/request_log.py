@@ -3,6 +3,7 @@
 | level | event | says |
 |---|---|---|
 | INFO | `backend switch` | old and new backend, and the epochs that end and begin |
+| INFO | `backend chosen` | the same choice under the session policy, where a switch is what the registry counts |
 | INFO | `request` | what became of one request, with the counts of thinking blocks |
 | DEBUG | `recorded` | one block of an answer: its hash, its epoch, its length (its beginning only if asked for) |
 | DEBUG | `Started thinking block` | a block of an answer in another dialect has started |
@@ -13,8 +14,9 @@
 | TRACE | `block` | one thinking block of a request: kept or removed, and why |
 
 The *session* in these lines is the backend epoch of this process: how often the active backend has changed. It is for
-people who follow a log. No decision depends on it (law 7), so under the origin policy the three cleanup counts are zero;
-under the session policy `filtered` gives them, and the decisions, as its table made them.
+people who follow a log. No decision depends on it (law 7), so under the origin policy the three cleanup counts are zero.
+Under the session policy the session, the counts and the decisions are those of its registry, which has lines of its own
+(`session_lines`).
 
 `debug = false` writes no DEBUG and no TRACE line, whatever the level says. Nothing is built that nobody reads.
 """
@@ -32,6 +34,7 @@ from typing import IO, Any, Final
 from msgspec import structs
 
 from clew.engine.log.lines import TRACE, Line, as_json, as_pairs, line_of
+from clew.engine.log.session_lines import decision_lines, registration_lines, short_hash, switch_line
 from clew.engine.log.sink import Sink
 from clew.engine.log.summary import Summary, SummaryCounts, short_line_of
 from clew.exchange.redact import Redactor
@@ -42,7 +45,8 @@ from clew.model.recording import Recording
 from clew.model.turn import Exchange
 from clew.pipeline.stream.translation import BlockStep
 from clew.settings.values import LogSettings
-from clew.thinking.registry.table import Filtered
+from clew.thinking.registry.table import BackendSwitch, Filtered
+from clew.thinking.registry.watch import Registration
 
 PREVIEW: Final = 50
 """Characters of a thought, where thinking text is asked for."""
@@ -61,6 +65,7 @@ _LEVELS: Final = {
 }
 _NEXT: Final = {"text": "content", "tool_use": "tool use"}
 """What a block makes room for, in the words of the log; other types are said as they are."""
+_UNDECIDED: Final = (None, None)
 _GONE: Final = frozenset({"left out", "handed over", "healed"})
 
 
@@ -85,23 +90,32 @@ class RequestLog:
     """What the engine calls. `known` is how many thinking blocks the store held at the start."""
 
     def __init__(
-        self, wanted: LogSettings, *, logger: logging.Logger | None = None, known: int = 0, sink: Sink | None = None
+        self,
+        wanted: LogSettings,
+        *,
+        logger: logging.Logger | None = None,
+        known: int = 0,
+        sink: Sink | None = None,
+        by_sessions: bool = False,
     ) -> None:
-        """Lines go to `logger`, and so to its handlers; or at once to `sink`, where that is known to be all that listens."""
+        """Lines go to `logger`, and so to its handlers; or at once to `sink`, where that is known to be all that listens.
+        `by_sessions`: the registry of the session policy decides, and counts the switches."""
         self._logger = logger or logging.getLogger("clew")
         self._sink = sink
         self._write = sink.emit if sink is not None else self._logger.handle
-        self._open: dict[str, SummaryCounts] = {}
+        self._open: dict[str, tuple[SummaryCounts, int | None]] = {}
+        """What was decided for each request that is under way, and the size of the table then, if there is one."""
         self._open_blocks: dict[str, BlockStep] = {}
         self._known = known
         self.epoch = 0
         self._none = SummaryCounts(0)
         self.wanted = wanted
-        self.follow(wanted)
+        self.follow(wanted, by_sessions=by_sessions)
 
-    def follow(self, wanted: LogSettings) -> None:
+    def follow(self, wanted: LogSettings, *, by_sessions: bool = False) -> None:
         """New settings, from the next line on."""
         self.wanted = wanted
+        self._by_sessions = by_sessions
         chosen = _LEVELS.get(wanted.level.lower(), logging.INFO)
         self._logger.setLevel(min(chosen, logging.DEBUG) if wanted.debug else max(chosen, logging.INFO))
         self.shows_bodies = self._logger.isEnabledFor(logging.DEBUG)
@@ -121,10 +135,12 @@ class RequestLog:
         """The active backend is another one. No line if it is the same."""
         if old == new:
             return
+        if self._by_sessions:
+            self._say(logging.INFO, "backend chosen", {"old_backend": old, "new_backend": new})
+            return
         self.epoch += 1
         self._none = SummaryCounts(self.epoch)
-        fields: JsonObject = {"old_backend": old, "new_backend": new}
-        self._say(logging.INFO, "backend switch", fields | {"old_session": self.epoch - 1, "new_session": self.epoch})
+        self._say(*switch_line(BackendSwitch(old, new, self.epoch - 1, self.epoch)))
 
     def decided(self, exchange: str, changes: Sequence[Change], kept: Sequence[str] | int) -> None:
         """What the projection did. `kept` are the paths of the blocks that went as they came, or just their number."""
@@ -133,7 +149,9 @@ class RequestLog:
             self._trace(exchange, [change for change in changes if change.step in THINKING_STEPS], kept)
 
     def filtered(self, exchange: str, filtered: Filtered) -> None:
-        """The same under the session policy: its own counts, and its own decisions."""
+        """The same under the session policy: its own switches, counts and decisions."""
+        if filtered.switch is not None:
+            self._say(*switch_line(filtered.switch))
         counts = SummaryCounts(
             session=filtered.session,
             confirmed=filtered.confirmed,
@@ -142,10 +160,16 @@ class RequestLog:
             cleanup_orphaned=filtered.cleanup_orphaned,
             filtered_from_request=filtered.removed,
         )
-        self._known = filtered.cache_size_after
-        self._remember(exchange, counts)
+        self._remember(exchange, counts, filtered.cache_size_after)
+        for line in decision_lines(exchange, filtered) if self._logger.isEnabledFor(logging.DEBUG) else ():
+            self._say(*line)
         for each in filtered.decisions if self._logger.isEnabledFor(TRACE) else ():
             self._block(exchange, each.path, "kept" if each.kept else "removed", each.why)
+
+    def registered(self, exchange: str, registered: Registration) -> None:
+        """What an answer brought into the registry of the session policy."""
+        for line in registration_lines(exchange, registered, thinking_text=self.wanted.thinking_text):
+            self._say(*line)
 
     def lived(self, exchange: str, step: BlockStep) -> None:
         """A block of a translated answer has started, grown or stopped."""
@@ -179,7 +203,7 @@ class RequestLog:
         if self._open_blocks and (left := self._open_blocks.pop(exchange.id, None)) is not None:
             broken = structs.replace(left, state="stopped")
             self._say_block(logging.DEBUG, f"Broke off {left.type} block", exchange.id, broken)
-        counts = self._open.pop(exchange.id, None) if self._open else None
+        counts, size = self._open.pop(exchange.id, _UNDECIDED) if self._open else _UNDECIDED
         if counts is None:
             counts = self._counts(exchange.kept, exchange.changes) if exchange.kept or exchange.changes else self._none
         if recording is not None:
@@ -187,7 +211,7 @@ class RequestLog:
             if self._logger.isEnabledFor(logging.DEBUG):
                 self._recorded(recording, counts.session)
         if self._tells:
-            self._write(Summary(self._logger.name, exchange, counts, self._known))
+            self._write(Summary(self._logger.name, exchange, counts, self._known if size is None else size))
 
     def _counts(self, kept: int, changes: Sequence[Change]) -> SummaryCounts:
         gone = [change for change in changes if change.step in THINKING_STEPS and change.what in _GONE]
@@ -197,7 +221,7 @@ class RequestLog:
         thoughts = [block for block in map(made, recording.blocks) if is_thinking(block)]
         for key, block in zip(recording.keys, thoughts, strict=False):
             text = string_of(block.thinking)
-            fields: JsonObject = {"exchange": recording.id, "hash": key.hex()[:16], "session": session}
+            fields: JsonObject = {"exchange": recording.id, "hash": short_hash(key), "session": session}
             fields |= {"content_preview": text[:PREVIEW]} if self.wanted.thinking_text else {"content_length": len(text)}
             self._say(logging.DEBUG, "recorded", fields | {"backend": recording.origin.backend, "type": block.type})
 
@@ -212,9 +236,9 @@ class RequestLog:
         fields: JsonObject = {"exchange": exchange, "path": path, "decision": decision, "why": why}
         self._say(TRACE, "block", fields | ({"count": count} if count > 1 else {}))
 
-    def _remember(self, exchange: str, counts: SummaryCounts) -> None:
+    def _remember(self, exchange: str, counts: SummaryCounts, size: int | None = None) -> None:
         _make_room(self._open)
-        self._open[exchange] = counts
+        self._open[exchange] = counts, size
 
     def _say(self, level: int, event: str, fields: JsonObject, more: Mapping[str, object] | None = None) -> None:
         if self._logger.isEnabledFor(level):

@@ -31,6 +31,8 @@ class AnswerSoFar(Struct, frozen=True, kw_only=True, eq=False):
     """The blocks that came to their stop, and what was said about the answer."""
 
     blocks: tuple[JsonObject, ...] = ()
+    cut: tuple[JsonObject, ...] = ()
+    """Blocks whose stop did not come, as far as they came."""
     message: JsonObject = {}
     illegal: StreamIllegal | None = None
     """What broke the stream's own grammar, if something did: then this is what came before it."""
@@ -73,13 +75,20 @@ def answer_of_parts(parts: Iterable[StreamPart], read_run: ReadRun | None = None
             assembler.feed(event)
     except StreamIllegal as error:
         illegal = error
-    found = [each for each in assembler.blocks() if each.complete] if blocks else []
+    assembled = assembler.blocks() if blocks else ()
+    found = [each for each in assembled if each.complete]
     try:
         message = assembler.message()
     except StreamIllegal as error:
         return AnswerSoFar(illegal=illegal or error)
     calls = broken_calls(message, found)
-    return AnswerSoFar(blocks=tuple([each.block for each in found]), message=message, illegal=illegal, broken_calls=calls)
+    return AnswerSoFar(
+        blocks=tuple([each.block for each in found]),
+        cut=tuple([each.block for each in assembled if not each.complete]),
+        message=message,
+        illegal=illegal,
+        broken_calls=calls,
+    )
 
 
 ReadRun: TypeAlias = Callable[[bytes], Iterable[Event]]

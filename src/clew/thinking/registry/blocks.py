@@ -1,10 +1,10 @@
 """Thinking blocks in a request body as the registry sees them: their keys, their places, and the body without some of them.
 
 The registry's document hashes the first and the last 256 bytes of the content and its length (`documented_key`). That is
-kept as it is written, with a stable hash in place of one that changes from build to build. Its known limit (equal ends and
-equal length are equal) is why `product_key` exists: SHA-256 over the maker's signature. One thing is fixed in both: since
-models leave the text of their thinking out, an empty text names nothing, and the signature names the block. A block with
-neither has no key.
+kept as it is written, with a stable hash in place of one that changes from build to build. It has two limits: equal ends and
+equal length are equal, and so are the same words of two makers. `exact_block_key` has neither: SHA-256 over the whole text
+and the signature. One thing is fixed in both: since models leave the text of their thinking out, an empty text names
+nothing, and the signature names the block. A block with neither has no key.
 
 The body is plain JSON that a client sent, so anything may be missing or of another kind; a body without a list of messages
 with lists of blocks has no thinking in it. Nothing is edited in place.
@@ -13,16 +13,17 @@ with lists of blocks has no thinking in it. Nothing is edited in place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import TypeAlias
 
 from clew.model.blocks import FILLER
 from clew.model.json import JsonArray, JsonObject, JsonValue, text_of
-from clew.thinking.keys import block_key
 
 WINDOW = 256
 """Bytes from each end that the document's hash looks at."""
 
+_SEPARATOR = b"\xff"
+"""Occurs in no UTF-8, so the parts of a key cannot run together."""
 _FIELDS = {"thinking": "thinking", "redacted_thinking": "data"}
 
 
@@ -46,21 +47,38 @@ def documented_key(block: JsonObject) -> bytes | None:
     return fast_hash(named).to_bytes(8, "big") if named else None
 
 
-def product_key(block: JsonObject) -> bytes | None:
-    """The block key where the maker signed; a name of its own kind for unsigned text, which proves nothing."""
+def exact_block_key(block: JsonObject) -> bytes | None:
+    """SHA-256 over type, text and signature: the same words of another maker have another key. None for a block that nothing
+    names, and for anything but thinking.
+
+    >>> mine = {"type": "thinking", "thinking": "Let me think.", "signature": "EqQB"}
+    >>> exact_block_key(mine) == exact_block_key({**mine, "signature": "other"})
+    False
+    """
     content = content_of(block)
-    if content is None:
-        return None
-    if proof := content if text_of(block.get("type")) == "redacted_thinking" else text_of(block.get("signature")):
-        return block_key(text_of(block.get("type")), proof)
-    return block_key("unsigned thinking", content) if content else None
+    parts = (text_of(block.get("type")), content or "", text_of(block.get("signature")))
+    return sha256(_joined(parts)).digest() if content is not None and any(parts[1:]) else None
 
 
 def fast_hash(content: str) -> int:
-    """64 bits over prefix, suffix and byte length. 0xff occurs in no UTF-8, so the parts cannot run together."""
+    """The hash of the registry's document: 64 bits over the first 256 bytes, the last 256 bytes and the length in bytes.
+
+    Both ends are cut between characters. Two texts that differ only in the middle have the same hash: `exact_block_key`
+    tells them apart.
+
+    >>> fast_hash("Let me analyze...")
+    14326405147182174617
+    >>> ends = "a" * 256, "z" * 256
+    >>> fast_hash("one".join(ends)) == fast_hash("two".join(ends))
+    True
+    """
     raw = content.encode("utf-8", "surrogatepass")
     parts = (prefix_of(raw), suffix_of(raw), len(raw).to_bytes(8, "big"))
-    return int.from_bytes(blake2b(b"\xff".join(parts), digest_size=8).digest(), "big")
+    return int.from_bytes(blake2b(_SEPARATOR.join(parts), digest_size=8).digest(), "big")
+
+
+def _joined(parts: Iterable[str]) -> bytes:
+    return _SEPARATOR.join(part.encode("utf-8", "surrogatepass") for part in parts)
 
 
 def prefix_of(raw: bytes) -> bytes:

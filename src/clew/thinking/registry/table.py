@@ -25,11 +25,17 @@ _PREVIEW = 50
 
 KeyOf: TypeAlias = Callable[[JsonObject], bytes | None]
 
-_Rule: TypeAlias = Literal["old session", "confirmed unused", "orphaned"]
+CleanupRule: TypeAlias = Literal["old session", "confirmed unused", "orphaned"]
 
 
 class RegistryEntry(Struct, frozen=True):
-    """What the table holds of a block."""
+    """What the table holds of a block.
+
+    >>> registry = ThinkingRegistry()
+    >>> _ = registry.register_blocks([{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}], now=12.0)
+    >>> list(registry.entries.values())
+    [RegistryEntry(session=0, registered_at=12.0, confirmed=False, complete=True)]
+    """
 
     session: int
     registered_at: float
@@ -44,6 +50,14 @@ class BackendSwitch(Struct, frozen=True):
     new_backend: str
     old_session: int
     new_session: int
+
+
+class CleanedEntry(Struct, frozen=True):
+    """A block that one of the three rules removed from the table."""
+
+    key: bytes
+    entry: RegistryEntry
+    rule: CleanupRule
 
 
 class Decision(Struct, frozen=True):
@@ -66,11 +80,22 @@ class Filtered(Struct, frozen=True, kw_only=True):
     cleanup_confirmed_unused: int = 0
     cleanup_orphaned: int = 0
     cache_size_after: int = 0
+    switch: BackendSwitch | None = None
+    """Where the request goes to another backend than the last one."""
+    confirmations: tuple[bytes, ...] = ()
+    """The keys of the blocks that were confirmed."""
+    cleanups: tuple[CleanedEntry, ...] = ()
     decisions: tuple[Decision, ...] = ()
 
 
 class CacheStats(Struct, frozen=True):
-    """`total` is the sum of the next two, and of the last two."""
+    """How many blocks a registry holds. `total` is the sum of the next two, and of the last two.
+
+    >>> registry = ThinkingRegistry()
+    >>> _ = registry.register_blocks([{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}], now=0.0)
+    >>> registry.cache_stats()
+    CacheStats(total=1, confirmed=0, unconfirmed=1, current_session=1, old_session=0)
+    """
 
     total: int = 0
     confirmed: int = 0
@@ -80,7 +105,7 @@ class CacheStats(Struct, frozen=True):
 
 
 class ThinkingRegistry:
-    """`key_of` names a block: as documented, or `product_key`, which tells equal ends apart.
+    """`key_of` names a block: as documented, or `exact_block_key`, which also tells equal ends and two makers apart.
 
     >>> registry = ThinkingRegistry()
     >>> registry.notify_backend("claude").new_session
@@ -128,11 +153,7 @@ class ThinkingRegistry:
     def notify_backend(self, name: str) -> BackendSwitch | None:
         """Before each request. Another name than last time begins a session, also one that was there before."""
         with self._lock:
-            if name == self._backend:
-                return None
-            switch = BackendSwitch(self._backend, name, self._session, self._session + 1)
-            self._backend, self._session = switch.new_backend, switch.new_session
-            return switch
+            return self._switch_to(name)
 
     def register_response(self, body: bytes, now: float, *, session: int | None = None) -> Registration:
         """The blocks of an answer that came whole. `session` is the one its request went out in; the current one if None."""
@@ -157,27 +178,35 @@ class ThinkingRegistry:
         """Reads the events of one answer. `session` is the one its request went out in; the current one if None."""
         return AnswerWatch(self, self._session if session is None else session)
 
-    def filter_request(self, body: JsonValue, now: float, *, only_looks: bool = False) -> Filtered:
+    def filter_request(
+        self, body: JsonValue, now: float, *, backend: str | None = None, only_looks: bool = False
+    ) -> Filtered:
         """The request without the blocks that are not the current session's, and the table brought up to date.
 
-        With `only_looks` it says nothing of what a conversation holds: a token count may be of any part of one.
+        `backend` is where the request goes, as `notify_backend` is told; in one step, so that no other request comes between
+        the two. With `only_looks` it says nothing of what a conversation holds: a token count may be of any part of one.
         """
         with self._lock:
+            switch = self._switch_to(backend) if backend is not None else None
             found = [(place, self._key_of(block)) for place, block in thinking_in(body)]
             keys = {key for _, key in found if key is not None}
-            confirmed = 0 if only_looks else self._confirm(keys)
+            confirmed = () if only_looks else self._confirm(keys)
             cleaned = self._cleanup(keys if has_answer(body) and keys and not only_looks else None, now)
+            counts = Counter(each.rule for each in cleaned)
             verdicts = [(place, self._decide(path_of(place), key)) for place, key in found]
             gone = [place for place, decision in verdicts if not decision.kept]
             return Filtered(
                 body=without(body, gone),
                 session=self._session,
                 removed=len(gone),
-                confirmed=confirmed,
-                cleanup_old_session=cleaned["old session"],
-                cleanup_confirmed_unused=cleaned["confirmed unused"],
-                cleanup_orphaned=cleaned["orphaned"],
+                confirmed=len(confirmed),
+                cleanup_old_session=counts["old session"],
+                cleanup_confirmed_unused=counts["confirmed unused"],
+                cleanup_orphaned=counts["orphaned"],
                 cache_size_after=len(self._entries),
+                switch=switch,
+                confirmations=confirmed,
+                cleanups=cleaned,
                 decisions=tuple(decision for _, decision in verdicts),
             )
 
@@ -200,30 +229,40 @@ class ThinkingRegistry:
         self._entries[key] = entry
         return Registered(key, entry.session, (content_of(block) or "")[:_PREVIEW], entry.complete)
 
-    def _confirm(self, keys: Iterable[bytes]) -> int:
-        count = 0
+    def _switch_to(self, name: str) -> BackendSwitch | None:
+        if name == self._backend:
+            return None
+        switch = BackendSwitch(self._backend, name, self._session, self._session + 1)
+        self._backend, self._session = switch.new_backend, switch.new_session
+        return switch
+
+    def _confirm(self, keys: Iterable[bytes]) -> tuple[bytes, ...]:
+        """The keys that this request confirmed, and none before it."""
+        confirmed: list[bytes] = []
         for key in keys:
             entry = self._entries.get(key)
             if entry is not None and entry.session == self._session and not entry.confirmed:
                 self._entries[key] = replace(entry, confirmed=True)
-                count += 1
-        return count
+                confirmed.append(key)
+        return tuple(confirmed)
 
-    def _cleanup(self, in_use: Collection[bytes] | None, now: float) -> Counter[_Rule]:
-        """How many each rule removed. Without `in_use` only the first rule runs: the request does not say what is in use."""
-        removed: Counter[_Rule] = Counter()
+    def _cleanup(self, in_use: Collection[bytes] | None, now: float) -> tuple[CleanedEntry, ...]:
+        """What each rule removed. Without `in_use` only the first rule runs: the request does not say what is in use."""
+        removed: list[CleanedEntry] = []
         for key, entry in list(self._entries.items()):
             unused = in_use is not None and key not in in_use
+            rule: CleanupRule
             if entry.session != self._session:
-                removed["old session"] += 1
+                rule = "old session"
             elif unused and entry.confirmed:
-                removed["confirmed unused"] += 1
+                rule = "confirmed unused"
             elif unused and now - entry.registered_at > self.orphan_threshold:
-                removed["orphaned"] += 1
+                rule = "orphaned"
             else:
                 continue
             del self._entries[key]
-        return removed
+            removed.append(CleanedEntry(key, entry, rule))
+        return tuple(removed)
 
     def _decide(self, path: str, key: bytes | None) -> Decision:
         entry = self._entries.get(key) if key is not None else None
