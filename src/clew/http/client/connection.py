@@ -17,15 +17,7 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from clew.http.client.exchange import (
-    SLICE_BYTES,
-    ChunkFlow,
-    ExchangeListener,
-    Sink,
-    SlicedRead,
-    StreamedExchange,
-    is_readable,
-)
+from clew.http.client.exchange import ChunkFlow, Sink, SlicedRead, StreamedExchange, is_readable
 from clew.http.client.message import ClientRequest, PhaseTimedOut, ResponseBroken, ResponseLimits
 from clew.http.client.reader import ResponseReader
 from clew.http.timers import PhaseTimer
@@ -37,8 +29,8 @@ class ClientConnection(StreamedExchange):
     """The protocol object that the event loop calls, and what the pool keeps."""
 
     __slots__ = (
-        *("_limits", "_paused", "_sending", "_sink", "_slices", "_timeouts", "_transport", "_unsent", "_used", "_waiting"),
-        *("is_closed", "listener", "sink_error"),
+        *("_limits", "_paused", "_sending", "_timeouts", "_transport", "_unsent", "_used", "_waiting"),
+        *("is_closed", "sink_error"),
     )
 
     def __init__(self) -> None:
@@ -47,7 +39,6 @@ class ClientConnection(StreamedExchange):
         """What the sink of a relay raised, if that is what ended it."""
         self.is_closed = False
         """No request can be sent on it any more."""
-        self.listener: ExchangeListener | None = None
         self._transport: asyncio.Transport | None = None
         self._timeouts = Timeouts()
         self._limits = ResponseLimits()
@@ -57,8 +48,6 @@ class ClientConnection(StreamedExchange):
         self._unsent = 0
         self._paused = False
         self._waiting = 0
-        self._sink: Sink | None = None
-        self._slices: SlicedRead | None = None  # of a long read, while they are taken in; meanwhile nothing more is read
 
     # What the owner calls.
 
@@ -125,7 +114,7 @@ class ClientConnection(StreamedExchange):
         """From now on `sink` is called with each read, but for those that go on with the `flow`."""
         self._sink, self._flow = sink, flow
         if data := self.take():
-            self._pour(data)
+            self._hand_out(data, self._exchange())
         self._flows(flow)
 
     def pause(self) -> None:
@@ -174,10 +163,7 @@ class ClientConnection(StreamedExchange):
         self._transport.set_write_buffer_limits(high=1, low=0)
         self._batch = write_batch_of(asyncio.get_running_loop())
 
-    def _came(self, data: bytes) -> None:
-        if self._slices is None and (self._sink is None or len(data) <= SLICE_BYTES):
-            self._take_in(data)
-            return
+    def _slice(self, data: bytes) -> None:
         if self._slices is None:
             self._slices = SlicedRead(asyncio.get_running_loop(), self._take_in, self._sliced, held=self._paused)
             if self._transport is not None and not self._paused:
@@ -200,32 +186,30 @@ class ClientConnection(StreamedExchange):
         had_head = reader.head is not None
         if had_head:
             timer.since = timer.now()  # a head that comes in drops must still be whole in its time
+        broken = None
         try:
             new = reader.passed(data)
         except ResponseBroken as error:
-            self._deliver(reader, reader.taken())
-            self._fail(error)
-            return
+            new, broken = reader.taken(), error
         if not had_head and reader.head is not None and not reader.done:
             timer.enter("gap", self._timeouts.gap)
-        self._deliver(reader, new)
+        if new:
+            self._hand_out(new, reader)
+        if broken is not None:
+            self._fail(broken)
+        elif (listener := self.listener) is not None and (reader.done or self._sink is None):
+            listener.news()
         if flow is not None and not (self._slices and self._slices.are_waiting):
             self._flows(flow)
 
-    def _deliver(self, reader: ResponseReader, new: bytes) -> None:
-        if new and self._sink is not None:
-            self._pour(new)
-        elif new:
+    def _hand_out(self, new: bytes, reader: ResponseReader) -> None:
+        """One call of the sink for a read, however many chunks it held: so the sink writes once, too."""
+        if self._sink is None:
             self._parts.append(new)
             self._waiting += len(new)
             if self._waiting >= self._limits.buffer_bytes and not reader.done:
                 self._read(on=False)
-        if reader.done or self._sink is None:
-            self._wake()
-
-    def _pour(self, new: bytes) -> None:
-        """One call for a read, however many chunks it held: so the sink writes once, too."""
-        assert self._sink is not None
+            return
         try:
             self._sink(new)
         except Exception as error:
@@ -318,5 +302,3 @@ class ClientConnection(StreamedExchange):
     def _wake(self) -> None:
         if self.listener is not None:
             self.listener.news()
-        elif self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)

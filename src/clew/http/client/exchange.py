@@ -151,11 +151,24 @@ class ExchangeListener(Protocol):
         ...
 
 
+class _AwaitedNews:
+    """The listener for a task that awaits the news."""
+
+    __slots__ = ("_news",)
+
+    def __init__(self, news: asyncio.Future[None]) -> None:
+        self._news = news
+
+    def news(self) -> None:
+        if not self._news.done():
+            self._news.set_result(None)
+
+
 class StreamedExchange(asyncio.Protocol):
     """The part of a connection that passes on the events of a stream, nearly every read at once; and the part that a task
     awaits: the head, the next piece of the body, the end."""
 
-    __slots__ = ("_batch", "_flow", "_parts", "_reader", "_timer", "_waiter", "error")
+    __slots__ = ("_batch", "_flow", "_parts", "_reader", "_sink", "_slices", "_timer", "error", "listener")
 
     def __init__(self) -> None:
         self.error: Exception | None = None
@@ -163,7 +176,10 @@ class StreamedExchange(asyncio.Protocol):
         self._reader: ResponseReader | None = None
         self._timer: PhaseTimer | None = None
         self._parts: list[bytes] = []
-        self._waiter: asyncio.Future[None] | None = None
+        self.listener: ExchangeListener | None = None
+        self._sink: Sink | None = None
+        self._slices: SlicedRead | None = None
+        """Of a long read, while they are taken in; meanwhile nothing more is read."""
         self._flow: ChunkFlow | None = None
         self._batch: WriteBatch
 
@@ -173,18 +189,19 @@ class StreamedExchange(asyncio.Protocol):
         What is called out of a slot is taken out first: the interpreter learns how to find an attribute, or a method of a
         class, but not how to call what an attribute holds.
         """
-        flow = self._flow
-        if flow is None:
-            self._came(data)
-            return
-        size, passes = len(data), flow.passes
-        try:
-            new = passes(data, size) if size <= flow.room else b""
-        except Exception as error:
-            self._sink_failed(error)
-            return
-        if not new:
-            self._came(data)
+        flow, size, new = self._flow, len(data), b""
+        if flow is not None and size <= flow.room:
+            passes = flow.passes
+            try:
+                new = passes(data, size)
+            except Exception as error:
+                self._sink_failed(error)
+                return
+        if flow is None or not new:
+            if self._slices is None and (self._sink is None or size <= SLICE_BYTES):
+                self._take_in(data)
+            else:
+                self._slice(data)
             return
         flow.room -= size
         batch, transport = self._batch, flow.out.eager
@@ -232,13 +249,14 @@ class StreamedExchange(asyncio.Protocol):
         """Wait until something happened. Raises what ended the exchange."""
         if self.error is not None:
             raise self.error
-        assert self._waiter is None, "one waits at a time"
+        assert self.listener is None, "one waits at a time"
         assert self._timer is not None
-        self._waiter = self._timer.loop.create_future()
+        news: asyncio.Future[None] = self._timer.loop.create_future()
+        self.listener = _AwaitedNews(news)
         try:
-            await self._waiter
+            await news
         finally:
-            self._waiter = None
+            self.listener = None
 
     @property
     def is_due(self) -> bool:
@@ -267,8 +285,12 @@ class StreamedExchange(asyncio.Protocol):
         """From now on `sink` is called with each read, but for those that go on with the `flow`."""
 
     @abstractmethod
-    def _came(self, data: bytes) -> None:
+    def _take_in(self, data: bytes) -> None:
         """The usual way."""
+
+    @abstractmethod
+    def _slice(self, data: bytes) -> None:
+        """The same, in slices."""
 
     @abstractmethod
     def _sink_failed(self, error: Exception) -> None: ...
