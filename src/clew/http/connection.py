@@ -210,16 +210,38 @@ class Connection(TransportWriter):
 
     def _advance(self) -> None:
         """Answer what is ready, one request at a time, and read on unless too many wait."""
-        reader = self._reader
-        while reader.ready and self._responder is None and not self._closing:
-            item = reader.ready.pop(0)
-            if isinstance(item, HttpRequest):
-                self._answer(item)
+        ready, server = self._reader.ready, self._server
+        while ready and self._responder is None and not self._closing:
+            item = ready.pop(0)
+            if isinstance(item, HttpRefusal):
+                self._turn_away(item)
                 continue
-            # Answer, then throw away what still comes: closing on unread bytes would reset the answer away.
-            self._closing = self._discarding = True
-            self._server.refuse(item, WireResponder(self, "", "", "1.1", keep_alive=False))
-            self._since = self._turned_away = self._server.now()
+            head = item.head
+            self._bodies.answer(item.body)
+            keep_alive = head.keep_alive and not server.closing
+            self._responder = responder = WireResponder(self, head.method, head.path, head.version, keep_alive)
+            work = None
+            try:
+                work = server.handle(item, responder)
+            except Exception:
+                self._failed(responder, "failed", exc_info=True)
+            if work is not None:
+                self.hand_over(work)
+            elif responder.holder is None:
+                self._check_ended(responder)
+                self._rest()
+                self._close_if_alone()
+        self._read_on()
+
+    def _turn_away(self, refusal: HttpRefusal) -> None:
+        """Answer, then throw away what still comes: closing on unread bytes would reset the answer away."""
+        self._closing = self._discarding = True
+        self._server.refuse(refusal, WireResponder(self, "", "", "1.1", keep_alive=False))
+        self._since = self._turned_away = self._server.now()
+
+    def _read_on(self) -> None:
+        """Ask for the body that is due, and stop reading while too many requests wait."""
+        reader = self._reader
         if reader.expects_continue and self._responder is None:
             reader.expects_continue = False
             self._deadlines.mark_body(reader, self._server.now())
@@ -229,23 +251,6 @@ class Connection(TransportWriter):
             self._paused = is_full
             self._deadlines.mark_body(reader, self._server.now())
             self._update_reading()
-
-    def _answer(self, request: HttpRequest) -> None:
-        server, head = self._server, request.head
-        self._bodies.answer(request.body)
-        keep_alive = head.keep_alive and not server.closing
-        self._responder = responder = WireResponder(self, head.method, head.path, head.version, keep_alive)
-        try:
-            work = server.handle(request, responder)
-        except Exception:
-            self._failed(responder, "failed", exc_info=True)
-            work = None
-        if work is not None:
-            self.hand_over(work)
-        elif responder.holder is None:
-            self._check_ended(responder)
-            self._rest()
-            self._close_if_alone()
 
     async def _serve(self, work: Awaitable[None], responder: Responder) -> None:
         self._begun = True

@@ -100,35 +100,29 @@ class RequestReader:
 
     def feed(self, data: bytes) -> None:
         """Take what came from the client. Never raises for it."""
-        if self.finished:
-            return
         try:
-            body = self._long_body
-            if body is None:
-                self._parse(data)
+            if self._long_body is not None and not self.finished:
+                data = self._fill(self._long_body, data)
+            if self.finished or not data:
                 return
-            due = body.due
-            body.add(data if len(data) <= due else data[:due])
-            self._body_grew(body)
-            if len(data) > due and not self.finished:
-                self._parse(data[due:])
-        except MemoryError:
-            self.refuse(_NO_MEMORY)
-
-    def _parse(self, data: bytes) -> None:
-        self._unframed += len(data)
-        self._parser = parser = self._parser or httptools.HttpRequestParser(self)
-        try:
+            self._unframed += len(data)
+            self._parser = parser = self._parser or httptools.HttpRequestParser(self)
             parser.feed_data(data)
+            if self.in_head or self.in_body:
+                self._check_progress(parser)
         except httptools.HttpParserUpgrade:
             self.finished = True  # we speak no other protocol: the request is answered, the rest ignored
         except httptools.HttpParserError as error:
-            if isinstance(error.__context__, MemoryError):
-                raise MemoryError from error
-            self.refuse(self._refusal or HttpRefusal(400, str(error)))
+            is_full = isinstance(error.__context__, MemoryError)
+            self.refuse(_NO_MEMORY if is_full else self._refusal or HttpRefusal(400, str(error)))
+        except MemoryError:
+            self.refuse(_NO_MEMORY)
         if not (self.in_head or self.in_body):
             self._parser = None
-        elif self._unframed > self._limits.head_bytes:
+
+    def _check_progress(self, parser: httptools.HttpRequestParser) -> None:
+        """The request is not whole: what came of it must be within the limits, and its head is looked at."""
+        if self._unframed > self._limits.head_bytes:
             status, reason = 431 if self.in_head else 400, f"more than {self._limits.head_bytes} bytes of framing"
             self.refuse((self._size_fault() if self.in_head else None) or HttpRefusal(status, reason))
         elif self._head is not None and not self._is_checked:
@@ -148,6 +142,13 @@ class RequestReader:
             self._long_body = body = LongBody(int(length))
             body.add(b"".join(self._body))
             self._body, self._parser = [], None
+
+    def _fill(self, body: LongBody, data: bytes) -> bytes:
+        """Put into the body what is due of it. Returns what came behind it."""
+        due = body.due
+        body.add(data if len(data) <= due else data[:due])
+        self._body_grew(body)
+        return data[due:]
 
     @property
     def due(self) -> int:
