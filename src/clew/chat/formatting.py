@@ -51,6 +51,9 @@ class Formatted(Struct, frozen=True):
 
     The path of a change of step `arguments` leads into the given messages; any other leads into the API's messages before
     their projection for the target.
+
+    >>> Formatted([{"role": "user", "content": "Hello"}]).changes
+    ()
     """
 
     messages: list[JsonObject]
@@ -65,7 +68,7 @@ def format_messages(
     `raw_content` goes as it is; where there is none, text and calls do. `target` is who will get it: thinking of another
     realm is then left out or handed over, as the target says. `cache` marks the last two messages. Arguments of a call that
     are no JSON object become `{}` with a warning in the log, or with `strict` raise RequestInvalid. System messages at the
-    beginning are for `system=`: `clew.chat.format_system` gives them. `clew.chat.formatted` returns each change as well.
+    beginning are for `system=`: `format_system` gives them. `formatted` returns each change as well.
 
     >>> asked = Message(role="user", content="And the grass?")
     >>> said = Message(role="assistant", content="Green.", raw_content=[
@@ -83,7 +86,13 @@ def format_messages(
 def formatted(
     messages: Sequence[Message], *, target: Target | None = None, cache: bool | CacheRules = False, strict: bool = False
 ) -> Formatted:
-    """As `format_messages`, with every change and its reason, and nothing logged."""
+    """As `format_messages`, with every change and its reason, and nothing logged.
+
+    >>> from clew.chat.messages import ToolCall
+    >>> broken = Message(role="assistant", tool_calls=(ToolCall(id="t1", name="look", arguments="{"),))
+    >>> [(change.path, change.what) for change in formatted([broken]).changes]
+    [('messages.0.tool_calls.0.arguments', 'replaced')]
+    """
     replaced: list[Change] = []
     sent: list[JsonObject] = []
     makers: dict[int, Origin] = {}
@@ -224,7 +233,11 @@ _NOT_BOTH: Final = "this model takes temperature or top_p, not both (R14)"
 
 
 class ThinkingParameters(Struct, frozen=True):
-    """Fields for the body of a request, values for its `anthropic-beta` header, and the changes to what was asked."""
+    """Fields for the body of a request, values for its `anthropic-beta` header, and the changes to what was asked.
+
+    >>> ThinkingParameters({"max_tokens": 9000}).betas
+    ()
+    """
 
     fields: JsonObject
     betas: tuple[str, ...] = ()
