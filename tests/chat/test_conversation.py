@@ -10,19 +10,22 @@ import pytest
 from msgspec import structs
 
 from clew import (
+    Estimate,
     Message,
     Target,
+    asking_for,
+    cache_efficiency,
     extract_thinking_blocks,
     format_messages,
     format_response,
     profile_for,
     thinking_report,
+    thinking_tokens,
 )
-from clew.chat import Estimate, asking_for, cache_efficiency, thinking_tokens
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.build import Json
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.simulator.wire import TOOL
 
 pytestmark = [
@@ -104,6 +107,7 @@ def returned(simulator: Simulator) -> list[str]:
     return [block["whose"] for block in simulator.journal()[-1]["thinking"]]
 
 
+@public("library")
 @proves("req:S2-40")
 @pytest.mark.parametrize("cache", [False, True], ids=["plain", "cached"])
 @pytest.mark.parametrize(("model", "scenario", "thinking"), MODES.values(), ids=MODES)
@@ -121,6 +125,7 @@ def test_three_turns_with_tools(
     assert returned(simulator) == ["own"] * len(thoughts) != []
 
 
+@public("library")
 @proves("req:S2-40")
 def test_the_simulator_is_strict_enough_to_tell(simulator: Simulator, client: anthropic.Anthropic) -> None:
     """S2-40: the document's own mistake, keeping text and calls alone, is refused with the words that it quotes."""
@@ -133,6 +138,7 @@ def test_the_simulator_is_strict_enough_to_tell(simulator: Simulator, client: an
         Forgetful(client, "claude-sonnet-4-5", MANUAL).turn("What is the weather?")
 
 
+@public("library")
 @proves("req:S2-41")
 @pytest.mark.parametrize(("model", "scenario", "thinking"), MODES.values(), ids=MODES)
 def test_thinking_is_shown_whether_or_not_its_tokens_are_reported(
@@ -159,6 +165,7 @@ def shown(message: Message) -> list[str]:
     return thinking_report(thinking_tokens(message), extract_thinking_blocks(message.raw_content))
 
 
+@public("library")
 @proves("req:S2-41")
 def test_a_conversation_goes_on_without_any_usage(simulator: Simulator, client: anthropic.Anthropic) -> None:
     """S2-41, S2-39: what is not reported is not needed."""
@@ -172,6 +179,7 @@ def test_a_conversation_goes_on_without_any_usage(simulator: Simulator, client: 
     assert judged(simulator) == [True] * len(answers)
 
 
+@public("library")
 @proves("req:S2-42")
 def test_the_cache_is_read_from_the_second_request_on(client: anthropic.Anthropic) -> None:
     """S2-42: a true share, of a prompt long enough to be kept."""
@@ -183,6 +191,7 @@ def test_the_cache_is_read_from_the_second_request_on(client: anthropic.Anthropi
     assert len(shares) > 1
 
 
+@public("library")
 @proves("req:S2-17", "req:C17")
 def test_a_conversation_changes_its_backend_and_comes_back(simulators: StartSimulator) -> None:
     """S2-17: each vendor gets its own thinking and nobody else's, in the middle of a tool loop too."""

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew import Change, Message, ToolCall, format_messages, format_response, profile_for
-from clew.chat import format_system, formatted
+from clew import Change, Message, ToolCall, format_messages, format_response, format_system, formatted, profile_for
 from clew.errors import RequestInvalid
 from clew.pipeline.step import CacheRules
 from tests.build import GLM, OPUS, SONNET, assistant, system, target, text, thinking, tool_result, tool_use, user
 from tests.chat.said import CALL, T2, R, T, X, answer
 from tests.counts import examples
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 MARK = {"type": "ephemeral"}
 ASKED = Message(role="user", content="Look for it.")
@@ -25,6 +24,7 @@ RESULT = Message(role="tool", content="here", tool_call_id="toolu_1")
 FOUND = format_response(answer(T2, X), target=target(OPUS))
 
 
+@public("library")
 @proves("req:S2-10")
 @pytest.mark.parametrize("raw", ["text", {"type": "text"}, 3, True, None, []])
 def test_raw_content_that_is_no_list_of_blocks_counts_as_absent(raw: Any) -> None:
@@ -34,6 +34,7 @@ def test_raw_content_that_is_no_list_of_blocks_counts_as_absent(raw: Any) -> Non
     ]
 
 
+@public("library")
 @proves("req:S2-12")
 def test_a_tools_message_is_a_users_with_its_result() -> None:
     """S2-12: under its id; results in a row are one message."""
@@ -70,6 +71,7 @@ def test_an_answer_that_said_nothing_is_sent_as_the_documented_filler() -> None:
 # ── cache marks
 
 
+@public("library")
 @proves("req:S2-13", "req:C18")
 def test_the_last_two_messages_are_marked_raw_content_too() -> None:
     """S2-13: the call carries the mark, the thinking before it never does."""
@@ -91,6 +93,7 @@ def test_a_mark_goes_to_the_nearest_block_that_can_carry_one() -> None:
     ]
 
 
+@public("library")
 @proves("req:S2-13", "req:C18")
 def test_marks_are_put_on_a_copy() -> None:
     """S2-13: what is kept has none, before and after, and shares nothing with what is sent."""
@@ -109,6 +112,7 @@ def test_marks_are_put_on_a_copy() -> None:
 BROKEN = ['{"path": "a', "[1, 2]", "3", "null", '{"a": NaN}', "rm -rf /", "[" * 100_000]
 
 
+@public("library")
 @proves("req:S2-14")
 @pytest.mark.parametrize("arguments", BROKEN)
 def test_arguments_that_are_no_json_object_become_an_empty_one_with_a_warning(
@@ -123,6 +127,7 @@ def test_arguments_that_are_no_json_object_become_an_empty_one_with_a_warning(
     assert [change.path for change in formatted(kept).changes] == ["messages.1.tool_calls.1.arguments"]
 
 
+@public("library")
 @proves("req:S2-14")
 @pytest.mark.parametrize("arguments", BROKEN)
 def test_or_raise_a_clear_error_if_that_is_asked_for(arguments: str) -> None:
@@ -148,6 +153,7 @@ def test_a_call_without_arguments_is_no_reason_to_warn(arguments: str) -> None:
 THOUGHT_ELSEWHERE = format_response(answer(thinking("In my head.", "glm-signature"), X, CALL), target=target(GLM))
 
 
+@public("library")
 @proves("req:S2-17", "req:C17")
 def test_raw_content_of_one_backend_is_projected_for_another() -> None:
     """S2-17: the thinking stays out, the rest goes, and the change says who made it."""
@@ -158,6 +164,7 @@ def test_raw_content_of_one_backend_is_projected_for_another() -> None:
     assert THOUGHT_ELSEWHERE.raw_content == [thinking("In my head.", "glm-signature"), X, CALL]
 
 
+@public("library")
 @proves("req:S2-17", "req:C17")
 def test_raw_content_goes_back_to_its_maker_untouched() -> None:
     """S2-17: signed by whatever the vendor signs with, or by nothing."""
@@ -168,6 +175,7 @@ def test_raw_content_goes_back_to_its_maker_untouched() -> None:
     assert done.changes == ()
 
 
+@public("library")
 @proves("req:S2-17")
 def test_a_thought_is_handed_over_as_text_where_the_target_says_so() -> None:
     """S2-17: the target's policy, not the library's."""
@@ -175,6 +183,7 @@ def test_a_thought_is_handed_over_as_text_where_the_target_says_so() -> None:
     assert sent[1] == assistant("In my head.", X, CALL)
 
 
+@public("library")
 @proves("req:S2-17")
 def test_models_of_one_realm_get_each_others_blocks() -> None:
     """S2-17: whether it reads them is the vendor's to say; leaving some out would spoil those after them."""
@@ -182,6 +191,7 @@ def test_models_of_one_realm_get_each_others_blocks() -> None:
     assert format_messages(kept, target=target(SONNET)) == format_messages(kept)
 
 
+@public("library")
 @proves("req:S2-17")
 def test_what_nobody_knows_the_maker_of_goes_to_claude_if_it_is_signed_and_to_nobody_else() -> None:
     """S2-17: only Claude checks what it gets; everybody else would believe it."""
@@ -226,6 +236,7 @@ def is_thought(block: Any) -> bool:
     return isinstance(block, dict) and block["type"].endswith("thinking")
 
 
+@public("library")
 @proves("req:C14", "req:C15", "req:C16")
 @settings(max_examples=examples(80, soak=4000))
 @given(talks, readers)
@@ -237,6 +248,7 @@ def test_thinking_goes_as_it_came_in_its_order_or_not_at_all(kept: list[Message]
         assert all(block in left for block in going["content"] if is_thought(block))
 
 
+@public("library")
 @proves("req:C17")
 @settings(max_examples=examples(80, soak=4000))
 @given(talks, readers)

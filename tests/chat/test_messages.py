@@ -11,7 +11,7 @@ from clew.errors import RequestInvalid
 from tests.build import GLM, target
 from tests.chat.said import CALL, R, T, X, answer
 from tests.counts import examples
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -33,6 +33,7 @@ messages = st.builds(
 )
 
 
+@public("library")
 @proves("req:S2-15", "req:C16")
 @settings(max_examples=examples(80, soak=4000))
 @given(messages)
@@ -44,6 +45,7 @@ def test_a_message_survives_saving_and_loading(message: Message) -> None:
     assert Message.from_json(saved.encode()).to_json() == saved
 
 
+@public("library")
 @proves("req:S2-15")
 def test_raw_content_is_the_same_after_saving_and_loading() -> None:
     """S2-15: every byte of a signature, and the order of members."""

@@ -7,11 +7,10 @@ from anthropic.types import Usage
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew import Message, format_response
-from clew.chat import Estimate, cache_efficiency, thinking_tokens
+from clew import Estimate, Message, cache_efficiency, format_response, thinking_tokens
 from tests.build import redacted, text, thinking
 from tests.chat.said import CALL, R, T, X, answer
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 LONG = "The quick brown fox jumps over the lazy dog. " * 40
 """About 400 tokens."""
@@ -21,6 +20,7 @@ def kept(*content: Any, **usage: Any) -> Message:
     return format_response(answer(*content, usage=usage))
 
 
+@public("library")
 @proves("req:S2-41")
 @pytest.mark.parametrize(
     ("usage", "tokens"),
@@ -35,6 +35,7 @@ def test_what_is_reported_counts(usage: dict[str, Any], tokens: int) -> None:
     assert thinking_tokens(kept(T, X, **usage)) == tokens
 
 
+@public("library")
 @proves("req:S2-39", "req:S2-41", "req:C33")
 def test_what_is_not_reported_is_what_the_visible_part_does_not_account_for() -> None:
     """S2-39, S2-41: within a fifth, though nothing of it can be read."""
@@ -44,6 +45,7 @@ def test_what_is_not_reported_is_what_the_visible_part_does_not_account_for() ->
         assert 800 < estimate.tokens < 1200
 
 
+@public("library")
 @proves("req:S2-39", "req:C33")
 def test_without_any_count_the_words_are_counted() -> None:
     """S2-39: also where the count cannot be true."""
@@ -53,6 +55,7 @@ def test_without_any_count_the_words_are_counted() -> None:
         assert 320 < estimate.tokens < 480
 
 
+@public("library")
 @proves("req:S2-39", "req:C33")
 def test_without_anything_to_go_by_the_count_is_not_known() -> None:
     """S2-39: no number is made up."""
@@ -64,6 +67,7 @@ def test_without_anything_to_go_by_the_count_is_not_known() -> None:
 # ── the cache
 
 
+@public("library")
 @proves("req:S2-42", "req:C33")
 @pytest.mark.parametrize(
     ("usage", "share"),
@@ -85,6 +89,7 @@ def test_cache_efficiency_reads_the_sdks_usage() -> None:
     assert cache_efficiency(Usage(input_tokens=10, output_tokens=1, cache_read_input_tokens=30)) == 75.0
 
 
+@public("library")
 @proves("req:S2-42")
 @given(st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 10**9))
 def test_cache_efficiency_is_never_more_than_all(fresh: int, read: int, written: int) -> None:

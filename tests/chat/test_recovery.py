@@ -2,11 +2,11 @@
 
 import pytest
 
-from clew import Message, ToolCall, check, format_messages, format_response
-from clew.chat import recovered, without_calls
+from clew import Message, ToolCall, check, format_messages, format_response, recovered
+from clew.chat import without_calls
 from tests.build import raw, text, thinking, tool_use
 from tests.chat.said import CALL, T2, R, T, X, answer
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 ASKED = Message(role="user", content="Look for it.")
 SECOND = tool_use("toolu_2", "list")
@@ -42,6 +42,7 @@ def test_thinking_that_led_to_a_removed_call_alone_goes_with_it() -> None:
     assert without_calls(format_response(answer(T, X, R, T2, CALL)), ["toolu_1"]).raw_content == [T, X]
 
 
+@public("library")
 @proves("req:S2-16")
 def test_a_crash_between_call_and_result_leaves_a_conversation_that_is_legal_again() -> None:
     """S2-16: one of two calls was answered before the crash; then the user came back."""

@@ -4,14 +4,14 @@ import logging
 
 import pytest
 
-from clew import extract_thinking_blocks, format_response, log_thinking_metrics, thinking_report
-from clew.chat import Estimate, thinking_tokens
+from clew import Estimate, extract_thinking_blocks, format_response, log_thinking_metrics, thinking_report, thinking_tokens
 from clew.chat.metrics import harmless
 from tests.build import thinking
 from tests.chat.said import HIDDEN_BY_VENDOR, R, T, X, answer, thought
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 
+@public("library")
 @proves("req:S2-39", "req:C33")
 def test_a_count_that_was_not_reported_is_not_zero() -> None:
     """S2-39: unknown says so, an estimate is marked, a report is as it is."""
@@ -24,6 +24,7 @@ def test_a_count_that_was_not_reported_is_not_zero() -> None:
     ]
 
 
+@public("library")
 @proves("req:S2-33")
 def test_a_signed_block_without_words_says_that_its_maker_hides_it() -> None:
     """S2-33: what newer models send unless they are asked for a summary; one that is just empty says nothing."""
@@ -34,6 +35,7 @@ def test_a_signed_block_without_words_says_that_its_maker_hides_it() -> None:
         assert thinking_report(5, extract_thinking_blocks([empty])) == ["📊 Thinking Metrics: 5 tokens used for reasoning"]
 
 
+@public("library")
 @proves("req:S2-29")
 def test_an_answer_is_reported_from_what_was_kept() -> None:
     """S2-29: blocks with a signature, redacted ones among them, from the answer to the screen."""

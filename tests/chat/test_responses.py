@@ -10,10 +10,11 @@ from clew.errors import BackendBroken
 from clew.pipeline.stream.answer import answer_of_message
 from tests.build import GLM, redacted, target, text, thinking, tool_use
 from tests.chat.said import CALL, R, T, X, answer
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.pipeline.stream.wearing import answer_of
 
 
+@public("library")
 @proves("req:S2-5")
 @pytest.mark.parametrize("thought", [T, R, thinking("", "c2ln")])
 def test_nothing_but_thinking_says_nothing(thought: Any) -> None:
@@ -22,6 +23,7 @@ def test_nothing_but_thinking_says_nothing(thought: Any) -> None:
     assert (message.content, message.tool_calls, message.raw_content) == ("", (), [thought])
 
 
+@public("library")
 @proves("req:S2-6")
 def test_texts_are_joined_as_they_are_and_thinking_is_not_among_them() -> None:
     """S2-6: no separator, empty ones skipped."""
@@ -29,6 +31,7 @@ def test_texts_are_joined_as_they_are_and_thinking_is_not_among_them() -> None:
     assert message.content == "One, two.\nThree."
 
 
+@public("library")
 @proves("req:S2-7")
 def test_stop_reason_and_usage_are_kept() -> None:
     """S2-7."""
@@ -59,6 +62,7 @@ def test_blocks_are_kept_where_text_and_calls_do_not_say_all(content: list[Any])
     assert format_messages([message]) == [{"role": "assistant", "content": content}]
 
 
+@public("library")
 @proves("req:S2-2")
 @pytest.mark.parametrize(
     "content",

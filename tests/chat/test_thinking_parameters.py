@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from clew import Violation, check
-from clew.chat import asking_for
+from clew import Violation, asking_for, check
 from clew.model.facts import models
 from tests.build import user
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 INTERLEAVED = ("interleaved-thinking-2025-05-14",)
 EXTENDED = ("extended-thinking-2024-12-12",)
@@ -17,6 +16,7 @@ ADAPTIVE: dict[str, Any] = {"type": "adaptive"}
 OFF: dict[str, Any] = {"type": "disabled"}
 
 
+@public("library")
 @proves("req:S2-41a")
 @pytest.mark.parametrize(
     ("model", "thinking", "betas"),
@@ -47,6 +47,7 @@ def test_the_header_follows_the_model(model: str, thinking: Any, betas: tuple[st
     assert asking_for(model, max_tokens=9000, thinking=thinking).betas == betas
 
 
+@public("library")
 @proves("req:S2-41a")
 @pytest.mark.parametrize(
     ("model", "thinking", "left"),
@@ -66,6 +67,7 @@ def test_a_model_that_thinks_samples_in_its_own_way(model: str, thinking: Any, l
     assert {change.path for change in asking.changes if change.step == "sampling"} == {"temperature", "top_p"} - left.keys()
 
 
+@public("library")
 @proves("req:S2-41a")
 def test_the_only_temperature_that_a_thinking_model_takes_may_be_said() -> None:
     """S2-41a: 1 or absent; `top_p` absent, whatever it says."""

@@ -18,7 +18,7 @@ from tests.chat.conversation.test_blocking import PNG
 from tests.cli.homes import Home
 from tests.cli.ptys import on_terminal
 from tests.gateway.served import MOST_SECONDS, Served, backend
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -117,6 +117,7 @@ def test_json_is_one_object_with_all_that_is_known(home: Home) -> None:
     assert told["thinking"]
 
 
+@public("cli")
 @proves("req:C34")
 def test_a_pipe_gets_pictures_of_what_a_terminal_would_obey_and_json_gets_the_text(home: Home) -> None:
     """The simulator repeats what it is told."""

@@ -21,7 +21,7 @@ from clew.testing import Simulator
 from tests.chat.conversation.gateway import Gateway
 from tests.cli.homes import Home
 from tests.cli.ptys import Pty, on_terminal
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -127,6 +127,7 @@ def test_lines_of_a_conversation_are_listed_and_gone_to(home: Home, simulator: S
     assert [message["content"] for message in last["messages"] if message["role"] == "user"] == ["One.", "Three."]
 
 
+@public("cli")
 @proves("req:S2-42")
 def test_title_usage_and_show_tell_what_there_is(home: Home) -> None:
     out = piped(

@@ -18,7 +18,7 @@ from clew.model.origin import Origin
 from clew.settings.home import write_private
 from clew.thinking.seal import Seal, read_secret_text, secret_file_of
 from tests.build import assistant, redacted, text, thinking, user
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.waiting import until
 
 MODEL = "claude-opus-5-5"
@@ -154,6 +154,7 @@ def test_seals_of_this_clew_are_opened_with_its_own_secret(tmp_path: Path) -> No
     assert (refused.exit_code, "run `chmod 600" in refused.stderr) == (5, True)
 
 
+@public("cli")
 @proves("req:C35")
 def test_a_sealed_block_is_a_violation_without_asking_anybody() -> None:
     body = request(user("a"), assistant(sealed("x"), redacted("clew1.x"), text("y")), user("b"))
@@ -262,6 +263,7 @@ def test_a_doubled_key_that_would_have_to_be_edited_is_refused_and_nothing_is_pr
     assert "the key messages.1.content stands there twice" in clew("-", stdin=body).stdout
 
 
+@public("cli")
 @proves("req:C35")
 def test_fix_cleans_a_transcript_and_leaves_every_other_line(tmp_path: Path) -> None:
     lines = [

@@ -18,7 +18,7 @@ from clew.model.turn import Exchange
 from clew.testing import Simulator
 from tests.build import GLM, OPUS
 from tests.gateway.served import CLEW, MOST_SECONDS, backend
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.store.turns import recorded
 from tests.waiting import until
 
@@ -104,6 +104,7 @@ def test_a_vendors_key_in_the_environment_does_not_stand_in_the_way(home: Path, 
 
 
 @pytest.mark.slow
+@public("cli")
 @proves("req:S1-51", "req:C35")
 def test_a_conversation_through_it_and_what_is_said_at_the_end(home: Path) -> None:
     """The exit code is the client's. Its blocks went back, and it holds seals that only clew can open."""

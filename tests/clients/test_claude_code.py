@@ -17,7 +17,7 @@ from tests.clients.installed import NEW
 from tests.clients.scene import Scene, scene
 from tests.clients.sitting import Sitting
 from tests.clients.test_claude_code_alone import AGENTS, LOOP
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +72,7 @@ turn:
 """
 
 
+@public("gateway")
 @proves("req:S1-34", "req:C3", "req:C11")
 @both_versions
 def test_the_backend_is_switched_four_times_inside_one_loop(claude_code: Installed, tmp_path: Path) -> None:
@@ -86,6 +87,7 @@ def test_the_backend_is_switched_four_times_inside_one_loop(claude_code: Install
         assert {event["message"]["model"] for event in run.of("assistant")} == {a.asked()[0]["body"]["model"]}
 
 
+@public("gateway")
 @proves("req:S1-37", "req:C7")
 def test_a_conversation_is_resumed_after_the_gateway_was_killed(claude_code: Installed, tmp_path: Path) -> None:
     """Two backends have spoken, the gateway dies by `kill -9`, and each still gets back what is its own."""
@@ -123,6 +125,7 @@ turn:
 """
 
 
+@public("gateway")
 @proves("req:S1-37", "req:C7", "fault:P3")
 def test_a_loop_survives_the_death_of_the_gateway(claude_code: Installed, tmp_path: Path) -> None:
     """The client's own retries bridge the gap, and what was acknowledged is there."""
@@ -154,6 +157,7 @@ def test_a_model_gets_its_own_back_after_another_has_spoken(claude_code: Install
         assert stage.a.given_back() == [[], [], stage.a.made[:1]]
 
 
+@public("gateway")
 @proves("req:C2")
 def test_what_the_client_stripped_is_restored_for_a_backend_that_reads_it(claude_code: Installed, tmp_path: Path) -> None:
     """Claude Code leaves out what was thought under another model's name (clients, 1.6); B wants all that it said."""
@@ -250,6 +254,7 @@ turn:
 """
 
 
+@public("gateway")
 @proves("req:C8", "fault:U11")
 @both_versions
 def test_a_stream_that_breaks_in_its_content_is_taken_up_by_the_client(claude_code: Installed, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.engine.conftest import Gating
 from tests.engine.gate import claude, other
 from tests.engine.kept import eventually, exchange_of, store_of
 from tests.engine.talk import Talk, asked_of, last_asked, refusals, thoughts, thoughts_in
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -151,6 +151,7 @@ def test_the_documented_policy_of_a_counter_loses_what_it_is_documented_to_lose(
     assert not any(block["signature"].startswith("clew1.") for block in thoughts(talk.messages))
 
 
+@public("gateway")
 @proves("req:C10")
 @pytest.mark.parametrize("spoil", ["text", "signature", "prefix"])
 def test_a_seal_that_does_not_verify_goes_nowhere(gating: Gating, a: Simulator, b: Simulator, spoil: str) -> None:
@@ -171,6 +172,7 @@ def test_a_seal_that_does_not_verify_goes_nowhere(gating: Gating, a: Simulator, 
     assert (refusals(a), refusals(b)) == ([], [])
 
 
+@public("gateway")
 @proves("req:C19")
 def test_marks_are_put_where_they_are_asked_for_and_never_pile_up(gating: Gating, a: Simulator) -> None:
     """C19: at most four, however long the history; and a client's own are left alone."""

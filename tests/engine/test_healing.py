@@ -14,7 +14,7 @@ from tests.engine.conftest import Gating
 from tests.engine.gate import Gate, claude, other
 from tests.engine.kept import exchange_of
 from tests.engine.talk import Direct, Talk, asked_of, body_bytes, last_asked, raw_of, refusals, thoughts, thoughts_in
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +27,7 @@ def spoilt(message: Json) -> Json:
     return assistant({**first, "signature": first["signature"][:-8] + "AAAAAAA="}, *rest)
 
 
+@public("gateway")
 @proves("req:S1-38", "req:C7")
 def test_a_history_from_before_the_gateway_passes_as_it_came(gate: Gate, a: Simulator) -> None:
     """S1-38: signatures that nobody recorded go to the first-party backend, byte for byte."""
@@ -115,6 +116,7 @@ def test_a_refusal_that_comes_as_an_event_is_healed_too(gate: Gate, a: Simulator
     assert answer.kinds.count("message_start") == 1
 
 
+@public("gateway")
 @proves("req:C23")
 def test_a_repair_lasts_and_only_for_what_follows_it(gate: Gate, a: Simulator) -> None:
     """C23, against prefix checks: an edit by the client costs one refusal for each branch, and none after it."""

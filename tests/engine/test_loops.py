@@ -11,11 +11,12 @@ from clew.testing import Simulator
 from tests.build import assistant, text
 from tests.engine.gate import Gate
 from tests.engine.talk import Talk, asked_of, body_bytes, last_asked, refusals, thoughts, thoughts_in, whose
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
 
+@public("gateway")
 @proves("req:C12")
 def test_a_loop_that_lost_its_leading_thinking_has_thinking_off_until_it_ends(
     gate: Gate, a: Simulator, b: Simulator
@@ -53,6 +54,7 @@ def test_thinking_that_goes_with_a_loop_that_is_switched_off_counts_as_left_out(
     assert refusals(a) == []
 
 
+@public("gateway")
 @proves("req:C13")
 def test_a_message_that_would_be_empty_gets_the_constant_filler(gate: Gate, a: Simulator) -> None:
     """C13: an answer of another's thinking alone."""

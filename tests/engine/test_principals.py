@@ -17,7 +17,7 @@ from tests.engine.conftest import Gating
 from tests.engine.gate import KEY, claude, other
 from tests.engine.kept import exchange_of, recording_of, store_of
 from tests.engine.talk import Talk, last_asked, refusals, thoughts, thoughts_in
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -124,6 +124,7 @@ def test_all_local_keys_are_one_principal(gating: Gating, a: Simulator) -> None:
     assert len(store_of(gate).threads("local")) == 1
 
 
+@public("gateway")
 @proves("req:C34")
 def test_private_by_default(gating: Gating, a: Simulator, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """C34: files for their owner alone, a loopback address, a key on every request, and nothing said in the log."""

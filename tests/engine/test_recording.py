@@ -20,7 +20,7 @@ from tests.engine.conftest import Gating
 from tests.engine.gate import KEY, Gate, claude, other
 from tests.engine.kept import eventually, exchange_of, exchanges_of, once_over, recording_of, store_of
 from tests.engine.talk import MODEL, Talk, asked_of, content_of, last_asked, refusals, thoughts, thoughts_in
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -96,6 +96,7 @@ def _ended(simulator: Simulator) -> str | None:
     return None if ended == "no" else ended
 
 
+@public("gateway")
 @proves("req:S1-39", "req:C8")
 def test_a_client_that_left_and_goes_on_with_what_it_had_is_not_refused(gate: Gate, a: Simulator) -> None:
     """The thinking of the cut answer goes back to its maker with it."""

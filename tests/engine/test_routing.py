@@ -20,7 +20,7 @@ from tests.engine.gate import Answer, Gate, claude, other
 from tests.engine.heads import headers_at, simple
 from tests.engine.kept import exchange_of, store_of
 from tests.engine.talk import MODEL, OTHER_MODEL, Talk, asked_of, last_asked, refusals, thoughts, thoughts_in
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -39,6 +39,7 @@ def named(answer: Answer) -> str:
 # Names.
 
 
+@public("gateway")
 @proves("req:S1-49", "req:C11")
 @pytest.mark.parametrize(
     ("asked", "served"),
@@ -67,6 +68,7 @@ def test_families_are_mapped_there_and_back(
     assert renames == ([] if asked == served else [Change("model", "model", "set", f"glm serves {served!r}")])
 
 
+@public("gateway")
 @proves("req:C11")
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_vendor_that_answers_with_a_dated_name_is_called_as_it_was_asked(

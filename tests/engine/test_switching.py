@@ -31,7 +31,7 @@ from tests.engine.talk import (
     whose,
 )
 from tests.engine.test_waits import messages_row
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -44,6 +44,7 @@ def sealed(blocks: list[Json]) -> list[bool]:
     return [(block.get("signature") or block.get("data", "")).startswith("clew1.") for block in blocks]
 
 
+@public("gateway")
 @proves("req:S1-34", "req:C3")
 def test_there_and_back_again(gate: Gate, a: Simulator, b: Simulator) -> None:
     """S1-34, C3: the first gets its blocks byte for byte, the second's stay out, and nothing is refused."""
@@ -65,6 +66,7 @@ def test_there_and_back_again(gate: Gate, a: Simulator, b: Simulator) -> None:
     assert (whose(a), whose(b), refusals(a), refusals(b)) == ({"own"}, {"own"}, [], [])
 
 
+@public("gateway")
 @proves("req:C3")
 def test_the_second_gets_its_own_back_too_unsealed_and_in_place(gate: Gate, a: Simulator, b: Simulator) -> None:
     """B → A → B: what the client holds under a seal goes to its maker as its maker said it."""
@@ -97,6 +99,7 @@ def test_a_switch_inside_a_tool_loop(gate: Gate, a: Simulator, b: Simulator, sce
     assert (fates(a), fates(b)) == ({"kept"}, {"kept"})
 
 
+@public("gateway")
 @proves("req:S1-35", "req:C2")
 def test_two_conversations_at_once_cost_each_other_nothing(gate: Gate, a: Simulator) -> None:
     """S1-35, C2: absence from a request deletes nothing."""
@@ -108,6 +111,7 @@ def test_two_conversations_at_once_cost_each_other_nothing(gate: Gate, a: Simula
     assert refusals(a) == []
 
 
+@public("gateway")
 @proves("req:C2")
 def test_side_requests_rewinds_and_forks_delete_nothing(gate: Gate, a: Simulator) -> None:
     """C2: what a request does not hold is dormant, and valid when it returns."""
@@ -124,6 +128,7 @@ def test_side_requests_rewinds_and_forks_delete_nothing(gate: Gate, a: Simulator
     assert refusals(a) == []
 
 
+@public("gateway")
 @proves("req:S1-36", "req:C1")
 def test_main_and_sub_agent_on_two_backends_in_a_hundred_requests(gating: Gating, a: Simulator, b: Simulator) -> None:
     """S1-36, C1: no counter, so nobody's blocks grow old by somebody else's requests."""
@@ -147,6 +152,7 @@ def test_main_and_sub_agent_on_two_backends_in_a_hundred_requests(gating: Gating
     assert (refusals(a), refusals(b)) == ([], [])
 
 
+@public("gateway")
 @proves("req:S1-37", "req:C7")
 def test_a_restart_between_answer_and_next_request_loses_nothing(gating: Gating, a: Simulator, b: Simulator) -> None:
     """S1-37, C7: also for a client that shows each model only its own."""
@@ -167,6 +173,7 @@ def test_a_restart_between_answer_and_next_request_loses_nothing(gating: Gating,
     assert (whose(a), whose(b), refusals(a), refusals(b)) == ({"own"}, {"own"}, [], [])
 
 
+@public("gateway")
 @proves("req:S1-37", "req:C7")
 def test_a_lost_store_leaves_what_the_client_has_and_seals_still_open(
     simulators: StartSimulator, gating: Gating, a: Simulator
@@ -204,6 +211,7 @@ def test_what_a_client_dropped_is_restored_for_its_maker_and_for_nobody_else(gat
     assert (whose(a), whose(b), refusals(a), refusals(b)) == ({"own"}, {"own"}, [], [])
 
 
+@public("gateway")
 @proves("req:C6", "req:C4")
 def test_two_conversations_with_the_same_words_never_exchange_a_block(gate: Gate, a: Simulator) -> None:
     """C6: text is for display; C4: the key is a hash over type and signature."""
@@ -259,6 +267,7 @@ def test_an_origin_is_realm_backend_model_and_account(gating: Gating, a: Simulat
     assert refusals(a) == []
 
 
+@public("gateway")
 @proves("req:C9")
 def test_each_model_has_a_strand_of_its_own(gate: Gate, a: Simulator) -> None:
     """A client that hides other models' thinking switches the model and back: each finds its own again."""
@@ -276,6 +285,7 @@ def test_each_model_has_a_strand_of_its_own(gate: Gate, a: Simulator) -> None:
 
 
 @pytest.mark.parametrize(("reading", "hides"), [("sent", False), ("sent", True), ("read", True)])
+@public("gateway")
 @proves("req:C20")
 def test_what_a_reader_gets_only_ever_grows(simulators: StartSimulator, gating: Gating, reading: str, hides: bool) -> None:
     """C20, law 3: through switches of backend and model; like Claude Code, whichever way the vendor's text is read."""

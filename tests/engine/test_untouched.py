@@ -26,7 +26,7 @@ from tests.counts import examples
 from tests.engine.conftest import STRICT, Gating
 from tests.engine.gate import Answer, Gate, claude
 from tests.engine.talk import MODEL, Direct, Talk
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.simulator.test_judge_captures import CAPTURES, REFUSED, read
 
 pytestmark = pytest.mark.slow
@@ -88,6 +88,7 @@ def has_seal(asked: Asked) -> bool:
     return "clew1." in json.dumps(asked.body)
 
 
+@public("gateway")
 @proves("req:C21")
 @given(asked=legal_requests().filter(lambda asked: not has_seal(asked)), style=st.sampled_from(STYLES))
 @settings(max_examples=examples(24, soak=1200), deadline=None)
@@ -101,6 +102,7 @@ def test_a_legal_request_arrives_byte_for_byte_and_so_does_its_answer(twins: Twi
         assert same_but_for_the_name(mine, theirs, asked.body["model"])
 
 
+@public("gateway")
 @proves("req:C21")
 @pytest.mark.parametrize("capture", [path for path in CAPTURES if path.stem not in REFUSED], ids=lambda path: path.stem)
 @pytest.mark.parametrize("style", STYLES[:3])
@@ -116,6 +118,7 @@ def test_what_a_real_client_sent_arrives_byte_for_byte(twins: Twins, capture: Pa
         assert same_but_for_the_name(mine, theirs, json.loads(body)["model"])
 
 
+@public("gateway")
 @proves("req:C21")
 @pytest.mark.parametrize(
     "scenario", ["interleaved", "redacted", "pings", "small-pieces", "unknown-block", "fallback", "usage"]
@@ -128,6 +131,7 @@ def test_every_shape_of_an_answer_passes_byte_for_byte(twins: Twins, scenario: s
     assert (mine.status, mine.raw) == (200, theirs.raw)
 
 
+@public("gateway")
 @proves("req:C21")
 def test_a_whole_conversation_is_untouched_as_long_as_nothing_has_to_change(twins: Twins) -> None:
     """Recognised, recorded, and still the client's own bytes, turn for turn."""
@@ -138,6 +142,7 @@ def test_a_whole_conversation_is_untouched_as_long_as_nothing_has_to_change(twin
         assert twins.behind.body(twins.behind.journal()[-1]["n"]) == body
 
 
+@public("gateway")
 @proves("req:C21")
 def test_where_something_must_change_every_other_byte_stays(gating: Gating, a: Simulator) -> None:
     """Law 5: the one value is spliced."""

@@ -17,7 +17,7 @@ from clew.testing import Simulator
 from tests.chat.agent.conftest import SHOWN
 from tests.counts import examples
 from tests.engine.talk import refusals
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -62,6 +62,7 @@ def house() -> Iterator[House]:
         yield House(home, simulators)
 
 
+@public("library")
 @proves("req:C17")
 @settings(max_examples=examples(4), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(switches=st.dictionaries(st.integers(1, STEPS - 1), st.sampled_from([*KINDS]), max_size=STEPS))

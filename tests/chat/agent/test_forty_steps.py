@@ -11,7 +11,7 @@ from clew import Agent, StepFinished, StepStarted
 from clew.testing import Simulator
 from tests.chat.agent.conftest import MODELS, SHOWN, SetUp, Stage
 from tests.engine.talk import refusals
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +75,7 @@ def run(stage: Stage, switches: dict[int, str]) -> tuple[Any, list[str], list[di
         return result, asked, agent.conversation.messages, agent.conversation.turns
 
 
+@public("library")
 @proves("req:C17")
 def test_forty_steps_on_three_realms_come_to_the_same_answer(stage: SetUp) -> None:
     """C17: same answer as without a switch, no rejection anywhere, and every maker has its own thinking back."""

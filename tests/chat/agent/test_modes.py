@@ -11,7 +11,7 @@ from clew.testing import Simulator
 from tests.chat.agent.conftest import SetUp
 from tests.chat.test_conversation import MODES
 from tests.engine.talk import refusals
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -21,6 +21,7 @@ def look(place: str) -> str:
     return f"dust on {place}"
 
 
+@public("library")
 @proves("req:S2-40", "req:S2-41")
 @pytest.mark.parametrize("told", [True, False], ids=["counted", "not counted"])
 @pytest.mark.parametrize(("model", "scenario", "thinking"), MODES.values(), ids=MODES)

@@ -23,7 +23,7 @@ from tests.chat.formats.stored import exported, imported
 from tests.engine.chatting import pieces
 from tests.engine.gate import Gate, claude
 from tests.engine.talk import MODEL, Talk, refusals
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -44,6 +44,7 @@ def thoughts(message: Any) -> list[Any]:
     return [block for block in content if block["type"] == "thinking"] if isinstance(content, list) else []
 
 
+@public("library", "gateway")
 @proves("req:C17")
 def test_the_backend_is_switched_in_mid_loop_and_back(opening: Opening, a: Simulator, b: Simulator) -> None:
     """C17: A → B → A inside one tool loop: no rejection, and A has its blocks back byte for byte, B its own."""

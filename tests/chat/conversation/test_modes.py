@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from clew import AsyncConversation, extract_thinking_blocks, thinking_report
-from clew.chat import thinking_tokens
-from clew.chat.turns import Turn
+from clew import AsyncConversation, Turn, extract_thinking_blocks, thinking_report, thinking_tokens
 from clew.testing import Simulator
 from tests.build import Json
 from tests.chat.conversation.conftest import Opening
 from tests.engine.talk import refusals, thoughts
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -42,6 +40,7 @@ def bodies(simulator: Simulator) -> list[Any]:
     return [json.loads(simulator.body(entry["n"])) for entry in simulator.journal()]
 
 
+@public("library", "gateway")
 @proves("req:S2-40", "req:S2-41")
 @pytest.mark.parametrize(("model", "scenario", "thinking"), MODES.values(), ids=MODES)
 def test_three_turns_with_tools(opening: Opening, a: Simulator, model: str, scenario: str, thinking: Json) -> None:
@@ -76,6 +75,7 @@ def reported(turn: Turn) -> bool:
     return bool(shown) and re.fullmatch(r"📊 Thinking Metrics: \d+ tokens used for reasoning", shown[-1]) is not None
 
 
+@public("library", "gateway")
 @proves("req:S2-41", "req:S2-39")
 def test_what_is_not_reported_is_estimated_and_marked_so(opening: Opening, a: Simulator) -> None:
     """S2-41: a vendor that counts nothing is none the worse for it."""

@@ -18,7 +18,7 @@ from clew.testing import Simulator
 from clew.upstream.pool import Pool
 from tests.chat.conversation.conftest import Opening
 from tests.engine.talk import SHOWN
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -113,6 +113,7 @@ def test_the_eight_steps_happen_in_their_order(here: Opening, monkeypatch: pytes
     ]
 
 
+@public("library")
 @proves("req:S4-31", "req:S4-7", "req:S4-6", "req:C14")
 def test_the_example_is_stored_shown_and_sent_each_in_its_form(scripted: Simulator, tmp_path: Path) -> None:
     """Document 004's token analysis: stored and shown as generated; what goes back is signed, so it goes as generated."""
