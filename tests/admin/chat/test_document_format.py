@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ TOOL = {
     "name": "nansenFlowIntelligence",
     "input_schema": {"type": "object", "properties": {"token_address": {"type": "string"}}},
 }
+HOWTO = Path(__file__).parents[3] / "docs/howto/look-into-the-store.md"
 EXAMPLE = """
 turn:
   text: Let me fetch flow intelligence data for you
@@ -74,6 +78,19 @@ def sent_to(simulator: Simulator) -> list[Any]:
     return json.loads(simulator.body(simulator.journal()[-1]["n"]))["messages"]
 
 
+def by_hand(thread: str, file: Path) -> dict[str, list[Any]]:
+    """What the how-to's own queries find with a plain sqlite3, by column."""
+    found: dict[str, list[Any]] = {}
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+        database.text_factory = lambda raw: raw.decode(errors="replace")
+        for query in re.findall(r"```sql\n(.*?)```", HOWTO.read_text(), re.DOTALL):
+            cursor = database.execute(query, {"thread": thread} if ":thread" in query else {})
+            rows = cursor.fetchall()
+            assert rows or "changes" in query
+            found |= {name[0]: [row[at] for row in rows] for at, name in enumerate(cursor.description)}
+    return found
+
+
 def kinds(message: Any) -> list[str]:
     return [block["type"] for block in message["content"]]
 
@@ -123,6 +140,8 @@ def test_the_eight_steps_with_the_documents_own_messages(server: ChatServer, ana
     assert answered["content"] == [{"type": "tool_result", "tool_use_id": id, "content": '{"data": "inflow"}'}]
 
     [_, whole] = server.messages("token")
+    [stored, *_] = by_hand("token", server.home.root / "clew.db")["answered"]  # "check the database"
+    assert re.findall(r'{"type":"(text|thinking|tool_use)"', stored) == ["text", "thinking", "tool_use"]
     assert shown(whole) == [*shown(first), "reasoning", "text"]
     messages = [*messages, last, said("u3", "user", text("Thanks."))]
     server.post(messages, chat="token", tools=[TOOL])
@@ -149,6 +168,9 @@ def test_a_conversation_that_began_elsewhere_is_kept_as_it_came_and_sent_as_clau
     ]
     [change] = parts[-1]["messageMetadata"]["thinking"]["changes"]
     assert (change["path"], change["what"]) == ("messages.1.content.1", "left out")
+    seen = by_hand("moved", server.home.root / "clew.db")
+    assert (seen["path"], seen["what"]) == ([change["path"]], ["left out"])
+    assert '"thinking":"I need the tool."' in seen["asked"][0]
     [asked, brought, *_] = server.messages("moved")
     assert asked["parts"] == QUESTION["parts"]
     assert shown(brought) == ["text", "reasoning", f"tool-{TOOL['name']}"]
