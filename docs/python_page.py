@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
 from typing import get_overloads
 
 import msgspec
@@ -95,7 +96,7 @@ def _called(value: object) -> str:
     made = value.__init__ if isinstance(value, type) else value
     if not callable(value) or value in _GIVEN or (made.__doc__ or "").startswith(_PARTS):
         return ""
-    if isinstance(value, type) and issubclass(value, Exception):
+    if isinstance(value, type) and issubclass(value, Exception | Enum):
         return ""
     parameters = [each for each in inspect.signature(_fullest(value)).parameters.values() if each.name != "self"]
     placed = [_parameter(each) for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]

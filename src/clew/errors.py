@@ -112,13 +112,18 @@ class StreamIllegal(ClewError):
 
 
 class BlockMismatch(StreamIllegal):
-    """A delta for a block of another type. `name` is the name that clients log for it."""
+    """A delta for a block of another type. Clients log it as `tengu_streaming_error`, with these `fields`."""
 
     def __init__(self, message: str, *, name: str, expected: str, actual: str) -> None:
         super().__init__(message, state=actual, event=expected)
         self.name = name
         self.expected = expected
         self.actual = actual
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What clients log of it, by their names."""
+        return {"error_type": self.name, "expected_type": self.expected, "actual_type": self.actual}
 
 
 class SseTooLarge(StreamIllegal):

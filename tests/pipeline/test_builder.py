@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.errors import RequestInvalid
-from clew.model.change import Change
-from clew.pipeline.builder import (
+from clew import (
+    BudgetEvent,
+    BudgetRules,
     BuiltRequest,
+    CacheRules,
     RequestParts,
     TrailingThinking,
     build_request,
@@ -19,8 +20,8 @@ from clew.pipeline.builder import (
     is_thinking_block,
     normalise_messages,
 )
-from clew.pipeline.step import CacheRules
-from clew.thinking.budgets import BudgetEvent, BudgetRules
+from clew.errors import RequestInvalid
+from clew.model.change import Change
 from tests.build import assistant, redacted, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
 from tests.manifest import proves
@@ -243,7 +244,7 @@ def test_without_a_budget_there_is_no_thinking_key(variable: str, warnings: int)
 @pytest.mark.parametrize(
     ("model", "max_tokens", "sent", "changes"),
     [
-        ("claude-sonnet-4-5", 8000, {"thinking": {"type": "enabled", "budget_tokens": 7999}}, 1),
+        ("claude-sonnet-4-5", 8000, {"thinking": {"type": "enabled", "budget_tokens": 6976}}, 1),
         ("claude-sonnet-4-5", 64000, {"thinking": {"type": "enabled", "budget_tokens": 31999}}, 0),
         ("claude-opus-5-5", 64000, {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}}, 2),
         ("claude-sonnet-4-5", 500, {"thinking": {"type": "disabled"}}, 1),

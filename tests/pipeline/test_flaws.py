@@ -11,7 +11,7 @@ from clew.pipeline.heal import heal, refusal_in
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts, Options
 from clew.testing import Simulator
-from clew.thinking.budgets import BudgetRules, parse_wish
+from clew.thinking.budgets import BudgetRules, parse_budget_wish
 from clew.thinking.compliance import check
 from clew.wire.requests import encode
 from tests.build import assistant, raw, request, text, thinking, tool_result, tool_use, user
@@ -58,8 +58,8 @@ def test_what_a_tool_says_is_nobodys_wish(pasted: dict[str, Any]) -> None:
 @proves("req:C31")
 @pytest.mark.parametrize("words", ["ultrathink", "please think ultra hard", "Think ultrahard, then answer"])
 def test_one_matcher_knows_every_phrase_and_the_older_split_can_be_chosen(words: str) -> None:
-    assert parse_wish(words).tokens == 31999
-    assert parse_wish(words, strict=True).tokens == (31999 if words == "ultrathink" else 0)
+    assert parse_budget_wish(words).tokens == 31999
+    assert parse_budget_wish(words, strict=True).tokens == (31999 if words == "ultrathink" else 0)
 
 
 @proves("req:C32")

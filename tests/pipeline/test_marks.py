@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.pipeline.cache_marks import fitting_ttl, mark_messages, mark_of, places_to_mark, window
+from clew.pipeline.cache_marks import fitting_ttl, mark_of, places_to_mark, window
+from clew.pipeline.plain_marks import mark_messages
 from clew.pipeline.step import CacheRules
 from tests.build import assistant, redacted, text, thinking, tool_result, tool_use, user
 from tests.counts import examples

@@ -112,7 +112,7 @@ CASES = [
     Case("claude-opus-4-6", ADAPTIVE, ADAPTIVE, "xhigh", "high"),
     Case("claude-opus-4-6", BETWEEN, OFF, "xhigh", "high"),
     legal("claude-sonnet-4-6", manual(63999)),
-    Case("claude-sonnet-4-6", manual(64000), manual(63999)),
+    Case("claude-sonnet-4-6", manual(64000), manual(62976)),
     legal("claude-mythos-preview", manual(8000)),
     Case("claude-mythos-preview", OFF, None, None, "low"),
     Case("claude-mythos-preview", ADAPTIVE, ADAPTIVE, "xhigh", "high"),
@@ -120,7 +120,7 @@ CASES = [
     legal("claude-opus-4-5", manual(31999, display="updates"), "high"),
     Case("claude-opus-4-5", ADAPTIVE, manual(24576), "high", "high"),
     Case("claude-opus-4-5", ADAPTIVE, manual(32768), "xhigh", "high"),
-    Case("claude-opus-4-5", ADAPTIVE, manual(63999), "max", "high"),
+    Case("claude-opus-4-5", ADAPTIVE, manual(62976), "max", "high"),
     Case("claude-opus-4-5", SHOWN, manual(16384, display="updates")),
     legal("claude-sonnet-4-5", manual(31999), max_tokens=32000),
     legal("claude-sonnet-4-5", OFF),
@@ -129,13 +129,17 @@ CASES = [
     Case("claude-sonnet-4-5", ADAPTIVE, manual(16384)),
     Case("claude-sonnet-4-5", ADAPTIVE, manual(2048), "low", None),
     Case("claude-sonnet-4-5", ADAPTIVE, manual(8192), "medium", None),
-    Case("claude-sonnet-4-5", ADAPTIVE, manual(4095), "high", None, max_tokens=4096),
+    Case("claude-sonnet-4-5", ADAPTIVE, manual(3072), "high", None, max_tokens=4096),
+    Case("claude-sonnet-4-5", ADAPTIVE, manual(23976), "high", None, max_tokens=25000),
+    Case("claude-sonnet-4-5", ADAPTIVE, OFF, "high", None, max_tokens=2047),
     Case("claude-sonnet-4-5", ADAPTIVE, OFF, "high", None, max_tokens=1000),
     Case("claude-sonnet-4-5", BETWEEN, OFF),
-    Case("claude-haiku-4-5", manual(31999), manual(31998), max_tokens=31999),
-    Case("claude-haiku-4-5", manual(150_000), manual(63_999), max_tokens=200_000),
+    Case("claude-haiku-4-5", manual(31999), manual(30975), max_tokens=31999),
+    Case("claude-haiku-4-5", manual(150_000), manual(62_976), max_tokens=200_000),
     Case("claude-haiku-4-5", manual(50), manual(1024)),
     Case("claude-haiku-4-5", manual(-3), manual(1024)),
+    legal("claude-haiku-4-5", manual(2046), max_tokens=2047),
+    Case("claude-haiku-4-5", manual(2047), OFF, max_tokens=2047),
     Case("claude-haiku-4-5", manual(31999), OFF, max_tokens=1),
     Case("claude-haiku-4-5", manual(31999), OFF, max_tokens=0),
     Case("claude-haiku-4-5", manual(100000), manual(64000), max_tokens=None),
@@ -216,7 +220,7 @@ def assert_legal(body: dict[str, Any], profile: ModelFacts) -> None:
 def test_a_budget_that_does_not_fit_is_said_once() -> None:
     """S0-37: one Change, and what it says."""
     _, changes = run(thinking_parameter, request(user("hi"), max_tokens=8000, thinking=manual(31999)), "claude-haiku-4-5")
-    why = "a budget is at least 1024 and below max_tokens (8000) (R11)"
+    why = "a budget is at least 1024 and leaves 1024 of max_tokens (8000) for the answer (R11)"
     assert changes == (Change("thinking_parameter", "thinking.budget_tokens", "set", why),)
 
 
@@ -234,10 +238,10 @@ def test_interleaved_thinking_may_have_a_budget_above_max_tokens() -> None:
     body = raw(user("hi"), max_tokens=8000, thinking=manual(20000), tools=[{"name": "Bash", "input_schema": {}}])
     beta = "interleaved-thinking-2025-05-14"
     assert run(thinking_parameter, parse(body, betas=[beta]), "claude-sonnet-4-5")[1] == ()
-    assert run(thinking_parameter, parse(body), "claude-sonnet-4-5")[0]["thinking"] == manual(7999)
-    assert run(thinking_parameter, parse(body, betas=[beta]), "claude-haiku-4-5")[0]["thinking"] == manual(7999)
+    assert run(thinking_parameter, parse(body), "claude-sonnet-4-5")[0]["thinking"] == manual(6976)
+    assert run(thinking_parameter, parse(body, betas=[beta]), "claude-haiku-4-5")[0]["thinking"] == manual(6976)
     bare = raw(user("hi"), max_tokens=8000, thinking=manual(20000), tools=[])
-    assert run(thinking_parameter, parse(bare, betas=[beta]), "claude-sonnet-4-5")[0]["thinking"] == manual(7999)
+    assert run(thinking_parameter, parse(bare, betas=[beta]), "claude-sonnet-4-5")[0]["thinking"] == manual(6976)
 
 
 def test_other_keys_of_the_objects_keep_their_bytes() -> None:

@@ -12,9 +12,10 @@ from clew.model.facts import models
 from clew.pipeline.cache_marks import cache_marks
 from clew.pipeline.context_edits import context_edits
 from clew.pipeline.normalise import normalise
-from clew.pipeline.parameters import answer_length, forced_tools, sampling, thinking_budget
+from clew.pipeline.parameters import answer_length, forced_tools, sampling
 from clew.pipeline.step import CacheRules, Facts, Options
 from clew.pipeline.system import system_messages
+from clew.pipeline.thinking_budget import thinking_budget
 from clew.pipeline.thinking_order import thinking_first
 from clew.pipeline.thinking_parameter import loop_parameter, thinking_parameter
 from clew.pipeline.tool_structure import tool_structure
@@ -52,7 +53,10 @@ ALL_ON = Options(
     display="summarized",
     thinking_first="reorder",
 )
-facts_of = st.sampled_from([Facts(), Facts(options=ALL_ON), Facts(version="2026-10-21")])
+BY_VARIABLE = Options(budget=BudgetRules(variable="50000"), cache=CacheRules())
+facts_of = st.sampled_from(
+    [Facts(), Facts(options=ALL_ON), Facts(options=BY_VARIABLE), Facts(version="2026-10-21")],
+)
 models_of = st.sampled_from(MODELS)
 some = settings(max_examples=examples(30, soak=2000), deadline=None)
 

@@ -32,15 +32,15 @@ from clew.model.facts.models import profile_for
 from clew.model.facts.shapes import INTERLEAVED_BETA
 from clew.model.json import JsonArray, JsonObject, JsonValue
 from clew.model.origin import Origin, Target
-from clew.pipeline.builder import copied, is_thinking_block
-from clew.pipeline.cache_marks import mark_messages
 from clew.pipeline.normalise import normalise
+from clew.pipeline.plain_marks import mark_messages
 from clew.pipeline.project import project
 from clew.pipeline.step import CacheRules, Facts
 from clew.pipeline.system import system_messages
 from clew.pipeline.thinking import keep_known
 from clew.pipeline.thinking_modes import ThinkingSetting, fit_to_model, is_on, mode_of
 from clew.pipeline.tool_structure import tool_structure
+from clew.pipeline.trailing_thinking import copied, is_thinking_block
 
 _STEP = "arguments"
 _log = getLogger("clew.chat")

@@ -27,8 +27,8 @@ from msgspec import Struct
 from clew.errors import BackendBroken, RequestInvalid
 from clew.model.json import JsonObject, JsonValue, whole_text
 from clew.model.origin import Origin, Target
-from clew.pipeline.builder import copied
 from clew.pipeline.stream.answer import AnswerSoFar
+from clew.pipeline.trailing_thinking import copied
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 

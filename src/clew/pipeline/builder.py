@@ -1,47 +1,58 @@
 """Builds a request from a client's own history, as Claude Code's request builder does, for code that has no request yet.
 
 The order is fixed and visible in the trace: budget → normalise → cache → build → send. Nothing is logged: events, warnings
-and changes come back with the request.
-
-Messages may be bare, or in the envelopes (`type`, `uuid`, `message`, …) in which Claude Code keeps them; the inner ones are
-sent. Thinking at the end of a last assistant message, which the API refuses, is dropped before, and a constant text stands
-where nothing else was. The copy that is worked on shares nothing with the history, so nothing done to a request can reach
-back into it.
+and changes come back with the request. Messages may be bare, or in the envelopes in which Claude Code keeps them
+(`trailing_thinking`); the inner ones are sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, TypeVar, overload
 
 from msgspec import Struct
 
 from clew.errors import RequestInvalid
-from clew.model.blocks import FILLER, THINKING_TYPES
 from clew.model.change import Change
 from clew.model.facts import ModelFacts, profile_for
 from clew.model.facts.shapes import CONTEXT_BETA
-from clew.model.json import JsonObject, JsonValue, objects_of
-from clew.pipeline.cache_marks import mark_messages
+from clew.model.json import JsonObject, JsonValue, object_of
 from clew.pipeline.context_edits import context_management
+from clew.pipeline.plain_marks import MarkedParts, limit_marks, mark_messages
 from clew.pipeline.step import CacheRules
 from clew.pipeline.thinking_modes import ThinkingSetting, fit_to_model, mode_of
-from clew.thinking.budgets import BudgetEvent, BudgetRules, budget_for, human_input
+from clew.pipeline.trailing_thinking import TrailingThinking, bare, normalise_messages
+from clew.thinking.budgets import ANSWER, BudgetEvent, BudgetRules, budget_for
 
 T = TypeVar("T")
 
+_ROLES = ("user", "assistant", "system")
+
 
 class RequestParts(Struct, frozen=True, kw_only=True):
-    """The parts that a request is built from. `messages` may be bare or in the client's envelopes."""
+    """The parts that a request is built from.
+
+    >>> parts = RequestParts(model="claude-opus-5-5", max_tokens=64000, messages=[{"role": "user", "content": "Hi"}])
+    >>> parts.budget.scope, parts.cache.ttl
+    ('last_user_turn', '5m')
+    """
 
     model: str
+    """Its name; what is known of it decides how thinking is asked for."""
     messages: Sequence[JsonObject]
+    """The history: bare messages, or a client's envelopes around them. It is never altered."""
     max_tokens: int
+    """The longest answer, with its thinking."""
     system: JsonValue = ""
+    """A text, or a list of blocks."""
     tools: Sequence[JsonObject] = ()
+    """Those that the model may call."""
     budget: BudgetRules = BudgetRules()
+    """Where a thinking budget may come from."""
     cache: CacheRules = CacheRules()
+    """Where cache marks go."""
     preserve_thinking: bool = False
+    """Ask the server to keep all old thinking, by a context edit."""
     edits: Sequence[JsonObject] = ()
     """Context edits besides the one that keeps thinking."""
     profile: ModelFacts | None = None
@@ -49,43 +60,109 @@ class RequestParts(Struct, frozen=True, kw_only=True):
 
 
 class BuiltRequest(Struct, Generic[T], frozen=True, kw_only=True):
-    """The request, how it was built, and what the sender returned."""
+    """The request, how it was built, and what the sender returned.
+
+    >>> history = [{"role": "user", "content": "ultrathink about it"}]
+    >>> built = build_request(RequestParts(model="claude-sonnet-4-5", max_tokens=8000, messages=history))
+    >>> built.body["thinking"]["budget_tokens"], built.trace
+    (6976, ('budget', 'normalise', 'cache', 'build'))
+    >>> built.changes[0].why
+    'a budget is at least 1024 and leaves 1024 of max_tokens (8000) for the answer (R11)'
+    """
 
     body: JsonObject
+    """What to post to `/v1/messages`. `thinking` and `context_management` are there only if they say something."""
     betas: tuple[str, ...]
+    """For the header `anthropic-beta`."""
     trace: tuple[str, ...]
+    """The steps, in the order in which they ran."""
     events: tuple[BudgetEvent | TrailingThinking, ...]
+    """What Claude Code logs: the budget of a variable, thinking that was removed from the end."""
     warnings: tuple[str, ...]
+    """What a person should know: a variable that is no number."""
     changes: tuple[Change, ...]
+    """What was asked for and could not be, with the reason: a budget that had to fit, a mark too many."""
     answer: T
+    """What `send` returned; None without one."""
 
 
-def build_request(parts: RequestParts, send: Callable[[JsonObject], T]) -> BuiltRequest[T]:
-    """Build the request and hand its body to `send`."""
+@overload
+def build_request(parts: RequestParts) -> BuiltRequest[None]: ...
+
+
+@overload
+def build_request(parts: RequestParts, send: Callable[[JsonObject], T]) -> BuiltRequest[T]: ...
+
+
+def build_request(parts: RequestParts, send: Callable[[JsonObject], Any] | None = None) -> BuiltRequest[Any]:
+    """Build a request from a history, and hand its body to `send`, if there is one.
+
+    Raises RequestInvalid for parts of which no request can be made.
+
+    >>> thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    >>> history = [
+    ...     {"role": "user", "content": "Hello"},
+    ...     {"role": "assistant", "content": [thought, {"type": "text", "text": "Hi."}]},
+    ...     {"role": "user", "content": "ultrathink about it"},
+    ... ]
+    >>> parts = RequestParts(model="claude-opus-5-5", max_tokens=64000, messages=history, preserve_thinking=True)
+    >>> body = build_request(parts).body
+    >>> body["thinking"], body["output_config"], body["context_management"]["edits"][0]["keep"]
+    ({'type': 'adaptive'}, {'effort': 'high'}, 'all')
+    >>> body["messages"][1]["content"][0] == thought, "cache_control" in body["messages"][1]["content"][1]
+    (True, True)
+    """
+    for path, problem in _problems(parts):
+        raise RequestInvalid(f"{path}: {problem}", path=path)
     profile = parts.profile or profile_for(parts.model)
-    budget = budget_for([found for message in parts.messages if (found := human_input(message))], parts.budget)
-    kept, removed = normalise_messages(parts.messages)
-    fixed = [block.get("cache_control") for block in (*parts.tools, *objects_of(parts.system))]
-    marks = [mark for mark in fixed if isinstance(mark, dict)]
-    messages = mark_messages([bare(message) for message in kept], parts.cache, line=profile.line, fixed=marks)
-    asked: JsonObject | None = {"type": "enabled", "budget_tokens": budget.tokens} if budget.tokens > 0 else None
-    setting = fit_to_model(ThinkingSetting(thinking=asked, max_tokens=parts.max_tokens), profile)
-    body = _body_of(parts, messages, setting)
+    trace = ["budget"]
+    budget = budget_for(parts.messages, parts.budget)
+    trace.append("normalise")
+    messages, removed = normalise_messages(parts.messages)
+    trace.append("cache")
+    fixed = limit_marks(parts.tools, parts.system, parts.cache, line=profile.line)
+    messages = mark_messages([bare(each) for each in messages], parts.cache, line=profile.line, fixed=fixed.marks)
+    trace.append("build")
+    setting = _setting(budget.tokens, parts.max_tokens, profile)
+    body = _body_of(parts, fixed, messages, setting)
+    if send is not None:
+        trace.append("send")
     return BuiltRequest(
         body=body,
         betas=(CONTEXT_BETA,) if "context_management" in body else (),
-        trace=("budget", "normalise", "cache", "build", "send"),
+        trace=tuple(trace),
         events=tuple(event for event in (budget.event, removed) if event is not None),
         warnings=(budget.warning,) if budget.warning else (),
-        changes=setting.changes,
-        answer=send(body),
+        changes=(*fixed.changes, *setting.changes),
+        answer=None if send is None else send(body),
     )
 
 
-def _body_of(parts: RequestParts, messages: Sequence[JsonObject], setting: ThinkingSetting) -> JsonObject:
+def _problems(parts: RequestParts) -> Iterator[tuple[str, str]]:
+    """The first thing that makes a request impossible, with its path."""
+    if not parts.model:
+        yield "model", "a request needs the name of a model"
+    if parts.max_tokens < 1:
+        yield "max_tokens", f"expected a number above 0, got {parts.max_tokens}"
+    for index, message in enumerate(parts.messages):
+        role = bare(object_of(message))["role"]
+        if role not in _ROLES:
+            yield f"messages.{index}", f"expected a message of {', '.join(_ROLES)}, got {role!r}; leave out other entries"
+
+
+def _setting(budget: int, max_tokens: int, profile: ModelFacts) -> ThinkingSetting:
+    """The thinking to ask for, as the model takes it."""
+    asked: JsonObject | None = {"type": "enabled", "budget_tokens": budget} if budget > 0 else None
+    most = min(max_tokens, profile.max_tokens or max_tokens)
+    return fit_to_model(ThinkingSetting(thinking=asked, max_tokens=most, answer=ANSWER), profile)
+
+
+def _body_of(
+    parts: RequestParts, fixed: MarkedParts, messages: Sequence[JsonObject], setting: ThinkingSetting
+) -> JsonObject:
     has_thinking = mode_of(setting.thinking) in ("enabled", "adaptive")
     optional: JsonObject = {
-        "tools": [*parts.tools] or None,
+        "tools": fixed.tools or None,
         "thinking": setting.thinking,
         "output_config": {"effort": setting.effort} if setting.effort else None,
         "context_management": context_management(
@@ -94,86 +171,8 @@ def _body_of(parts: RequestParts, messages: Sequence[JsonObject], setting: Think
     }
     return {
         "model": parts.model,
-        "system": parts.system,
+        "system": fixed.system,
         "messages": [*messages],
         "max_tokens": parts.max_tokens,
         **{name: value for name, value in optional.items() if value is not None},
     }
-
-
-# ── plain messages of a client's history
-
-
-class TrailingThinking(
-    Struct,
-    frozen=True,
-    rename={"message_uuid": "messageUUID", "blocks_removed": "blocksRemoved", "remaining_blocks": "remainingBlocks"},
-):
-    """The last message ended in thinking, which was removed."""
-
-    message_uuid: str | None
-    blocks_removed: int
-    remaining_blocks: int
-
-
-def is_thinking_block(block: JsonValue) -> bool:
-    """Whether a plain block is thinking, redacted or not. Any other value is not."""
-    kind = block.get("type") if isinstance(block, dict) else None
-    return isinstance(kind, str) and kind in THINKING_TYPES
-
-
-def normalise_messages(messages: Sequence[JsonObject]) -> tuple[list[JsonObject], TrailingThinking | None]:
-    """A copy that shares nothing with the history, without trailing thinking in its last message.
-
-    Raises RequestInvalid if the history is nested too deeply to be copied.
-    """
-    try:
-        return filter_trailing_thinking([copied(message) for message in messages])
-    except RecursionError:
-        raise RequestInvalid("the messages are nested too deeply", path="messages") from None
-
-
-def filter_trailing_thinking(messages: list[JsonObject]) -> tuple[list[JsonObject], TrailingThinking | None]:
-    """The messages without thinking at the end of the last one, if it is the assistant's, and what was removed.
-
-    The very same list if there is nothing to remove. Every other field of the message is kept.
-    """
-    last = messages[-1] if messages else {}
-    held = _inner(last).get("content")
-    blocks = held if _role(last) == "assistant" and isinstance(held, list) else []
-    kept = len(blocks)
-    while kept and is_thinking_block(blocks[kept - 1]):
-        kept -= 1
-    if kept == len(blocks):
-        return messages, None
-    content = blocks[:kept] or [{"type": "text", "text": FILLER, "citations": []}]
-    uuid = last.get("uuid")
-    event = TrailingThinking(uuid if isinstance(uuid, str) else None, len(blocks) - kept, kept)
-    inner = {**_inner(last), "content": content}
-    return [*messages[:-1], {**last, "message": inner} if isinstance(last.get("message"), dict) else inner], event
-
-
-def bare(message: JsonObject) -> JsonObject:
-    """The message that the API gets: role and content, out of its envelope."""
-    return {"role": _role(message), "content": _inner(message).get("content")}
-
-
-def copied(value: JsonObject) -> JsonObject:
-    """A copy that shares no list and no dictionary with the value."""
-    return {key: _copied(each) for key, each in value.items()}
-
-
-def _copied(value: JsonValue) -> JsonValue:
-    if isinstance(value, dict):
-        return copied(value)
-    return [_copied(each) for each in value] if isinstance(value, list) else value
-
-
-def _inner(message: JsonObject) -> JsonObject:
-    """The message inside the client's envelope, or the bare message itself."""
-    inner = message.get("message")
-    return inner if isinstance(inner, dict) else message
-
-
-def _role(message: JsonObject) -> JsonValue:
-    return _inner(message).get("role") or message.get("type")

@@ -30,7 +30,15 @@ PRESERVE = "the config asks to keep all thinking"
 
 
 def context_management(*, preserve: bool, has_thinking: bool, others: Sequence[JsonObject] = ()) -> JsonObject | None:
-    """The `context_management` of a request that is built from plain values; None if there are no edits."""
+    """The `context_management` of a request that is built from plain values; None if there are no edits.
+
+    `preserve` asks the server to keep all old thinking, where the request has thinking at all; this edit must be the first.
+
+    >>> context_management(preserve=True, has_thinking=True)
+    {'edits': [{'type': 'clear_thinking_20251015', 'keep': 'all'}]}
+    >>> context_management(preserve=True, has_thinking=False) is None
+    True
+    """
     keep: list[JsonValue] = [{"type": CLEAR_THINKING, "keep": "all"}] if preserve and has_thinking else []
     edits: list[JsonValue] = [*keep, *others]
     return {"edits": edits} if edits else None

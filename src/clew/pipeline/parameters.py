@@ -1,9 +1,5 @@
 """Parameters that a client for another model cannot get right: each step makes one of them legal for the target.
 
-`thinking_budget` asks for thinking by keyword or variable, for clients that do not ask for it themselves. It is off unless
-the config asks. A client that sets `thinking` knows what it wants and is left alone. The step puts in the plain budget;
-`thinking_parameter` then translates it into the form that the model takes.
-
 `answer_length`: a longer answer than the model gives is asked for as its longest (R7).
 
 `sampling` (R2, R13, R14): the newer API version has no sampling parameters. In the older one, newer models take only the
@@ -24,16 +20,14 @@ from typing import TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from clew.model.blocks import string_of
 from clew.model.change import Change
 from clew.model.facts import ModelFacts, blocks, fields
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC, Target
-from clew.model.request import Request, blocks_of
+from clew.model.request import Request
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking_modes import mode_of
 from clew.pipeline.values import number_of, object_of, rewrite_object, with_changed_fields
-from clew.thinking.budgets import VARIABLE, HumanInput, budget_for, human_input_of_parts
 
 LIMITS = "limits"
 """The name of two steps, in their changes."""
@@ -46,25 +40,6 @@ VERSION = f"anthropic-version {WITHOUT_SAMPLING} has no sampling parameters (R2)
 DEPRECATED = "deprecated for this model (R14)"
 THINKING = "not with thinking (R13)"
 BOTH = "this model takes temperature or top_p, not both (R14)"
-
-
-def thinking_budget(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
-    """The step: thinking by keyword or variable."""
-    rules = facts.options.budget
-    if rules is None or request.body.thinking is not UNSET:
-        return request, ()
-    inputs: list[HumanInput | None] = []
-    for message in request.messages:
-        if message.role == "user" and isinstance(message.content, str):
-            inputs.append(human_input_of_parts([("text", message.content)]))
-        elif message.role == "user":
-            inputs.append(human_input_of_parts([(block.type, string_of(block.text)) for block in blocks_of(message)]))
-    budget = budget_for([each for each in inputs if each], rules)
-    if budget.tokens <= 0:
-        return request, ()
-    thinking = Raw(msgspec.json.encode({"type": "enabled", "budget_tokens": budget.tokens}))
-    why = f"{VARIABLE} is {budget.tokens}" if budget.event else f"this turn asks for {budget.tokens} tokens"
-    return request.with_fields(thinking=thinking), (Change("thinking_budget", "thinking", "added", why),)
 
 
 def answer_length(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:

@@ -19,10 +19,11 @@ from clew.model.request import Request
 from clew.pipeline.cache_marks import cache_marks
 from clew.pipeline.context_edits import context_edits
 from clew.pipeline.normalise import normalise
-from clew.pipeline.parameters import answer_length, forced_tools, safeguards, sampling, thinking_budget
+from clew.pipeline.parameters import answer_length, forced_tools, safeguards, sampling
 from clew.pipeline.step import Facts, Step
 from clew.pipeline.system import system_messages
 from clew.pipeline.thinking import keep_thinking
+from clew.pipeline.thinking_budget import thinking_budget
 from clew.pipeline.thinking_order import thinking_first
 from clew.pipeline.thinking_parameter import loop_parameter, thinking_parameter
 from clew.pipeline.tool_calls import maker_ids

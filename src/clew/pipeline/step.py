@@ -6,8 +6,8 @@ config's wishes for a projection; every default leaves the client's request alon
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -26,23 +26,44 @@ ThinkingFirst: TypeAlias = Literal["keep", "reorder"]
 """`keep`: nothing is moved. `reorder`: unsigned thinking comes first in a message that calls tools."""
 
 Ttl: TypeAlias = Literal["5m", "1h"]
+Line: TypeAlias = Literal["haiku", "sonnet", "opus"]
+LINES: Final[tuple[Line, ...]] = ("haiku", "sonnet", "opus")
 Display: TypeAlias = Literal["as sent", "summarized", "omitted"]
 
 
+CACHING_OFF: Final = "DISABLE_PROMPT_CACHING"
+"""The variable; with a line behind it (`_HAIKU`), it is for that line's models alone."""
+_TRUE: Final = ("1", "true", "yes", "on")
+
+
 class CacheRules(Struct, frozen=True, kw_only=True):
-    """Where cache marks go."""
+    """Where cache marks go.
+
+    >>> CacheRules.from_variables({"DISABLE_PROMPT_CACHING_HAIKU": "1"}).off_for
+    ('haiku',)
+    """
 
     ttl: Ttl = "5m"
     """How long the vendor keeps the marked prefix."""
     off: bool = False
-    """DISABLE_PROMPT_CACHING: no marks at all."""
-    off_for: tuple[Literal["haiku", "sonnet", "opus"], ...] = ()
-    """DISABLE_PROMPT_CACHING_HAIKU, _SONNET, _OPUS: none for models of these lines."""
+    """No marks at all, as the variable DISABLE_PROMPT_CACHING says."""
+    off_for: tuple[Line, ...] = ()
+    """None for models of these lines, as DISABLE_PROMPT_CACHING_HAIKU, _SONNET and _OPUS say."""
     nearest: bool = True
     """Where a message ends in a block that cannot be marked, take the nearest markable block before it; else leave it
     unmarked."""
     replace: bool = False
     """Also for a client that sets marks of its own; they are taken away first."""
+
+    @classmethod
+    def from_variables(cls, environ: Mapping[str, str]) -> CacheRules:
+        """The usual rules, without the marks that these variables (`os.environ`) switch off."""
+        lines: tuple[Line, ...] = tuple(line for line in LINES if _is_set(environ, f"{CACHING_OFF}_{line.upper()}"))
+        return cls(off=_is_set(environ, CACHING_OFF), off_for=lines)
+
+
+def _is_set(environ: Mapping[str, str], name: str) -> bool:
+    return environ.get(name, "").strip().lower() in _TRUE
 
 
 class Options(Struct, frozen=True, kw_only=True):

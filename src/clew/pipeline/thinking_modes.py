@@ -10,8 +10,9 @@ becomes the nearest that it takes:
   that can be asked, together with effort `low` unless the client gave one;
 - any mode, for a model without thinking → off.
 
-Then the rest is made to fit: no `display` beside off, a legal budget, a level that the model has. These are plain values in,
-plain values out; `thinking_parameter` puts them into a request.
+Then the rest is made to fit: no `display` beside off, a legal budget, a level that the model has. A budget that clew makes
+or alters leaves room for an answer; where none does, thinking is off. These are plain values in, plain values out;
+`thinking_parameter` puts them into a request.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from msgspec import Struct, structs
 from clew.model.change import Change, What
 from clew.model.facts import ModelFacts
 from clew.model.json import JsonObject, JsonValue
-from clew.thinking.budgets import budget_of_effort, effort_of_budget, fit_budget, is_above, nearest_level
+from clew.thinking.budgets import ANSWER, MINIMUM, budget_of_effort, effort_of_budget, fit_budget, is_above, nearest_level
 
 STEP: Final = "thinking_parameter"
 
@@ -41,6 +42,8 @@ class ThinkingSetting(Struct, frozen=True, kw_only=True):
     """With interleaved thinking a budget may be above `max_tokens` (R11)."""
     worth: int = 0
     """The budget that stands for adaptive thinking; 0: by the effort."""
+    answer: int = 1
+    """The tokens that the budget must leave for the answer: one, as the API wants it, if the budget is the client's own."""
     changes: tuple[Change, ...] = ()
 
     def put(self, thinking: JsonObject | None, why: str, *, path: str = "thinking", what: What = "set") -> ThinkingSetting:
@@ -92,7 +95,8 @@ def _fit_mode(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:
     if mode == "adaptive" and "enabled" in profile.thinking:
         limits = (profile.max_tokens or profile.max_tokens_usual, setting.max_tokens)
         ceiling = min(limit for limit in limits if limit)
-        budget = setting.worth or budget_of_effort(setting.effort, ceiling=ceiling - 1)
+        budget = setting.worth or budget_of_effort(setting.effort, ceiling=ceiling - ANSWER)
+        setting = structs.replace(setting, answer=ANSWER)
         return setting.put({**(setting.thinking or {}), "type": "enabled", "budget_tokens": budget}, why)
     return switch_off(setting, profile, why)
 
@@ -115,12 +119,14 @@ def _fit_budget(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSettin
     if mode_of(setting.thinking) != "enabled" or budget is None:
         return setting
     below = None if setting.may_exceed and setting.max_tokens else setting.max_tokens
-    fit = fit_budget(budget, max_tokens=below, cap=0 if setting.may_exceed else profile.max_tokens)
-    if fit is None:
-        return switch_off(setting, profile, f"max_tokens {setting.max_tokens} leaves no room for a thinking budget (R11)")
-    if fit == budget:
+    cap = 0 if setting.may_exceed else profile.max_tokens
+    if fit_budget(budget, max_tokens=below, cap=cap, answer=setting.answer) == budget:
         return setting
-    why = f"a budget is at least 1024 and below max_tokens ({setting.max_tokens or profile.max_tokens}) (R11)"
+    limit, fit = setting.max_tokens or profile.max_tokens, fit_budget(budget, max_tokens=below, cap=cap)
+    if fit is None:
+        why = f"max_tokens {limit} leaves no room for {MINIMUM} tokens of thinking and {ANSWER} of the answer (R11)"
+        return switch_off(setting, profile, why)
+    why = f"a budget is at least {MINIMUM} and leaves {ANSWER} of max_tokens ({limit}) for the answer (R11)"
     return setting.put({**given, "budget_tokens": fit}, why, path="thinking.budget_tokens")
 
 

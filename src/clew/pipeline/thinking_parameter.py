@@ -65,7 +65,7 @@ def thinking_parameter(request: Request, target: Target, facts: Facts) -> tuple[
         setting = setting.put({**thinking, "display": display}, "the config asks for it", path="thinking.display")
     if setting is given and not any(message.role == "system" for message in request.messages):
         return request, ()
-    request, changes = _put_back(request, given, setting), setting.changes
+    request, changes = with_setting(request, given, setting), setting.changes
     became_manual = mode_of(given.thinking) == "adaptive" and mode_of(setting.thinking) == "enabled"
     if became_manual and profile.interleaved == "beta" and INTERLEAVED_BETA not in request.betas:
         # Without this beta, thinking that became manual would be less than was asked for (S1-50).
@@ -83,7 +83,7 @@ def loop_parameter(request: Request, target: Target, facts: Facts) -> tuple[Requ
             return request, ()
         given = setting_of(request, target)
         setting = switch_off(given, target.profile, NO_THINKING)  # its blocks stay
-        request, edits = without_clear_thinking(_put_back(request, given, setting), step=STEP)
+        request, edits = without_clear_thinking(with_setting(request, given, setting), step=STEP)
         return request, setting.changes + edits
     if mode_of(thinking) == "enabled" and cannot_think(request.messages):
         return thinking_off(request, target, NO_LEAD)
@@ -97,7 +97,7 @@ def thinking_off(request: Request, target: Target, why: str) -> tuple[Request, t
     given, profile = setting_of(request, target), target.profile
     can_be_off = any(mode in profile.thinking for mode in OFF_MODES) or "adaptive" not in profile.thinking
     setting = switch_off(given, profile, why) if can_be_off else make_adaptive(given, profile, why)
-    request = _put_back(request, given, setting)
+    request = with_setting(request, given, setting)
     if is_on(setting.thinking, profile):
         return request, setting.changes
     request, edits = without_clear_thinking(request, step=STEP)
@@ -119,7 +119,8 @@ def setting_of(request: Request, target: Target) -> ThinkingSetting:
     )
 
 
-def _put_back(request: Request, before: ThinkingSetting, after: ThinkingSetting) -> Request:
+def with_setting(request: Request, before: ThinkingSetting, after: ThinkingSetting) -> Request:
+    """The request that asks for `after`; the very same one if that is what it asked for before."""
     body = request.body
     thinking, config = body.thinking, body.output_config
     if after.thinking is not before.thinking:

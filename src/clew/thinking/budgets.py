@@ -14,19 +14,35 @@ as much as the model allows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
 from clew.model.json import JsonObject, object_of, text_of
 from clew.thinking.keys import is_reminder
 
-ULTRATHINK = 31_999
-NONE = 0
+
+class ThinkingTokens(IntEnum):
+    """What a prompt is worth in tokens of thinking: with the keyword, and without it.
+
+    >>> int(ThinkingTokens.ULTRATHINK), int(ThinkingTokens.NONE)
+    (31999, 0)
+    """
+
+    NONE = 0
+    ULTRATHINK = 31_999
+
+
+ULTRATHINK = ThinkingTokens.ULTRATHINK.value
+NONE = ThinkingTokens.NONE.value
 
 MINIMUM = 1024
 """The smallest budget that the API takes (R11)."""
+
+ANSWER = 1024
+"""Tokens that a budget of ours leaves for the answer. The API wants one."""
 
 VARIABLE = "MAX_THINKING_TOKENS"
 
@@ -36,40 +52,79 @@ Scope: TypeAlias = Literal["last_user_turn", "any"]
 
 
 class BudgetWish(Struct, frozen=True):
-    """The thinking that a text asks for."""
+    """The thinking that a text asks for.
+
+    >>> parse_budget_wish("Please ultrathink.")
+    BudgetWish(tokens=31999, level='high')
+    """
 
     tokens: int
+    """A budget; 0 without a keyword."""
     level: Literal["high", "none"]
+    """The same in a word."""
 
 
 class BudgetRules(Struct, frozen=True, kw_only=True):
-    """Where a budget may come from. `variable` is the value of MAX_THINKING_TOKENS, None or "" if it is not set."""
+    """Where a budget for thinking may come from: a variable, a word in the prompt, a default.
+
+    >>> BudgetRules.from_variables({"MAX_THINKING_TOKENS": "50000"}).variable
+    '50000'
+    """
 
     variable: str | None = None
-    """A number decides alone, whatever the prompt says; `"${MAX_THINKING_TOKENS:-}"` takes it from the environment."""
+    """The value of MAX_THINKING_TOKENS: a number that decides alone, whatever the prompt says. Empty: as if it were not
+    set."""
     default: int | None = None
     """Tokens where neither the variable nor a word asks for more."""
     scope: Scope = "last_user_turn"
     """Where the word counts: in the last turn that a person began, or anywhere."""
     strict: bool = False
-    """Keep the documented split: a text is searched for the one word only, the phrases are left to `is_keyword`."""
+    """Keep the documented split: a text is searched for the one word only, the phrases are left to `is_budget_keyword`."""
     provider: str = "anthropic"
     """The provider's name in the event about the variable."""
 
+    @classmethod
+    def from_variables(cls, environ: Mapping[str, str]) -> BudgetRules:
+        """The usual rules, with MAX_THINKING_TOKENS from these variables (`os.environ`)."""
+        return cls(variable=environ.get(VARIABLE))
+
+    @property
+    def warning(self) -> str:
+        """What is wrong with the variable; "" if nothing is."""
+        if not self.variable or parse_tokens(self.variable) is not None:
+            return ""
+        return f"{VARIABLE}={self.variable!r} is not a number: no thinking is asked for. Set a number of tokens, or unset it"
+
 
 class BudgetEvent(Struct, frozen=True, rename="camel"):
-    """The variable set the budget."""
+    """The variable set the budget. Its JSON has the names of the fields that Claude Code logs.
 
+    >>> event = budget_for([], BudgetRules(variable="50000")).event
+    >>> event.name, event
+    ('tengu_thinking', BudgetEvent(provider='anthropic', token_count=50000))
+    """
+
+    name: ClassVar[str] = "tengu_thinking"
+    """The name under which Claude Code logs it."""
     provider: str
+    """Who is asked."""
     token_count: int
+    """The budget."""
 
 
 class Budget(Struct, frozen=True):
-    """How many tokens; 0 or less means no thinking. `warning` names a variable that is no number."""
+    """How much thinking a request asks for.
+
+    >>> budget_for([], BudgetRules(variable="many")).warning[:40]
+    "MAX_THINKING_TOKENS='many' is not a numb"
+    """
 
     tokens: int
+    """The budget; with 0 or less, no thinking is asked for."""
     event: BudgetEvent | None = None
+    """To be logged, if the variable set the budget."""
     warning: str = ""
+    """Names a variable that is no number."""
 
 
 class HumanInput(Struct, frozen=True):
@@ -91,13 +146,21 @@ _HIGH = BudgetWish(ULTRATHINK, "high")
 _NOTHING = BudgetWish(NONE, "none")
 
 
-def is_keyword(text: str) -> bool:
-    """Whether the whole text is one of the keywords."""
+def is_budget_keyword(text: str) -> bool:
+    """Whether the whole text is one of the keywords, in any case.
+
+    >>> is_budget_keyword("Think Ultra Hard"), is_budget_keyword("please ultrathink")
+    (True, False)
+    """
     return text.lower() in KEYWORDS
 
 
-def parse_wish(text: str, *, strict: bool = False) -> BudgetWish:
-    """The thinking that a text asks for with a keyword anywhere in it."""
+def parse_budget_wish(text: str, *, strict: bool = False) -> BudgetWish:
+    """The thinking that a text asks for with a keyword anywhere in it. `strict` knows the one word and no phrase.
+
+    >>> parse_budget_wish("(ultrathink)").tokens, parse_budget_wish("ultrathinking").tokens
+    (31999, 0)
+    """
     return _HIGH if (_WORD if strict else _WORDS).search(text) else _NOTHING
 
 
@@ -110,12 +173,25 @@ def parse_tokens(text: str) -> int | None:
     return -int(digits) if match.group(1) == "-" else int(digits)
 
 
-def budget_for(inputs: Sequence[HumanInput], rules: BudgetRules) -> Budget:
-    """The budget of a request with these inputs. A variable that is set decides alone."""
+def budget_for(messages: Iterable[JsonObject], rules: BudgetRules | None = None) -> Budget:
+    """The thinking budget of a request with these messages, which may be bare or in a client's envelopes.
+
+    A variable that is set decides alone. Else the keyword counts, in what a person wrote: in the last turn, or with
+    `scope="any"` anywhere.
+
+    >>> history = [{"role": "user", "content": "ultrathink about it"}]
+    >>> budget_for(history).tokens, budget_for(history, BudgetRules(variable="0")).tokens
+    (31999, 0)
+    """
+    return budget_for_inputs([found for message in messages if (found := human_input(message))], rules or BudgetRules())
+
+
+def budget_for_inputs(inputs: Sequence[HumanInput], rules: BudgetRules) -> Budget:
+    """As `budget_for`, of inputs that were read already."""
     if rules.variable:
         tokens = parse_tokens(rules.variable)
         if tokens is None:
-            return Budget(NONE, warning=f"{VARIABLE}={rules.variable!r} is not a number; no thinking is asked for")
+            return Budget(NONE, warning=rules.warning)
         return Budget(tokens, BudgetEvent(rules.provider, tokens) if tokens > 0 else None)
     # Remarks beside tool results do not count for the last turn: the budget is not to change inside a loop.
     openings = inputs if rules.scope == "any" else [each for each in inputs if each.opens][-1:]
@@ -124,7 +200,7 @@ def budget_for(inputs: Sequence[HumanInput], rules: BudgetRules) -> Budget:
         if each.wish is not None:
             wishes.append(each.wish)
         else:
-            wishes += [parse_wish(text, strict=rules.strict).tokens for text in each.texts] or [NONE]
+            wishes += [parse_budget_wish(text, strict=rules.strict).tokens for text in each.texts] or [NONE]
     return Budget(max(wishes))
 
 
@@ -157,9 +233,9 @@ def human_input_of_parts(parts: Iterable[tuple[str, str]], *, wish: int | None =
     return HumanInput(tuple(text for kind, text in human if kind == "text"), not answers, wish)
 
 
-def fit_budget(budget: int, *, max_tokens: int | None = None, cap: int = 0) -> int | None:
-    """The nearest legal budget: at least MINIMUM, below `max_tokens`, at most `cap` (0: none). None if there is none."""
-    limits = [limit for limit in (None if max_tokens is None else max_tokens - 1, cap or None) if limit is not None]
+def fit_budget(budget: int, *, max_tokens: int | None = None, cap: int = 0, answer: int = ANSWER) -> int | None:
+    """The nearest legal budget: at least MINIMUM, `answer` less than `max_tokens`, at most `cap` (0: no cap); or None."""
+    limits = [limit for limit in (None if max_tokens is None else max_tokens - answer, cap or None) if limit is not None]
     nearest = max(min([budget, *limits]), MINIMUM)
     return nearest if all(nearest <= limit for limit in limits) else None
 
