@@ -98,6 +98,19 @@ def test_the_config_is_the_one_that_the_gateway_was_started_with(patient: Patien
     assert patient.wrong("config") == []
 
 
+@proves("req:S0-29", "req:S0-23", "req:S0-32")
+def test_variables_that_decide_what_is_put_into_requests_are_told(patient: Patient) -> None:
+    """S0-29, S0-23: what each does; S0-32: one that is no number is a warning."""
+    patient.environ |= {"MAX_THINKING_TOKENS": "5000", "DISABLE_PROMPT_CACHING": "1"}
+    told = [each.says for each in patient.findings("config")]
+    assert "MAX_THINKING_TOKENS=5000: a thinking budget of 5000 tokens, where a request leaves thinking open" in told
+    assert "DISABLE_PROMPT_CACHING=1: no cache marks are added" in told
+    assert patient.wrong("config") == []
+    patient.environ["MAX_THINKING_TOKENS"] = "abc"
+    [wrong] = patient.wrong("config")
+    assert (wrong.state, wrong.says[:43]) == ("warning", "MAX_THINKING_TOKENS='abc' is not a number: ")
+
+
 def test_a_key_in_the_config_is_a_warning_and_is_not_shown(patient: Patient) -> None:
     """Design §6: `key` may be a literal (doctor warns)."""
     (patient.home / "clew.toml").write_text(CONFIG.replace("${GLM}", CANARY))

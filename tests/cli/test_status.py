@@ -190,3 +190,20 @@ def test_json_has_it_all(home: Home) -> None:
 def test_a_store_that_is_off_is_said(tmp_path: Path) -> None:
     home = Home(tmp_path / "home", '[store]\nurl = "off"\n')
     assert "store     off: nothing is kept" in home.lines("status")
+
+
+@proves("req:S0-29", "req:S0-23", "req:S0-32")
+def test_variables_that_decide_what_is_put_into_requests_are_shown(home: Home) -> None:
+    """S0-29, S0-23: with what each does; S0-32: one that is no number is shown too."""
+    home.environ |= {"MAX_THINKING_TOKENS": "5000", "DISABLE_PROMPT_CACHING_HAIKU": "1"}
+    lines = home.lines("status")
+    at = lines.index(
+        "          MAX_THINKING_TOKENS=5000: a thinking budget of 5000 tokens, where a request leaves thinking open"
+    )
+    assert lines[at + 1] == "          DISABLE_PROMPT_CACHING_HAIKU=1: no cache marks are added for haiku models"
+    names = [each["name"] for each in json.loads(home.clew("status", "--json").stdout)["variables"]]
+    assert names == ["MAX_THINKING_TOKENS", "DISABLE_PROMPT_CACHING_HAIKU"]
+    home.environ["MAX_THINKING_TOKENS"] = "abc"
+    assert any(
+        line.strip().startswith("MAX_THINKING_TOKENS=abc: not a number: no thinking") for line in home.lines("status")
+    )

@@ -36,6 +36,7 @@ from clew.cli.threads import exchange_lines
 from clew.errors import StoreError
 from clew.exchange.redact import with_redacted_tries
 from clew.model.turn import Exchange
+from clew.settings.build_variables import BuildVariable
 from clew.settings.key_sources import UnsetVariable, unset_variables
 from clew.settings.processes import ProcessReport, running_gateways
 from clew.settings.rollout import unknown_backend
@@ -83,6 +84,8 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     problem: str
     unset: tuple[UnsetVariable, ...] = ()
     """Variables for keys that are not set here: a gateway that starts here has their backends disabled."""
+    variables: tuple[BuildVariable, ...] = ()
+    """Variables that decide what a gateway that starts here puts into requests."""
     gateways: tuple[GatewayStatus, ...]
     store: StoreStatus
     thinking: Statistics | None = None
@@ -146,6 +149,7 @@ def _without_threads(installation: Installation, store: Store | None, kept: Stor
         config=str(loaded.file or "") if loaded else "",
         problem=installation.problem,
         unset=unset_variables(loaded.file, os.environ) if loaded and loaded.file else (),
+        variables=loaded.variables if loaded else (),
         gateways=tuple(
             GatewayStatus(
                 name=each.name,
@@ -216,7 +220,9 @@ def _config_lines(found: StatusReport) -> Iterator[TextLine]:
     for each in found.unset:
         variable = f"line {each.line}: the variable {each.variable} is not set here"
         yield TextLine(f"{variable}, so {each.backend} is disabled here", "bad")
-    if found.unset and found.gateways:
+    for each in found.variables:
+        yield TextLine(each.says, "bad" if each.is_bad else "")
+    if (found.unset or found.variables) and found.gateways:
         yield TextLine("gateways that run have what they were started with", "quiet")
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Final, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
 from clew.model.facts import ModelFacts
 from clew.model.facts.models import merge_overrides
 from clew.settings.backend_rows import backend_of, named_options
+from clew.settings.build_variables import BuildVariable, build_variables, with_variables
 from clew.settings.document import BackendTable, Document, discover_backends
 from clew.settings.key_sources import VariableUnset, expand_variables
 from clew.settings.problems import Key, Problem, fields_of, format_key, nearest, problems_of
@@ -36,6 +37,7 @@ class ExaminedDocument(Struct, frozen=True, kw_only=True):
     """Variables of single backends that are not set. If keys are not looked up, these backends have rows all the same."""
     warnings: tuple[str, ...] = ()
     origins: dict[Key, str] = {}
+    variables: tuple[BuildVariable, ...] = ()
 
 
 def examine(raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool) -> ExaminedDocument:
@@ -57,7 +59,8 @@ def examine(raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool
     problems += model_problems
     if problems or models is None:
         return ExaminedDocument(problems=tuple(problems))
-    settings = _settings(document, rows, disabled, models)
+    build, variables = with_variables(document.build, environ), build_variables(document.build, environ)
+    settings = structs.replace(_settings(document, rows, disabled, models), build=build)
     named = {*settings.backends, *settings.disabled}
     if not named:
         return ExaminedDocument(problems=(Problem(("backends",), "no backend is left"),))
@@ -67,8 +70,9 @@ def examine(raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool
     return ExaminedDocument(
         settings=settings,
         unset=tuple(unset),
-        warnings=tuple(rows.warnings),
-        origins=rows.origins,
+        warnings=(*rows.warnings, *([build.budget.warning] if build.budget and build.budget.warning else ())),
+        origins=rows.origins | {each.key: f"environment: {each.name}" for each in variables if each.key},
+        variables=variables,
     )
 
 
@@ -232,6 +236,5 @@ def _settings(
         log=document.log,
         run=document.run,
         models=models,
-        build=document.build,
         chat=document.chat,
     )

@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 from clew.backends.credential import Secret
 from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
+from clew.settings.build_variables import BuildVariable
 from clew.settings.examine import disabled_by, examine
 from clew.settings.home import CONFIG_VARIABLE, digest_of, home_of
 from clew.settings.problems import Key, format_key, key_lines, line_of
@@ -53,6 +54,8 @@ class Loaded(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     disabled: Mapping[str, DisabledBackend] = {}
     """Backends that lack a variable here. Loaded without keys, they are backends of the settings all the same."""
+    variables: tuple[BuildVariable, ...] = ()
+    """Variables of the request builder that are set here, and what each does."""
     text: Secret | None = None
     """What the file says. Hidden, because a key may stand in it."""
     names_backends: bool = False
@@ -204,6 +207,7 @@ def _examine(path: Path | None, text: str, raw: Mapping[str, object], environ: M
         file=path,
         origins=origins,
         warnings=tuple(warnings),
+        variables=examined.variables,
         text=Secret(text),
         names_backends=bool(raw.get("backends")),
     )

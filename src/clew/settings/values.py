@@ -206,10 +206,14 @@ class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class BuildSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is put into requests of clients that leave it open. All off: a request is the client's own."""
 
+    environment: bool = True
+    """Take MAX_THINKING_TOKENS and DISABLE_PROMPT_CACHING, _HAIKU, _SONNET and _OPUS from the environment, where `budget`
+    and `cache` do not say otherwise."""
     budget: BudgetRules | None = None
-    """Thinking by keyword and variable, where the client does not set `thinking`."""
+    """Thinking by keyword and variable, where the client does not set `thinking`. Without this table, by the variable
+    alone."""
     cache: CacheRules | None = None
-    """Cache marks, where the client sets none."""
+    """Cache marks, where the client sets none; never more than four, of which a client's later ones are kept."""
     preserve_thinking: bool = False
     """A context edit that asks the vendor to keep all old thinking."""
     display: Display = "as sent"

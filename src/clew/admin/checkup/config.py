@@ -34,6 +34,7 @@ def config(at: Circumstances) -> Iterator[CheckFinding]:
     where = f"{at.loaded.file}" if at.loaded.file else "no config file; what the environment gives is used"
     active = f"{settings.active} is active unless `clew use` chose another"
     yield fine(f"{where}: {_count(len(settings.backends), 'backend')}, {active}")
+    yield from (fine(each.says) for each in at.loaded.variables if not each.is_bad)
     elsewhere = {each.says for each in settings.disabled.values()}  # by the check of the backends
     yield from (warning(each, "") for each in at.loaded.warnings if each not in elsewhere)  # they say what to do
 
