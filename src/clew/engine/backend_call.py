@@ -10,9 +10,7 @@ from functools import lru_cache, partial
 from clew.engine.client_stream import ClientStream
 from clew.engine.waiting import WAITING, Poll
 from clew.errors import BackendBroken, BackendTimedOut, BackendUnreachable
-from clew.exchange.call import Call
 from clew.exchange.commands import Ask
-from clew.exchange.heads import outgoing_head
 from clew.exchange.streamed import MOST_BYTES
 from clew.http.client.connection import ClientConnection
 from clew.http.client.exchange import ChunkFlow
@@ -49,11 +47,10 @@ class BackendCall:
         self.news = news
         self._pieces: list[bytes] = []
 
-    def ask(self, call: Call, command: Ask, timeouts: Timeouts) -> Poll:
+    def ask(self, command: Ask, timeouts: Timeouts) -> Poll:
         """Send it; the head of the answer is waited for."""
-        route = command.route
-        endpoint = _endpoint_of(route.backend.url)
-        head = outgoing_head(call, route, command.going)
+        head = command.head
+        endpoint = _endpoint_of(command.route.backend.url)
         request = ClientRequest(method=b"POST", target=head.target, headers=head.headers, body=command.body)
         self._asked = asked = self._pool.ask(endpoint, request, timeouts=timeouts, limits=LIMITS)
         on = asked.begin()

@@ -209,7 +209,7 @@ class Driver(CommandRunner):
 
     def ask(self, command: commands.Ask) -> object:
         timeouts = self._exchange.notes.received.patience_with(command.route)
-        return self._wait_for(self._backend.ask(self._call, command, timeouts))
+        return self._wait_for(self._backend.ask(command, timeouts))
 
     def peek(self, command: commands.Peek) -> object:
         return self._wait_in_time(self._backend.peek(command.most), command.within)

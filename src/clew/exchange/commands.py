@@ -18,6 +18,7 @@ from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.thinking.registry.table import Filtered
 
 if TYPE_CHECKING:
+    from clew.exchange.heads import OutgoingHead
     from clew.exchange.inputs import BackendRoute
     from clew.exchange.streamed import StreamedAnswer
     from clew.model.change import Change
@@ -68,7 +69,7 @@ class Ask(ExchangeCommand[ResponseHead]):
     """Send a request, and wait for the head of its answer. Raises BackendError."""
 
     route: BackendRoute
-    going: Request
+    head: OutgoingHead
     body: bytes
 
 

@@ -13,9 +13,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from msgspec import structs
-
 from clew.backends.row import auth_headers
+from clew.dialects.shape import ClientHeaders
 from clew.exchange.call import Call
 from clew.exchange.inputs import BackendRoute
 from clew.exchange.redact import HIDDEN, Redactor
@@ -74,15 +73,15 @@ def _backend_headers(backend: str, model: str) -> Pairs:
     return tuple((name, "".join(each if " " <= each <= "~" else "?" for each in value)) for name, value in names)
 
 
-def kept_heads(call: Call, route: BackendRoute, going: Request, answered: ResponseHead | None) -> Heads:
-    """Clients and backends say nearly the same with each request, so that is worked out once."""
-    sent = outgoing_head(call, route, going)
-    heads = Heads(
-        asked=_shown_headers(tuple(call.headers.items())),
-        sent=_sent_headers(sent.headers),
-        target=_request_line(sent.target),
+def kept_heads(asked: ClientHeaders, sent: OutgoingHead | None, answered: ResponseHead | None) -> Heads:
+    """As they are kept. Clients and backends say nearly the same with each request, so that is worked out once."""
+    return Heads(
+        asked=_shown_headers(tuple(asked.items())),
+        sent=_sent_headers(sent.headers) if sent else (),
+        target=_request_line(sent.target) if sent else "",
+        answered=_plain(answered.headers) if answered else (),
+        status=answered.status if answered else 0,
     )
-    return heads if answered is None else structs.replace(heads, answered=_plain(answered.headers), status=answered.status)
 
 
 @lru_cache(maxsize=64)

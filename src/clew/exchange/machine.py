@@ -38,7 +38,7 @@ from clew.exchange.commands import (
     Sleep,
 )
 from clew.exchange.failures import DRAINING, NO_RETRY, kind_in, named, no_credential, without_credential, without_key
-from clew.exchange.heads import kept_paths
+from clew.exchange.heads import kept_paths, outgoing_head
 from clew.exchange.inputs import BackendRoute, ProcessFacts, ReceivedRequest
 from clew.exchange.notes import ExchangeNotes
 from clew.exchange.states import ExchangeState, Progress
@@ -231,7 +231,8 @@ class ExchangeMachine:
         if self._process.logs_bodies:
             await LogBody("sent", notes.sent)
         self.answering.passed, notes.request_id = (), ""  # what another backend said before is not this one's
-        head = await Ask(route, notes.going, notes.sent)
+        notes.outgoing = outgoing_head(self._received.call, route, notes.going)
+        head = await Ask(route, notes.outgoing, notes.sent)
         self.answering.note_head(head)
         if 200 <= head.status < 300:
             refused = await self.answering.answer(head)

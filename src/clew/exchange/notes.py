@@ -11,7 +11,7 @@ from clew.dialects.shape import AnswerContext
 from clew.errors import ClewError
 from clew.exchange.backend_dialect import BackendDialect
 from clew.exchange.failures import kind_in, secret_of
-from clew.exchange.heads import ThinkingCounts, is_unsaid_thought, kept_heads, thinking_counts
+from clew.exchange.heads import OutgoingHead, ThinkingCounts, is_unsaid_thought, kept_heads, thinking_counts
 from clew.exchange.inputs import BackendRoute, ReceivedRequest
 from clew.exchange.turns import ReceivedAnswer, asked_raw, origin_of, recording_for, title_of, usage_of
 from clew.model.change import Change, bounded
@@ -52,6 +52,8 @@ class ExchangeNotes:
     """When the present try began."""
     tries: list[Try] = field(default_factory=list[Try])
     sent: bytes = b""
+    outgoing: OutgoingHead | None = field(default=None, repr=False)
+    """The head of the last request to a backend."""
     unsaid: int = 0
     """Thinking blocks that the dialect has no words for."""
     projected: tuple[Change, ...] = ()
@@ -197,7 +199,7 @@ class ExchangeNotes:
             return TurnRecord(exchange=self.exchange(outcome, heard, ended))
         call, options, bodies = self.received.call, self.received.options, None
         if options.keeps_bodies and outcome != "open":
-            heads = kept_heads(call, self.route, self.going, self.head)
+            heads = kept_heads(call.headers, self.outgoing, self.head)
             times = tuple(self.times)
             bodies = Bodies(asked=call.body, sent=self.sent, answered=self.answered, heads=heads, times=times)
         recording = recording_for(self.id, self.received, self.route, self.dialect.remembered(self.going), heard)

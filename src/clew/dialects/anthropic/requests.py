@@ -5,6 +5,7 @@ The canonical request document has the shape of these requests, so a client's by
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from clew.dialects.anthropic.options import AnthropicOptions
@@ -21,8 +22,13 @@ def read_request(raw: bytes, headers: ClientHeaders, wanted: Wanted) -> Request:
 
 def betas_in(headers: ClientHeaders) -> tuple[str, ...]:
     """The beta features that a client asks for."""
-    words = headers.get("anthropic-beta", "").split(",")
-    return tuple(word for each in words if (word := each.strip()))
+    return _betas(headers.get("anthropic-beta", ""))
+
+
+@lru_cache(maxsize=256)
+def _betas(listed: str) -> tuple[str, ...]:
+    """Several parts of a request's way ask, and a client says the same with every request."""
+    return tuple([word for each in listed.split(",") if (word := each.strip())])
 
 
 def write_request(request: Request, options: AnthropicOptions) -> WrittenRequest:
