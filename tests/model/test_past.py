@@ -13,6 +13,7 @@ from clew.model.request import RequestMessage
 from clew.pipeline.normalise import _REFUSED
 from clew.pipeline.system import _NO_SYSTEM_MESSAGE
 from clew.pipeline.thinking.binding import _STRAYS
+from clew.pipeline.thinking_parameter import _ANY_CONFIGURED
 from clew.pipeline.tool_structure import _LEGALITY, _NO_SERVER_CALL
 from clew.thinking.history import _ROW, _RUNS
 from clew.thinking.record import _SIGNED
@@ -27,6 +28,7 @@ FOLDS: list[Fold[object]] = [
     _REFUSED,
     _NO_SYSTEM_MESSAGE,
     _STRAYS,
+    _ANY_CONFIGURED,
     _ROW,
     _RUNS,
     _SIGNED,
@@ -75,7 +77,7 @@ def test_what_is_known_is_not_looked_at_again() -> None:
     first = retold(said, 6)
     assert folded(first, fold) == 10
     assert folded(retold(said, 8, first.past), fold) == 10
-    assert looked == [6, 4, 2, 2]
+    assert looked == [6, 3, 1, 2, 1, 1]
 
 
 def test_a_value_over_all_messages_is_worked_out_once_for_a_request() -> None:
@@ -88,11 +90,11 @@ def test_a_value_over_all_messages_is_worked_out_once_for_a_request() -> None:
 
     fold, told = Fold(0, over), told_first(request(*[user("hi")] * 10).messages)
     assert [folded(told, fold) for _ in range(3)] == [10, 10, 10]
-    assert looked == [6, 4]
+    assert looked == [6, 3, 1]
 
 
 def test_the_second_request_goes_on_from_the_first() -> None:
-    """Also where a client changes the last messages, since it moves its cache mark along."""
+    """Where a client changes only the last message, since it moves its cache mark along, no other is looked at twice."""
     looked: list[int] = []
 
     def over(count: int, messages: Sequence[RequestMessage], at: int) -> int:
@@ -104,4 +106,4 @@ def test_the_second_request_goes_on_from_the_first() -> None:
     assert first.past.count == 0, "nothing was there before"
     folded(first, fold)
     assert folded(retold(said, 9, first.past), fold) == 12
-    assert looked == [6, 4, 3, 3]
+    assert looked == [6, 3, 1, 2, 1]

@@ -9,7 +9,7 @@ history, and over the new ones of a `Retold` one, once; the result is the same, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from clew.model.request import RequestMessage
 
@@ -32,18 +32,27 @@ class Fold(Generic[S]):
         self.over = over
 
 
-class Past:
-    """The first `count` messages, and the values of folds: over the first `kept` messages or fewer, and over all of them."""
+_State: TypeAlias = tuple[int, Any]
+"""How many messages a value is over, and the value."""
 
-    __slots__ = ("_states", "_whole", "count", "kept")
+
+class Past:
+    """The first `count` messages, and the values of folds: over the first `kept` messages or fewer, over all but the last,
+    and over all of them.
+
+    The next request nearly always has the last message in another form, because clients move their cache marks along, and
+    all others as they were: then no message but the last is looked at twice.
+    """
+
+    __slots__ = ("_newer", "_states", "_whole", "count", "kept")
 
     def __init__(self, count: int, before: Past | None = None, *, kept: int | None = None) -> None:
         """`before` is the past of an earlier request; its values hold here if they cover no more messages. Values over the
         first `kept` messages are kept for the next request: by default over those that were there before."""
         self.count = count
         self.kept = count if kept is None else kept
-        known = before is not None and before.kept <= count
-        self._states: dict[Fold[Any], tuple[int, Any]] = dict(before._states) if before and known else {}
+        self._states = before._up_to(count) if before else {}
+        self._newer: dict[Fold[Any], _State] = {}
         self._whole: dict[Fold[Any], Any] = {}
 
     def value(self, fold: Fold[S], messages: Sequence[RequestMessage]) -> S:
@@ -53,8 +62,19 @@ class Past:
             if done < self.kept:
                 state = fold.over(state, messages[done : self.kept], done)
                 self._states[fold] = self.kept, state
-            self._whole[fold] = fold.over(state, messages[self.kept :], self.kept)
+            done, last = self.kept, len(messages) - 1
+            if done < last:
+                state = fold.over(state, messages[done:last], done)
+                self._newer[fold] = last, state
+                done = last
+            self._whole[fold] = fold.over(state, messages[done:], done)
         return self._whole[fold]
+
+    def _up_to(self, count: int) -> dict[Fold[Any], _State]:
+        """The values that cover no more than the first `count` messages, of each fold the one that covers the most."""
+        found = {fold: known for fold, known in self._states.items() if known[0] <= count}
+        found.update([(fold, known) for fold, known in self._newer.items() if known[0] <= count])
+        return found
 
 
 class Retold(tuple[RequestMessage, ...]):

@@ -9,6 +9,7 @@ encoder then compares the two bodies by identity and splices only what differs i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Final, TypeAlias
 
 import msgspec
@@ -136,7 +137,7 @@ class Request(Struct, frozen=True, eq=False):
 
     def with_messages(self, messages: tuple[RequestMessage, ...]) -> Request:
         """The same request if nothing differs, so that untouched stays untouched by identity."""
-        if len(messages) == len(self.messages) and all(map(lambda a, b: a is b, messages, self.messages)):
+        if len(messages) == len(self.messages) and all(map(is_, messages, self.messages)):
             return self
         return self.with_fields(messages=messages)
 
@@ -158,6 +159,6 @@ def with_content(message: RequestMessage, content: Content) -> RequestMessage:
 def with_blocks(message: RequestMessage, blocks: tuple[Block, ...]) -> RequestMessage:
     """As `with_content`; the very same message if the blocks are the very same."""
     own = blocks_of(message)
-    if len(own) == len(blocks) and all(map(lambda a, b: a is b, own, blocks)):
+    if len(own) == len(blocks) and all(map(is_, own, blocks)):
         return message
     return with_content(message, blocks)

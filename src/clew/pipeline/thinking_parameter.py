@@ -22,6 +22,7 @@ from clew.model.change import Change
 from clew.model.facts import ModelFacts
 from clew.model.facts.shapes import INTERLEAVED_BETA
 from clew.model.origin import Target
+from clew.model.past import Fold, folded
 from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks
 from clew.pipeline.context_edits import without_clear_thinking
 from clew.pipeline.step import Facts
@@ -63,7 +64,7 @@ def thinking_parameter(request: Request, target: Target, facts: Facts) -> tuple[
     may_display = mode_of(thinking) in ("enabled", "adaptive") and thinking.get("display") is None
     if display != "as sent" and may_display:
         setting = setting.put({**thinking, "display": display}, "the config asks for it", path="thinking.display")
-    if setting is given and not any(message.role == "system" for message in request.messages):
+    if setting is given and not folded(request.messages, _ANY_CONFIGURED):
         return request, ()
     request, changes = with_setting(request, given, setting), setting.changes
     became_manual = mode_of(given.thinking) == "adaptive" and mode_of(setting.thinking) == "enabled"
@@ -137,7 +138,7 @@ def _with_legal_message_efforts(
     request: Request, setting: ThinkingSetting, profile: ModelFacts
 ) -> tuple[Request, tuple[Change, ...]]:
     """System messages without an effort that would be refused. (A model without such messages gets none of it anyway.)"""
-    if not profile.system_messages:
+    if not profile.system_messages or not folded(request.messages, _ANY_CONFIGURED):
         return request, ()
     changes: list[Change] = []
     messages: list[RequestMessage] = []
@@ -151,6 +152,12 @@ def _with_legal_message_efforts(
             given = message.given if isinstance(message, Edited) else message
             messages.append(Edited(message.role, message.content, UNSET, given=given))
     return request.with_messages(tuple(messages)), tuple(changes)
+
+
+_ANY_CONFIGURED: Fold[bool] = Fold(
+    False, lambda before, messages, at: before or any(message.output_config is not UNSET for message in messages)
+)
+"""Whether a message has a configuration of its own, as an effort would be."""
 
 
 def _refused_effort(message: RequestMessage, setting: ThinkingSetting, profile: ModelFacts) -> str:

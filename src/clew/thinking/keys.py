@@ -35,8 +35,9 @@ def block_key(type: str, value: str) -> bytes:
 
 def proof_of(block: Block) -> str:
     """The part that only the maker can write: the signature, or the redacted data; "" if there is none."""
-    value = block.signature if block.type == "thinking" else block.data if block.type == "redacted_thinking" else None
-    return value if is_signed(value) else ""
+    if block.type == "thinking":
+        return block.signature or ""
+    return (block.data or "") if block.type == "redacted_thinking" else ""
 
 
 def key_of(block: Block) -> bytes | None:
