@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clew.backends.translator import Translator
     from clew.chat.agent.agent import AsyncAgent
     from clew.chat.agent.blocking import Agent, Run
     from clew.chat.agent.events import (
@@ -74,6 +73,7 @@ if TYPE_CHECKING:
         is_thinking_block,
         normalise_messages,
     )
+    from clew.pipeline.translator import Translator
     from clew.pipeline.ui.reasoning import (
         convert_reasoning_to_thinking,
         ensure_thinking_block_compliance,
@@ -265,7 +265,7 @@ _HOMES = {
     "ToolFinished": "clew.chat.agent.events",
     "ToolStarted": "clew.chat.agent.events",
     "TrailingThinking": "clew.pipeline.trailing_thinking",
-    "Translator": "clew.backends.translator",
+    "Translator": "clew.pipeline.translator",
     "Turn": "clew.chat.turns",
     "UiAsked": "clew.chat.ui.requests",
     "Violation": "clew.thinking.compliance",

@@ -11,7 +11,7 @@ from clew.errors import SealInvalid, SettingsInvalid
 from clew.model.events import data_of
 from clew.model.origin import Origin
 from clew.model.unfold import events_of
-from clew.thinking.seal import INLINE_LIMIT, MAX_SEALED, PREFIX, Seal, Sealer, is_seal, needs_reference
+from clew.thinking.seal import MAX_SEALED, PREFIX, Seal, Sealer, is_seal
 from tests.counts import examples
 from tests.identity.hearing import heard
 from tests.manifest import proves
@@ -238,11 +238,8 @@ def test_a_payload_of_80_kB_comes_back_whole() -> None:
     assert SEALER.open(SEALER.mint(seal, TEXT), TEXT, principal="local") == seal
 
 
-def test_a_payload_above_16_KiB_goes_by_reference() -> None:
+def test_a_reference_comes_back_as_one() -> None:
     """500 blocks of 16 kB are 8 MB in each later request (identity §3); the store keeps what is larger."""
-    assert not needs_reference(b"x" * INLINE_LIMIT)
-    assert needs_reference(b"x" * (INLINE_LIMIT + 1))
-
     reference = Seal("local", GROK, "ex_01", 0, b"k" * 32, reference=True)
     assert SEALER.open(SEALER.mint(reference, TEXT), TEXT, principal="local") == reference
 

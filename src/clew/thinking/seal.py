@@ -117,11 +117,6 @@ def is_seal(signature: str) -> bool:
     return signature.startswith(PREFIX)
 
 
-def needs_reference(payload: bytes) -> bool:
-    """Whether this payload is too large to travel inside the seal."""
-    return len(payload) > INLINE_LIMIT
-
-
 def _split(token: str) -> tuple[bytes, bytes]:
     """The sealed bytes and their MAC."""
     if not is_seal(token):

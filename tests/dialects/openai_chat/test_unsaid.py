@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from clew.backends.translator import Translator
 from clew.dialects.openai_chat.answers import read_message
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.shape import AnswerContext
 from clew.model.json import JsonObject, JsonValue
+from clew.pipeline.translator import Translator
 from tests.dialects.openai_chat.chat import Told, stream
 
 PICTURE: JsonObject = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}

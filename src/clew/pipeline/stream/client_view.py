@@ -19,7 +19,7 @@ from clew.model.blocks import THINKING_TYPES, Block, made
 from clew.model.json import JsonObject, JsonValue, text_of
 from clew.model.origin import Origin
 from clew.thinking.keys import block_key
-from clew.thinking.seal import Seal, Sealer, needs_reference
+from clew.thinking.seal import INLINE_LIMIT, Seal, Sealer
 
 
 class ViewOptions(Struct, frozen=True, kw_only=True):
@@ -38,6 +38,8 @@ class ViewOptions(Struct, frozen=True, kw_only=True):
     """An empty signature in place of the seal: the store alone knows whose it is."""
     by_reference: bool = False
     """Keep every payload in the store, whatever its size."""
+    inline_limit: int = INLINE_LIMIT
+    """Bytes of a payload that travel in a seal; the store keeps what is larger."""
     safe_ids: bool = False
     hide: bool = False
     secret: str = ""
@@ -90,7 +92,7 @@ class ClientView:
             assert options.sealer is not None
             wanted = options.carries or kind != "thinking"  # redacted data is the thought itself
             payload = proof.encode("utf-8", "surrogatepass") if wanted else b""
-            reference = bool(payload) and (options.by_reference or needs_reference(payload))
+            reference = bool(payload) and (options.by_reference or len(payload) > options.inline_limit)
             if reference and self.when_referring is not None:
                 self.when_referring()
             carried = block_key(kind, proof) if reference else payload
