@@ -160,7 +160,7 @@ def test_a_sealed_block_is_a_violation_without_asking_anybody() -> None:
     body = request(user("a"), assistant(sealed("x"), redacted("clew1.x"), text("y")), user("b"))
     [conversation] = json.loads(clew("-", "--json", stdin=body).stdout)["conversations"]
     assert [(each["rule"], each["path"]) for each in conversation["violations"][MODEL]] == [
-        ("R33.invalid-signature", "messages.1.content.0"),
+        ("R33.foreign-signature", "messages.1.content.0"),
         ("R33.invalid-data", "messages.1.content.1"),
     ]
 

@@ -66,9 +66,7 @@ def _altered(signature: str) -> str:
     return base64.b64encode(raw).decode()
 
 
-@pytest.mark.parametrize(
-    "spoil", [_cut, _altered, str.lower, lambda _: "EuYBCkQ", lambda _: "clew1.abc", lambda _: "gemini é"]
-)
+@pytest.mark.parametrize("spoil", [_cut, _altered, str.lower, lambda _: "EuYBCkQ"])
 @refuses("rule:R33.invalid-signature")
 def test_a_cut_altered_or_foreign_signature_is_refused_in_any_turn(spoil: Any) -> None:
     """R33: every replayed block is verified, also in turns that the model will not see."""
@@ -78,7 +76,16 @@ def test_a_cut_altered_or_foreign_signature_is_refused_in_any_turn(spoil: Any) -
     assert named(violation) == ("R33.invalid-signature", path, INVALID % path)
 
 
-@accepts("rule:R33.invalid-signature", "rule:R33.invalid-data")
+@pytest.mark.parametrize("signature", ["clew1.abc", "clew9.abc", "gemini é", '{"field":"reasoning"}'])
+@refuses("rule:R33.foreign-signature")
+def test_what_cannot_be_a_signature_of_claudes_is_refused_by_its_look(signature: str) -> None:
+    """R33: base64 has no dot, no brace and no space."""
+    path = "messages.1.content.0"
+    violation = with_block(simple(), 1, 0, signature=signature).judged().violation
+    assert named(violation) == ("R33.foreign-signature", path, INVALID % path)
+
+
+@accepts("rule:R33.invalid-signature", "rule:R33.invalid-data", "rule:R33.foreign-signature")
 def test_untouched_blocks_of_every_kind_are_taken_back() -> None:
     """R33, R42: thinking, redacted and omitted."""
     verdict = simple("claude-opus-5", Think("Hm."), Redact("Secret."), Think("So.", omitted=True), "Hello.").judged()

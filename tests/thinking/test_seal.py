@@ -162,7 +162,7 @@ def test_nothing_that_was_not_minted_opens(token: str) -> None:
     [
         ("", "it does not begin with 'clew1.'"),
         ("EqQBCgIYAhIkN2Y4", "it does not begin with 'clew1.'"),
-        (TOKEN.replace("clew1.", "clew2."), "it does not begin with 'clew1.'"),
+        (TOKEN.replace("clew1.", "clew2."), "its version is not known here"),
         (TOKEN.replace("clew1.", "Clew1."), "it does not begin with 'clew1.'"),
         (packed(b"\x02" + unpacked(TOKEN)[1:]), "its layout version is not known here"),
         (PREFIX, "its layout version is not known here"),
@@ -256,6 +256,10 @@ def test_a_payload_over_the_bound_is_never_minted() -> None:
         (TOKEN, True),
         (PREFIX, True),
         ("clew1.broken", True),
+        ("clew9.AbCd", True),
+        ("clew12.AbCd", True),
+        ("clew.AbCd", False),
+        ("clewx1.AbCd", False),
         ("clew1", False),
         ("", False),
         (" clew1.x", False),
@@ -263,7 +267,7 @@ def test_a_payload_over_the_bound_is_never_minted() -> None:
     ],
 )
 def test_ours_is_known_by_its_prefix_alone(signature: str, ours: bool) -> None:
-    """What begins with `clew1.` never goes to any backend, valid or not (design §4, Seal)."""
+    """What begins like a seal never goes to any backend, whatever its version, valid or not (design §4, Seal)."""
     assert is_seal(signature) is ours
 
 

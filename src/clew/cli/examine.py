@@ -159,9 +159,10 @@ def _violations(raw: bytes, target: Target, request: Request | None) -> tuple[Vi
     sealed: list[Violation] = []
     for path, block in thinking_in(request) if request is not None else ():
         if is_seal(proof_of(block)):
-            rule = rules()["R33.invalid-signature" if block.type == "thinking" else "R33.invalid-data"]
+            rule = rules()["R33.foreign-signature" if block.type == "thinking" else "R33.invalid-data"]
             sealed.append(Violation(rule.id, path, rule.words(path=path), SEALED_RIGHT))
-    return (*refused, *sealed)
+    named = {(each.rule, each.path) for each in sealed}
+    return (*[each for each in refused if (each.rule, each.path) not in named], *sealed)
 
 
 def _with_unsaid(judged: TargetReport, request: Request, target: Target, facts: Facts, settings: Settings) -> TargetReport:

@@ -17,11 +17,11 @@ from typing import NamedTuple, TypeAlias, overload
 from msgspec import Struct
 
 from clew.model.blocks import THINKING_TYPES, Block, Made, is_signed, is_thinking, made, string_of, text_block
+from clew.model.facts.shapes import can_be_claudes
 from clew.model.past import Fold, folded
 from clew.model.recording import AnswerContent, Recording
 from clew.model.request import RequestMessage
 from clew.thinking.keys import ProofRow, QuestionContent, answer_content, key_of, place_of, proof_of, question_content
-from clew.thinking.seal import is_seal
 
 
 class AnswerPiece(Struct, frozen=True, eq=False, gc=False):
@@ -115,7 +115,8 @@ def thoughts_in(message: RequestMessage) -> list[Block]:
 
 
 def is_signed_by_vendor(block: Block) -> bool:
-    return bool(proof := proof_of(block)) and not is_seal(proof)
+    """Whether a block has a signature that can be Claude's: no seal, and nothing that stands in place of a signature."""
+    return bool(proof := proof_of(block)) and can_be_claudes(block.type, proof)
 
 
 _ROW: Fold[ProofRow] = Fold(

@@ -11,7 +11,8 @@ exchange and the index make no two alike. It authenticates and does not hide: pa
 already, or reasoning that the client was shown anyway. Nothing of a token is interpreted before its MAC holds, except
 which key to try.
 
-What begins with `clew1.` never goes to any backend, valid or not: `is_seal` looks at the prefix and at nothing else.
+What begins like a seal, of whatever version (`clew1.`, `clew2.` …), never goes to any backend, valid or not: `is_seal` looks
+at the beginning and at nothing else, so that a conversation survives a downgrade.
 For `redacted_thinking` the seal sits in `data`, and the text is "".
 
 The secret behind the seals is a ring of keys, one of which mints. A key is named by a hash of itself, so that machines which
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import base64
 import hmac
+import re
 from collections.abc import Mapping
 from typing import NoReturn
 
@@ -33,6 +35,8 @@ from clew.errors import SealInvalid, SettingsInvalid
 from clew.model.origin import Origin
 
 PREFIX = "clew1."
+"""Of the seals that are made here."""
+_ANY_VERSION = re.compile(r"clew[0-9]+\.")
 
 INLINE_LIMIT = 16 * 1024
 """A payload above this stays in the store: every later request of the client would upload it again."""
@@ -112,15 +116,15 @@ class Sealer:
 
 
 def is_seal(signature: str) -> bool:
-    """Whether this is a seal of clew, which no backend may get: by prefix alone, since a broken seal must not leave
-    either."""
-    return signature.startswith(PREFIX)
+    """Whether this is a seal of clew, of any version, which no backend may get: by its beginning alone, since a broken seal
+    must not leave either."""
+    return _ANY_VERSION.match(signature) is not None
 
 
 def _split(token: str) -> tuple[bytes, bytes]:
     """The sealed bytes and their MAC."""
-    if not is_seal(token):
-        _refuse(f"it does not begin with {PREFIX!r}")
+    if not token.startswith(PREFIX):
+        _refuse("its version is not known here" if is_seal(token) else f"it does not begin with {PREFIX!r}")
     if len(token) > len(PREFIX) + MAX_SEALED * 4 // 3 + 1:
         _refuse("it is longer than any seal")
     text = token[len(PREFIX) :]

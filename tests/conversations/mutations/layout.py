@@ -65,6 +65,11 @@ def lose_a_signature(move: Move) -> None:
     move.a_block("thinking")["signature"] = ""
 
 
+@steps.breaks("R33.foreign-signature")
+def sign_for_another_maker(move: Move) -> None:
+    move.a_block("thinking")["signature"] = move.pick('{"field":"reasoning"}', "clew1.AbCd", "clew9.AbCd")
+
+
 @steps.breaks("R33.empty-block")
 def cut_a_thought_before_it_began(move: Move) -> None:
     move.a_block("thinking").update(thinking="", signature="")

@@ -145,6 +145,12 @@ SIGNATURES = (
         good=ask(user("a"), assistant(HM, text("b")), user("c")),
         bad=ask(user("a"), assistant(thinking("hm", ""), text("b")), user("c")),
     ),
+    case(
+        "R33.foreign-signature",
+        "messages.1.content.0",
+        good=ask(user("a"), assistant(HM, text("b")), user("c")),
+        bad=ask(user("a"), assistant(thinking("hm", '{"field":"reasoning"}'), text("b")), user("c")),
+    ),
 )
 
 CASES = (*LAST, *FIRST, *ELSEWHERE, *SIGNATURES)

@@ -11,6 +11,7 @@ By what a client's request for a title is known stands in `title_requests.toml`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final, Literal, TypeAlias
@@ -116,6 +117,7 @@ class BlockFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     open: bool = False
     unknown: str = "R4.key-unknown"
     forbidden: dict[str, str] = {}
+    proof: str = ""
     fields: dict[str, Field]
 
 
@@ -145,6 +147,20 @@ def fields() -> Fields:
 def blocks() -> Mapping[str, BlockFacts]:
     """The content blocks by type, in the order in which the vendor lists them."""
     return to_rows(BlockFacts, read_table(_BLOCKS), file=_BLOCKS)
+
+
+_PROOF_START: Final = 64
+"""Characters of a signature that are looked at: what stands in place of one begins otherwise."""
+
+
+@cache
+def _proof_pattern(block_type: str) -> re.Pattern[str]:
+    return re.compile(blocks()[block_type].proof)
+
+
+def can_be_claudes(block_type: str, proof: str) -> bool:
+    """Whether Claude can have written this signature or data of a thinking block: it looks like one, whoever wrote it."""
+    return _proof_pattern(block_type).match(proof[:_PROOF_START]) is not None
 
 
 INTERLEAVED_BETA: Final = "interleaved-thinking-2025-05-14"

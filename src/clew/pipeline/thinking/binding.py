@@ -27,7 +27,6 @@ from clew.pipeline.thinking.outcomes import AnswerOutcome, all_thinking, without
 from clew.thinking.history import align, is_signed_by_vendor, signed_row, thoughts_in
 from clew.thinking.keys import block_key, digest_of, key_of, proof_half, proof_of
 from clew.thinking.recognise import RecognisedAnswer
-from clew.thinking.seal import is_seal
 from clew.thinking.strands import longest_tail, strand_keys
 
 ASIDE = "not in the strand of this model's last answer"
@@ -127,8 +126,7 @@ def _up_to_last(request: Request, found: Sequence[RecognisedAnswer], target: Tar
 
 def native_proofs(found: Sequence[RecognisedAnswer]) -> list[str]:
     """The proofs in the client's copy that are a vendor's own, in order."""
-    proofs = (proof_of(piece.block) for each in found for piece in each.pieces)
-    return [proof for proof in proofs if proof and not is_seal(proof)]
+    return [proof_of(piece.block) for each in found for piece in each.pieces if is_signed_by_vendor(piece.block)]
 
 
 def _groups(found: Sequence[RecognisedAnswer], keys: Sequence[bytes]) -> list[tuple[int | None, tuple[bytes, ...]]]:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from clew.errors import SealInvalid
 from clew.model.blocks import Block, Made, filler, is_thinking, made, string_of, text_block
 from clew.model.change import Change
+from clew.model.facts.shapes import can_be_claudes
 from clew.model.origin import Origin, Target
 from clew.model.recording import Recording
 from clew.model.request import Request, blocks_of, with_blocks
@@ -21,6 +22,7 @@ from clew.thinking.seal import Seal, is_seal
 STEP = "thinking"
 
 UNSIGNED = "unsigned: no maker accepts it"
+NO_SIGNATURE = "what it has for a signature is not Claude's"
 UNVERIFIED = "its seal does not verify"
 DROPPED = "the client had left it out"
 UNSEEN = "the client was given nothing to send back for it"
@@ -137,7 +139,7 @@ def reason_against(block: Block, each: RecognisedAnswer, target: Target, facts: 
         return f"made by {origin.backend}" if origin else UNVERIFIED
     if each.recording and each.recording.origin.realm != target.realm:
         return f"made by {each.recording.origin.backend}"
-    return ""
+    return NO_SIGNATURE if target.binding and not can_be_claudes(block.type, proof) else ""
 
 
 def _sealed_by(block: Block, proof: str, facts: Facts) -> Origin | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby, islice, pairwise
 from typing import NamedTuple
 
+from clew.model.facts.shapes import can_be_claudes
 from clew.thinking.compliance.findings import Defect, at
 from clew.thinking.compliance.request_view import BlockView, MessageView, RequestView, RuleTable, RunView
 from clew.thinking.compliance.tools import unfinished
@@ -259,3 +260,12 @@ def empty_block(view: RequestView) -> Iterator[Defect]:
 @RULES.check("R33.empty-signature")
 def empty_signature(view: RequestView) -> Iterator[Defect]:
     return (at(block.path) for block in _unsigned(view) if block.text("thinking"))
+
+
+@RULES.check("R33.foreign-signature")
+def foreign_signature(view: RequestView) -> Iterator[Defect]:
+    for run in view.assistant_runs:
+        for block in run.of("thinking"):
+            signature = block.text("signature")
+            if signature and not can_be_claudes("thinking", signature):
+                yield at(block.path)

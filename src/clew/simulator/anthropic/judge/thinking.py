@@ -23,9 +23,10 @@ Blocks missing at the start or at the end do not show, and are legal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from clew.model.facts import ModelFacts, profile_for, rules
 from clew.model.facts.shapes import BINDING_BETA
@@ -35,6 +36,10 @@ from clew.simulator.anthropic.judge.prefix import ConversationPrefix, deferred_t
 from clew.simulator.anthropic.judge.signatures import Imprint, Link, hash_text, read_signature
 from clew.simulator.interfaces import BlockFate, Books, Stance
 from clew.simulator.values import as_dict, as_str
+
+_OUTSIDE_BASE64: Final = re.compile(r"[^A-Za-z0-9+/=_-]")
+_SHOWS_ITSELF: Final = 64
+"""Characters after which a signature that is none has shown it (R33.foreign-signature)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +114,15 @@ def _is_unsigned(block: RequestBlock) -> bool:
 
 def check_signatures(history: ThinkingHistory) -> Iterator[BrokenRule]:
     for returned in history.blocks:
-        if returned.imprint is None and not _is_unsigned(returned.block):
-            redacted = returned.block.type == "redacted_thinking"
-            yield BrokenRule("R33.invalid-data" if redacted else "R33.invalid-signature", returned.block.path)
+        if returned.imprint is not None or _is_unsigned(returned.block):
+            continue
+        if returned.block.type == "redacted_thinking":
+            rule = "R33.invalid-data"
+        elif _OUTSIDE_BASE64.search(as_str(returned.block.value.get("signature"))[:_SHOWS_ITSELF]):
+            rule = "R33.foreign-signature"
+        else:
+            rule = "R33.invalid-signature"
+        yield BrokenRule(rule, returned.block.path)
 
 
 def check_modified(case: Case, history: ThinkingHistory) -> Iterator[BrokenRule]:
