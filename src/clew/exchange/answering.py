@@ -5,12 +5,15 @@ how it ends: its turn in the store, and the word that it is over.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
+from msgspec import structs
 
 from clew.errors import SettingsInvalid, StoreError
 from clew.exchange.backend_dialect import Refused
 from clew.exchange.commands import (
+    Ask,
     Commit,
     Compute,
     Expect,
@@ -21,12 +24,13 @@ from clew.exchange.commands import (
     LetGo,
     LogBody,
     LookUpTokenRate,
+    ReadBody,
     RegisterBlocks,
     ReportAnswering,
     ReportExchange,
     SendWhole,
 )
-from clew.exchange.heads import ESTIMATED, JSON_TYPE, own_headers
+from clew.exchange.heads import ESTIMATED, JSON_TYPE, outgoing_head, own_headers
 from clew.exchange.inputs import ProcessFacts, ReceivedRequest
 from clew.exchange.notes import ExchangeNotes
 from clew.exchange.states import ExchangeState, Progress
@@ -39,6 +43,9 @@ from clew.model.turn import Outcome, TurnRecord
 from clew.pipeline.stream.answer import answer_of_message
 from clew.pipeline.stream.translation import BlockStep
 from clew.pipeline.token_estimate import estimate
+
+MOST_WORDS: Final = 1024 * 1024
+"""Of a refusal."""
 
 
 class TurnEnding:
@@ -53,8 +60,6 @@ class TurnEnding:
     """The answer, once all of it is here."""
     _handed: TurnRecord | None = None
     """In the store's hands."""
-    _unmade: StoreError | None = None
-    """Why the turn is handed over without its answer."""
     _is_reported = False
 
     def __init__(self, process: ProcessFacts, notes: ExchangeNotes, progress: Progress, *, is_light: bool) -> None:
@@ -64,17 +69,6 @@ class TurnEnding:
         self._is_light = is_light
         self._logs_bodies = process.logs_bodies
         self._is_kept = process.has_store and notes.received.call.kind == "messages"
-
-    def turn(self, outcome: Outcome, heard: ReceivedAnswer | None, ended: float) -> TurnRecord:
-        """What the store gets. Where the answer cannot be made ready for it (its history lies in a damaged page), that is
-        the exchange alone: the client gets the answer all the same."""
-        try:
-            turn = self._notes.turn(outcome, heard, ended)
-        except Exception as error:
-            self._unmade = StoreError(f"the answer cannot be recorded: {type(error).__name__}: {error}")
-            return TurnRecord(exchange=self._notes.exchange(outcome, heard, ended))
-        self._unmade = None
-        return turn
 
     async def settle(self, heard: ReceivedAnswer) -> None:
         """A whole answer: kept before its end is told."""
@@ -93,13 +87,13 @@ class TurnEnding:
         if self._is_light:
             await GiveWay()  # all but the end goes out before the store is asked
         size = 0 if self._is_light else len(notes.received.call.body)
-        self._handed = turn = await Compute(size, lambda: self.turn("whole", heard, self._progress.wall))
+        self._handed = turn = await Compute(size, lambda: notes.turn("whole", heard, self._progress.wall))
         await self._report(turn, await Commit(turn))
 
     async def _report(self, turn: TurnRecord, problem: StoreError | None) -> None:
         self._is_reported = True
         brought = self._notes.received.request.messages
-        await ReportExchange(turn.exchange, turn.recording, self._unmade or problem, brought)
+        await ReportExchange(turn.exchange, turn.recording, self._notes.unmade or problem, brought)
 
     async def leave(self, outcome: Outcome, stream: StreamedAnswer | None) -> None:
         """What came of an answer that is not whole, or of none; or of a whole one that nobody waits for any more."""
@@ -115,16 +109,17 @@ class TurnEnding:
         await ReportExchange(turn.exchange, turn.recording)
 
     async def _turn_left(self, outcome: Outcome, stream: StreamedAnswer | None) -> TurnRecord:
-        heard, size, wall = self.heard, len(self._notes.received.call.body), self._progress.wall
+        notes, heard, wall = self._notes, self.heard, self._progress.wall
+        size = len(notes.received.call.body)
         if heard is not None:
-            return await Compute(size, lambda: self.turn("whole", heard, wall))
+            return await Compute(size, lambda: notes.turn("whole", heard, wall))
         if stream is None or not stream.begun:
-            return await Compute(size, lambda: self.turn(outcome, None, wall))
-        self._notes.answered = stream.raw
+            return await Compute(size, lambda: notes.turn(outcome, None, wall))
+        notes.answered = stream.raw
         begun = await Compute(stream.size, lambda: stream.heard(whole=False))
-        if self._notes.by_sessions:
-            await RegisterBlocks(begun.answer.blocks, self._notes.session, cut=begun.answer.cut)
-        return await Compute(max(size, stream.size), lambda: self.turn("cut", begun, wall))
+        if notes.by_sessions:
+            await RegisterBlocks(begun.answer.blocks, notes.session, cut=begun.answer.cut)
+        return await Compute(max(size, stream.size), lambda: notes.turn("cut", begun, wall))
 
 
 class BackendAnswer:
@@ -141,30 +136,46 @@ class BackendAnswer:
         """The lives of the blocks of a translated answer, for the log. The driver takes them out."""
         self._notes = notes
         self._progress = progress
+        self._logs_bodies = process.logs_bodies
         self._keeps_blocks = process.has_store or notes.by_sessions
         keeps_bodies = process.has_store and notes.received.options.keeps_bodies
         self._keeps_raw = keeps_bodies or process.logs_bodies
         """Whether the answer is kept as it came."""
 
-    def note_head(self, head: ResponseHead) -> None:
-        self._notes.head = head
-        self.passed = self._notes.dialect.response_headers(head.headers, self._progress.wall)
-        self._notes.request_id = next((value for name, value in self.passed if name == "request-id"), "")
+    async def ask(self) -> Refused | None:
+        """Send the request to its route, and all of the answer to the client; or give the refusal that came in its place.
+        Raises BackendError, StreamIllegal."""
+        notes, received = self._notes, self._notes.received
+        if self._logs_bodies:
+            await LogBody("sent", notes.sent)
+        self.passed, notes.request_id = (), ""  # what another backend said before is not this one's
+        notes.outgoing = outgoing_head(received.call, notes.route, notes.going)
+        notes.head = head = await Ask(notes.route, notes.outgoing, notes.sent)
+        self.passed = notes.dialect.response_headers(head.headers, self._progress.wall)
+        notes.request_id = next((value for name, value in self.passed if name == "request-id"), "")
+        if not 200 <= head.status < 300:
+            refused = Refused(head.status, await ReadBody(MOST_WORDS))
+        elif received.streams:
+            refused = await self._pass_stream(head)
+        else:
+            refused = await self._pass_whole(head)
+        if refused is None:
+            return None
+        await LetGo()
+        return structs.replace(refused, headers=(*head.headers, *refused.headers))
 
-    async def answer(self, head: ResponseHead) -> Refused | None:
-        """To the client, all of it; or the refusal that came in its place. Raises BackendError, StreamIllegal."""
-        reading, within = await self._answer_reading(), self._notes.received.options.first_content_seconds
-        if self._notes.received.streams:
-            return await self._pass_stream(StreamedAnswer(reading, within=within, blocks=self._keeps_blocks), head)
-        found = await read_whole(reading, head, within=within)
+    async def _pass_whole(self, head: ResponseHead) -> Refused | None:
+        within = self._notes.received.options.first_content_seconds
+        found = await read_whole(await self._answer_reading(), head, within=within)
         if isinstance(found, Refused):
             return found
         await LetGo()
         await self._send_whole(found)
         return None
 
-    async def _pass_stream(self, stream: StreamedAnswer, head: ResponseHead) -> Refused | None:
-        self.stream = stream
+    async def _pass_stream(self, head: ResponseHead) -> Refused | None:
+        within = self._notes.received.options.first_content_seconds
+        self.stream = stream = StreamedAnswer(await self._answer_reading(), within=within, blocks=self._keeps_blocks)
         await Expect(stream)
         first = await stream.first(head)
         if isinstance(first, Refused):

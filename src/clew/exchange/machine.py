@@ -16,13 +16,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from msgspec import structs
-
 from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
 from clew.exchange.answering import BackendAnswer
 from clew.exchange.backend_dialect import RecalledDialect, Refused
 from clew.exchange.commands import (
-    Ask,
     ClientGone,
     Compute,
     CoolDown,
@@ -30,15 +27,13 @@ from clew.exchange.commands import (
     FilterBySession,
     Finish,
     LetGo,
-    LogBody,
     LogDecisions,
-    ReadBody,
     Refuse,
     ServerEnds,
     Sleep,
 )
 from clew.exchange.failures import DRAINING, NO_RETRY, kind_in, named, no_credential, without_credential, without_key
-from clew.exchange.heads import kept_paths, outgoing_head
+from clew.exchange.heads import kept_paths
 from clew.exchange.inputs import BackendRoute, ProcessFacts, ReceivedRequest
 from clew.exchange.notes import ExchangeNotes
 from clew.exchange.states import ExchangeState, Progress
@@ -52,9 +47,6 @@ from clew.pipeline.step import Step
 from clew.pipeline.thinking import keep_thinking, leave_out
 from clew.pipeline.thinking_parameter import loop_start
 from clew.thinking.strands import newest_of_backend, remarks_of
-
-MOST_WORDS: Final = 1024 * 1024
-"""Of a refusal."""
 
 _NO_ROUTE: Final = frozenset((404, 405, 501))
 """What a server says to a path that it does not know."""
@@ -98,7 +90,11 @@ class ExchangeMachine:
     async def run(self) -> None:
         """Answer the client, and keep the turn."""
         try:
-            failure = await self._try_all()
+            # Where nothing is known against the first route, every flow of attempts begins there. Nearly always it answers,
+            # and then there is nothing to plan.
+            at_once = self._is_ready or not self._process.cool_downs.until
+            result = await self._try(self.notes.route) if at_once else None
+            failure = await self._try_all(result) if result is None or not result.is_success else None
             if failure is not None:
                 await self._fail(failure)
         except ClientGone:
@@ -131,22 +127,16 @@ class ExchangeMachine:
     def open_turn(self, wall: float) -> TurnRecord:
         """What came of a streamed answer so far, to be kept while the rest comes."""
         assert self.answering.stream is not None
-        return self.answering.ending.turn("open", self.answering.stream.heard(whole=False), wall)
+        return self.notes.turn("open", self.answering.stream.heard(whole=False), wall)
 
     # Trying.
 
-    async def _try_all(self) -> BackendError | None:
-        """One route after another, as long as it makes sense. None once the client has its answer.
-
-        Where nothing is known against the first route, it is where every flow of attempts begins; nearly always it answers,
-        and then there is nothing to plan.
-        """
+    async def _try_all(self, result: AttemptOutcome | None) -> BackendError | None:
+        """One route after another, as long as it makes sense. None once the client has its answer. `result`: of the first
+        route, if it was tried."""
         routes = {route.candidate: route for route in self._received.routes}
-        cool_downs, result = self._process.cool_downs, None
-        if self._is_ready or not cool_downs.until:
-            result = await self._try(self.notes.route)
-            if result.is_success:
-                return None
+        cool_downs = self._process.cool_downs
+        if result is not None:
             cool_downs = cool_downs.without(self.notes.route.candidate)  # what others met there: the result is its own
         retry = self._received.options.retry
         chance = iter(await DrawJitter((retry.retries + 2) * len(routes)))
@@ -201,7 +191,7 @@ class ExchangeMachine:
             await LogDecisions(notes.changes, kept_paths(notes.going))
         tried: tuple[Remedy, ...] = ()
         while True:
-            refused = await self._send(route)
+            refused = await self.answering.ask()
             if refused is None:
                 return AttemptOutcome(now=self.progress.now, status=200, content_started=True)
             if self._is_uncounted(refused):
@@ -224,24 +214,6 @@ class ExchangeMachine:
             should_retry=should_retry_of(no.headers),
             body=no.body,
         )
-
-    async def _send(self, route: BackendRoute) -> Refused | None:
-        """One request to the backend, and its answer to the client; or the backend's no."""
-        notes = self.notes
-        if self._process.logs_bodies:
-            await LogBody("sent", notes.sent)
-        self.answering.passed, notes.request_id = (), ""  # what another backend said before is not this one's
-        notes.outgoing = outgoing_head(self._received.call, route, notes.going)
-        head = await Ask(route, notes.outgoing, notes.sent)
-        self.answering.note_head(head)
-        if 200 <= head.status < 300:
-            refused = await self.answering.answer(head)
-        else:
-            refused = Refused(head.status, await ReadBody(MOST_WORDS))
-        if refused is None:
-            return None
-        await LetGo()
-        return structs.replace(refused, headers=(*head.headers, *refused.headers))
 
     def _repair(
         self, refused: Refused, route: BackendRoute, tried: tuple[Remedy, ...]

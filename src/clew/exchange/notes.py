@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from clew.dialects.shape import AnswerContext
-from clew.errors import ClewError
+from clew.errors import ClewError, StoreError
 from clew.exchange.backend_dialect import BackendDialect
 from clew.exchange.failures import kind_in, secret_of
 from clew.exchange.heads import OutgoingHead, ThinkingCounts, is_unsaid_thought, kept_heads, thinking_counts
@@ -65,6 +65,8 @@ class ExchangeNotes:
     """Of the last answer, or refusal."""
     times: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
     """Now and then while a stream came: how much of it was here, so many seconds after the request."""
+    unmade: StoreError | None = None
+    """Why the last turn was made without its answer."""
     _counted: tuple[Request, ThinkingCounts] | None = None
 
     def __post_init__(self) -> None:
@@ -193,24 +195,26 @@ class ExchangeNotes:
         """All that is kept of it; its bodies when it is over. Looks things up, which may take a moment.
 
         Of a request for a title no word is kept: its thread may be another one than the conversation's, and whoever deletes
-        that would leave them behind.
+        that would leave them behind. Where the answer cannot be made ready for the store (its history lies in a damaged
+        page), only the exchange is kept: the client gets the answer all the same.
         """
-        if self.received.is_title:
-            return TurnRecord(exchange=self.exchange(outcome, heard, ended))
-        call, options, bodies = self.received.call, self.received.options, None
-        if options.keeps_bodies and outcome != "open":
-            heads = kept_heads(call.headers, self.outgoing, self.head)
-            times = tuple(self.times)
-            bodies = Bodies(asked=call.body, sent=self.sent, answered=self.answered, heads=heads, times=times)
-        recording = recording_for(self.id, self.received, self.route, self.dialect.remembered(self.going), heard)
-        request, entry = self.received.request, call.entry
-        return TurnRecord(
-            exchange=self.exchange(outcome, heard, ended),
-            recording=recording,
-            asked=(entry.asked if entry else asked_raw(request)) if options.keeps_content else (),
-            title=title_of(request) if options.keeps_content else "",
-            bodies=bodies,
-        )
+        exchange, self.unmade = self.exchange(outcome, heard, ended), None
+        received, call, options = self.received, self.received.call, self.received.options
+        if received.is_title:
+            return TurnRecord(exchange=exchange)
+        bodies, asked, title = None, (), ""
+        try:
+            if options.keeps_bodies and outcome != "open":
+                heads, times = kept_heads(call.headers, self.outgoing, self.head), tuple(self.times)
+                bodies = Bodies(asked=call.body, sent=self.sent, answered=self.answered, heads=heads, times=times)
+            recording = recording_for(self.id, received, self.route, self.dialect.remembered(self.going), heard)
+            if options.keeps_content:
+                asked = call.entry.asked if call.entry else asked_raw(received.request)
+                title = title_of(received.request)
+        except Exception as error:
+            self.unmade = StoreError(f"the answer cannot be recorded: {type(error).__name__}: {error}")
+            return TurnRecord(exchange=exchange)
+        return TurnRecord(exchange=exchange, recording=recording, asked=asked, title=title, bodies=bodies)
 
 
 @lru_cache(maxsize=256)

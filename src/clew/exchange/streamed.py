@@ -117,7 +117,7 @@ class StreamedAnswer:
         if not first:
             form = await form_of(head, self._within if is_named_stream else None)
             if form == STREAM:
-                first = await _first_content(self._answer, self._within, self._reading.backend)
+                first = await _feed_reads(self._answer, self._within, self._reading.backend)
             else:
                 first = await self._unfolded(head, form)
         if isinstance(first, Refused):
@@ -159,40 +159,34 @@ class StreamedAnswer:
 async def read_stream(answer: AnswerStream, within: float, backend: str) -> Refused | None:
     """All of a stream into `answer`, for a client that gets it in one piece; or the refusal that an error event stands for,
     wherever it came. Raises BackendError, StreamIllegal."""
-    await _first_content(answer, within, backend)
-    while not answer.ended and answer.failure is None and (data := await Take()):
-        await _feed(answer, data)
+    await _feed_reads(answer, within, backend, to_end=True)
     if answer.failure is not None:
         return _refusal(backend, answer.failure)
-    if not answer.ended:
-        answer.flush()
     if not answer.ended:
         raise BackendBroken(f"{backend}: the answer broke off before its end")
     return None
 
 
-async def _first_content(answer: AnswerStream, within: float, backend: str) -> bytes:
-    """Everything up to the first content, or to the error in its place."""
-    came = 0
-    while data := await Take(within):
-        out = await _feed(answer, data)
-        if answer.begun or answer.failure is not None:
-            return out
+async def _feed_reads(answer: AnswerStream, within: float, backend: str, *, to_end: bool = False) -> bytes:
+    """Up to the first content, or else `to_end`, or to the error in its place: what may go to the client with the first
+    content. A read may be long: between two slices everybody else has a turn."""
+    came, first = 0, b""
+    while answer.failure is None and not (answer.ended if to_end else answer.begun):
+        data = await Take(None if answer.begun else within)
+        for at in range(0, len(data), _SLICE_BYTES):
+            if at:
+                await GiveWay()
+            new = answer.feed(data[at : at + _SLICE_BYTES])
+            first = new if to_end else first + new
         came += len(data)
-        check_before(0, came)
-    out = answer.flush()
+        if not data:
+            first += answer.flush()
+            break
+        if not answer.begun:
+            check_before(0, came)
     if not answer.begun and answer.failure is None:
         raise BackendBroken(f"{backend}: the answer ended before it began")
-    return out
-
-
-async def _feed(answer: AnswerStream, data: bytes) -> bytes:
-    """What may go on for these bytes. They may be many: between two slices everybody else has a turn."""
-    out = answer.feed(data[:_SLICE_BYTES])
-    for at in range(_SLICE_BYTES, len(data), _SLICE_BYTES):
-        await GiveWay()
-        out += answer.feed(data[at : at + _SLICE_BYTES])
-    return out
+    return first
 
 
 def _refusal(backend: str, failed: StreamFailed) -> Refused:

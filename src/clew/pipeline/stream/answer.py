@@ -71,8 +71,14 @@ def answer_of_parts(parts: Iterable[StreamPart], read_run: ReadRun | None = None
     assembler = Assembler()
     illegal: StreamIllegal | None = None
     try:
-        for event in _events_of(parts, read_run):
-            assembler.feed(event)
+        for is_run, group in groupby(parts, lambda part: isinstance(part, bytes)):
+            events: Iterable[StreamPart] = group
+            if is_run:  # neighbouring runs are one: each was a read, and may have held a single event
+                assert read_run is not None
+                events = read_run(b"".join([part for part in group if isinstance(part, bytes)]))
+            for event in events:
+                assert not isinstance(event, bytes)
+                assembler.feed(event)
     except StreamIllegal as error:
         illegal = error
     assembled = assembler.blocks() if blocks else ()
@@ -92,16 +98,6 @@ def answer_of_parts(parts: Iterable[StreamPart], read_run: ReadRun | None = None
 
 
 ReadRun: TypeAlias = Callable[[bytes], Iterable[Event]]
-
-
-def _events_of(parts: Iterable[StreamPart], read_run: ReadRun | None) -> Iterator[Event]:
-    """Neighbouring runs are one: each was a read, and may have held a single event."""
-    for is_run, group in groupby(parts, lambda part: isinstance(part, bytes)):
-        if is_run:
-            assert read_run is not None
-            yield from read_run(b"".join([part for part in group if isinstance(part, bytes)]))
-        else:
-            yield from [part for part in group if not isinstance(part, bytes)]
 
 
 _LOOSE: Final = 512
@@ -137,10 +133,10 @@ class AnswerParts:
         """May be asked for from another thread while more come."""
         return tuple(self._parts)
 
-    def answer(self, *, blocks: bool) -> AnswerSoFar:
-        """What came so far. From any thread, too."""
-        read_run = self._passthrough.read_run if self._passthrough else None
-        return answer_of_parts(self.so_far(), read_run, blocks=blocks)
+    @property
+    def read_run(self) -> ReadRun | None:
+        """Reads the runs among the parts; None if there are none."""
+        return self._passthrough.read_run if self._passthrough else None
 
     def add_run(self, run: bytes) -> None:
         if self._keeps_blocks:

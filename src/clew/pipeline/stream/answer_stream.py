@@ -31,7 +31,7 @@ from clew.model.events import (
 )
 from clew.model.json import JsonObject
 from clew.model.lifecycle import LENIENT, Lifecycle
-from clew.pipeline.stream.answer import AnswerParts, AnswerSoFar, StreamPart
+from clew.pipeline.stream.answer import AnswerParts, AnswerSoFar, StreamPart, answer_of_parts
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.sealed_blocks import SealedBlocks
 from clew.wire.sse_runs import PassChunk
@@ -81,7 +81,7 @@ class AnswerStream(ABC):
 
     def answer(self, *, blocks: bool) -> AnswerSoFar:
         """What came so far; without `blocks` only what is said about it. From any thread, too."""
-        return self._parts.answer(blocks=blocks)
+        return answer_of_parts(self._parts.so_far(), self._parts.read_run, blocks=blocks)
 
     @property
     def late(self) -> JsonObject | None:
