@@ -16,7 +16,7 @@ from clew.errors import BackendBroken
 from clew.testing import Simulator
 from tests.admin.booth import KEY, Booth
 from tests.admin.chat.served import MODEL, ChatServer, kinds, parts_of, read_until, user
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -103,6 +103,7 @@ FAULTS = {
 }
 
 
+@public("gateway")
 @proves("req:S4-8")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_failure_is_told_in_words_that_help_and_the_question_can_be_asked_again(

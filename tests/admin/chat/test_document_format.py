@@ -235,6 +235,22 @@ def test_reorder_mode_sends_thinking_first_to_a_backend_that_takes_it_and_shows_
 
 
 @public("gateway")
+@proves("req:S4-4", "req:S4-16", "req:S4-18")
+def test_an_answer_is_split_before_its_thinking_is_moved(tmp_path: Path) -> None:
+    """S4-4: tool structure, reasoning to thinking, thinking first. In another order the thought would lead the first call."""
+    parts = [text("Look."), call("1"), result("1"), text("So."), reasoning("Once more."), call("2"), result("2")]
+    with Simulator(kind="kimi") as backend:
+        row = f'preset = "kimi"\nurl = "{backend.url}"\nkey = "{backend.key}"'
+        root = configured(tmp_path / "h", {}, f'[backends.one]\n{row}\n[chat]\nthinking_first = "reorder"')
+        with ChatServer(root) as server:
+            server.post([QUESTION, said("a1", "assistant", *parts)], chat="order", tools=[TOOL])
+        _, *answers = sent_to(backend)
+    made = [each["content"] for each in answers if each["role"] == "assistant"]
+    [(at, leading)] = [(at, blocks) for at, blocks in enumerate(made) if blocks[0].get("thinking") == "Once more."]
+    assert (at, [block["type"] for block in leading]) == (2, ["thinking", "tool_use"])
+
+
+@public("gateway")
 @pytest.mark.parametrize(
     ("message", "words"),
     [

@@ -13,7 +13,7 @@ from clew.chat.ui.parts import message_of_parts
 from clew.testing import Simulator
 from tests.admin.booth import KEY
 from tests.admin.chat.served import MODEL, TOOLS, ChatServer, kinds, parts_of, read_until, user
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -35,6 +35,7 @@ def whole(chat: ChatServer, id: str) -> bool:
     return found[-1]["role"] == "assistant" and found[-1]["metadata"]["outcome"] == "whole"
 
 
+@public("gateway")
 @proves("req:S4-9")
 @pytest.mark.parametrize("place", PLACES)
 def test_an_answer_comes_to_its_end_though_its_client_is_gone(place: str, chat: ChatServer, claude: Simulator) -> None:

@@ -11,7 +11,7 @@ import pytest
 from clew.chat.ui.parts import message_of_parts
 from clew.testing import Simulator
 from tests.admin.chat.served import TOOLS, ChatServer, configured, kinds, user
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -135,6 +135,7 @@ def test_outputs_and_the_next_question_may_come_together(chat: ChatServer, claud
     assert call_in(chat.messages("together")[1])["output"] == "3"
 
 
+@public("gateway")
 @proves("req:S4-1")
 def test_system_messages_are_no_part_of_the_conversation(chat: ChatServer, claude: Simulator) -> None:
     """S4-1: what is kept and what is sent lacks them; they are what the model is told about itself."""

@@ -9,17 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.pipeline.ui import (
-    ApiMessages,
+from clew import (
     convert_reasoning_to_thinking,
     ensure_thinking_block_compliance,
     ensure_tool_message_structure,
     ensure_uuid_ids,
-    for_api,
     validate_tool_message_structure,
 )
+from clew.pipeline.ui import ApiMessages, for_api
 from tests.counts import examples
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.pipeline.ui.parts import assistant, call, reasoning, result, shape, text, user
 
 CALL, RESULT = call("A"), result("A")
@@ -93,6 +92,7 @@ def test_structure_comes_before_conversion_and_conversion_before_order() -> None
     assert sent.unled == [0]
 
 
+@public("library")
 @proves("req:S4-33")
 def test_ids_that_are_no_uuids_are_replaced_by_the_same_ones_each_time() -> None:
     """S4-33: timestamps and metadata are preserved; a UUID stays, and so does the message that has it."""
@@ -133,22 +133,38 @@ messages_of = st.lists(
 TRANSFORMS: dict[str, Callable[[Any], list[Any]]] = {
     "structure": ensure_tool_message_structure,
     "convert": convert_reasoning_to_thinking,
+    "convert all": lambda messages: convert_reasoning_to_thinking(messages, mode="all"),
     "rename": lambda messages: convert_reasoning_to_thinking(messages, mode="rename"),
     "keep": ensure_thinking_block_compliance,
     "reorder": lambda messages: ensure_thinking_block_compliance(messages, thinking_first="reorder"),
     "ids": ensure_uuid_ids,
+}
+IN_A_ROW: dict[str, Callable[[Any], list[Any]]] = {
     "all": lambda messages: for_api(messages).messages,
     "all-reordered": lambda messages: for_api(messages, thinking_first="reorder").messages,
 }
 
 
+@public("library")
 @proves("req:S4-10", "req:S4-11", "req:S4-12", "req:S4-13")
 @pytest.mark.parametrize("name", TRANSFORMS)
 @settings(max_examples=examples(24, soak=1200))
 @given(messages=messages_of)
 def test_every_transform_is_pure_idempotent_and_stable_under_append(name: str, messages: list) -> None:
     """S4-10: the input is untouched; S4-12: twice is once; S4-13: a shorter history gives a prefix."""
-    transform = TRANSFORMS[name]
+    check_laws(TRANSFORMS[name], messages)
+
+
+@proves("req:S4-10", "req:S4-12", "req:S4-13")
+@pytest.mark.parametrize("name", IN_A_ROW)
+@settings(max_examples=examples(24, soak=1200))
+@given(messages=messages_of)
+def test_so_are_all_of_them_in_a_row(name: str, messages: list) -> None:
+    check_laws(IN_A_ROW[name], messages)
+    check_sameness(IN_A_ROW[name], messages)
+
+
+def check_laws(transform: Callable[[Any], list[Any]], messages: list) -> None:
     before = copy.deepcopy(messages)
     once = transform(messages)
     assert messages == before
@@ -158,13 +174,18 @@ def test_every_transform_is_pure_idempotent_and_stable_under_append(name: str, m
         assert once[: len(part)] == part
 
 
+@public("library")
 @proves("req:S4-11")
 @pytest.mark.parametrize("name", TRANSFORMS)
 @settings(max_examples=examples(40))
 @given(messages=messages_of)
 def test_what_a_transform_leaves_alone_is_the_same_object(name: str, messages: list) -> None:
     """S4-11: equal means identical."""
-    once = TRANSFORMS[name](messages)
+    check_sameness(TRANSFORMS[name], messages)
+
+
+def check_sameness(transform: Callable[[Any], list[Any]], messages: list) -> None:
+    once = transform(messages)
     if len(once) == len(messages):
         assert all(new is old for new, old in zip(once, messages, strict=True) if new == old)
 

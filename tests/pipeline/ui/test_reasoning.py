@@ -4,12 +4,8 @@ from typing import Any
 
 import pytest
 
-from clew.pipeline.ui import (
-    convert_reasoning_to_thinking,
-    ensure_thinking_block_compliance,
-    lacks_leading_thinking,
-)
-from tests.manifest import proves
+from clew import convert_reasoning_to_thinking, ensure_thinking_block_compliance, lacks_leading_thinking
+from tests.manifest import proves, public
 from tests.pipeline.ui.parts import assistant, call, reasoning, text, thinking, user
 
 CALL = call("A")
@@ -18,6 +14,7 @@ BARE = {"type": "redacted_thinking"}
 FILLER = text("[No message content]")
 
 
+@public("library")
 @proves("req:S4-21")
 @pytest.mark.parametrize("kind", ["reasoning", "reasoning-delta"])
 def test_as_documented_reasoning_is_renamed_and_keeps_its_fields(kind: str) -> None:
@@ -106,6 +103,7 @@ def test_a_message_without_reasoning_is_the_same_object(message: dict[str, Any],
     assert sent is message
 
 
+@public("library")
 @proves("req:S4-23", "req:S4-24", "req:S4-11", "req:S4-28")
 @pytest.mark.parametrize(
     "message",
@@ -128,6 +126,7 @@ def test_reordering_leaves_these_alone(message: dict[str, Any]) -> None:
     assert sent is message
 
 
+@public("library")
 @proves("req:S4-25", "req:S4-26", "req:S4-27")
 @pytest.mark.parametrize(
     ("parts", "sent"),

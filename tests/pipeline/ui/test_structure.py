@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from clew.pipeline.ui import StructureError, ensure_tool_message_structure, validate_tool_message_structure
-from tests.manifest import proves
+from clew import StructureError, ensure_tool_message_structure, validate_tool_message_structure
+from tests.manifest import proves, public
 from tests.pipeline.ui.parts import assistant, call, reasoning, result, shape, text, thinking, user
 
 A, B = call("A"), call("B")
 RA, RB = result("A"), result("B")
 
 
+@public("library")
 @proves("req:S4-14")
 def test_a_call_and_its_result_in_one_message_become_three() -> None:
     """S4-14: the first keeps its id, the others get new ones."""
@@ -37,6 +38,7 @@ def test_parts_between_call_and_result_stay_with_the_call() -> None:
     ]
 
 
+@public("library")
 @proves("req:S4-16", "req:S4-19", "req:S4-11")
 @pytest.mark.parametrize(
     "message",
@@ -130,6 +132,7 @@ def test_messages_without_ids_do_not_get_the_same_new_ones() -> None:
     assert ids[1] != ids[3]
 
 
+@public("library")
 @proves("req:S4-20")
 @pytest.mark.parametrize(
     ("messages", "errors"),
@@ -155,6 +158,7 @@ def test_the_validator_names_each_defect_with_index_and_id(messages: list, error
     assert validate_tool_message_structure(messages) == errors
 
 
+@public("library")
 @proves("req:S4-20")
 def test_what_was_mended_is_valid() -> None:
     sent = ensure_tool_message_structure([user("hi"), assistant("x", A, RA, "y", B, RB, "z")])
