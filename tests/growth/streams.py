@@ -135,6 +135,8 @@ def call(index: int | None, call_id: str | None = None, name: str | None = None,
     return chunk({"tool_calls": [{**entry, "function": function}]})
 
 
+OFFERS = msgspec.json.encode({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
+"""A request that offers the tool that all of these call."""
 CHAT_END = [chunk({}, finish="stop"), b"data: [DONE]\n\n"]
 FIRST = chunk({"content": "Well"})
 

@@ -23,7 +23,7 @@ from clew.pipeline.stream.client_view import ClientView
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
 from tests.dialects.openai_chat.chat import ASKED, ReadStream
-from tests.growth.streams import CHAT, MESSAGES, Events
+from tests.growth.streams import CHAT, MESSAGES, OFFERS, Events
 from tests.growth.work import check_growth, each_with
 from tests.pipeline.stream.wearing import HIDDEN, PLAIN, SEALED, answer_of, passed_answer
 
@@ -112,6 +112,7 @@ CHAT_READERS: dict[str, Callable[[Events], object]] = {
     **{f"writer{name}": partial(_chat, speech=speech, wear=SEALED) for name, speech in SPEECHES.items()},
     "translation": partial(_chat, speech=ChatAnswerOptions(), wear=SEALED, own_ids=False),
     "translation that hides": partial(_chat, speech=ChatAnswerOptions(), wear=HIDDEN),
+    "writer, calls in text": partial(_chat, speech=ChatAnswerOptions(text_calls="qwen"), wear=SEALED, document=OFFERS),
     "writer of one read": lambda events: _chat(in_one_read(events), speech=ChatAnswerOptions(), wear=SEALED),
     "decoder of one read": lambda events: _decoded(in_one_read(events)),
 }

@@ -121,6 +121,11 @@ FAULTS: list[tuple[str, tuple[int, str], str]] = [
     (f'preset = "groq"\n{KEY}wire = {{ stop = 1 }}', (4, "backends.x.wire.stop"), "there is no such key; did you mean"),
     (f'preset = "groq"\n{KEY}wire = {{ knob = "gpt-oss" }}', (4, "backends.x.wire.knob"), "there is no such knob; did you"),
     (
+        f'preset = "groq"\n{KEY}speech = {{ text_calls = "gwen" }}',
+        (4, "backends.x.speech.text_calls"),
+        "there is no such text_calls; did you mean 'qwen'? (known: by model, never, grok, ",
+    ),
+    (
         f'preset = "groq"\n{KEY}wire = {{ validator = "gemni" }}',
         (4, "backends.x.wire.validator"),
         "there is no such validator; did you",

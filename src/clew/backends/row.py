@@ -20,6 +20,7 @@ from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions, Ch
 from clew.dialects.shape import BackendFacts
 from clew.model.facts import ModelFacts
 from clew.model.facts.models import profile_for
+from clew.model.facts.text_calls import BY_MODEL, text_call_family
 from clew.model.origin import ANTHROPIC, Foreign, Missing, Target
 
 Dialect: TypeAlias = Literal["anthropic", "openai-chat"]
@@ -154,16 +155,19 @@ def manner_of(backend: Backend, model: str) -> Manner:
 
 
 def facts_of(backend: Backend, model: str) -> BackendFacts:
-    """For the backend's own name of the model. What it wants in place of missing reasoning is a quirk, and only there."""
+    """For the backend's own name of the model. What it wants in place of missing reasoning is a quirk, and only there. In
+    which forms it may write calls as text is found by that name, unless the row says it."""
     manner, quirks = manner_of(backend, model), backend.quirks
-    missing, wire = manner.quirks.missing, manner.wire
+    missing, wire, speech = manner.quirks.missing, manner.wire, manner.speech
+    if speech.text_calls == BY_MODEL and (family := text_call_family(model)):
+        speech = structs.replace(speech, text_calls=family)
     return BackendFacts(
         is_first_party=backend.realm == ANTHROPIC,
         betas=quirks.betas,
         overlaps=quirks.overlaps,
         tables={
             "wire": wire if wire.missing == missing else structs.replace(wire, missing=missing),
-            "speech": manner.speech,
+            "speech": speech,
         },
     )
 

@@ -57,6 +57,8 @@ class AnswerContext(Struct, frozen=True, kw_only=True, eq=False):
     """The canonical request document, for what a dialect's reader needs of it: stop sequences, names of tools."""
     unsaid: Callable[[str], object] = str
     """Called with every kind of part that the client does not get."""
+    report: Callable[[Change], object] = str
+    """Called with every alteration of the answer."""
     own_ids: bool = True
     """Tool calls keep the backend's ids; the gateway makes them safe later."""
     eager: bool = False

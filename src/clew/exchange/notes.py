@@ -59,7 +59,8 @@ class ExchangeNotes:
     projected: tuple[Change, ...] = ()
     """The changes without those that the dialect made."""
     unheard: list[Change] = field(default_factory=list[Change])
-    """Parts of the answer that the client's dialect has no words for, and calls that cannot be kept as they came."""
+    """Parts of the answer that the client's dialect has no words for, calls that cannot be kept as they came, and calls
+    that were written as text."""
     answered: bytes = b""
     head: ResponseHead | None = None
     """Of the last answer, or refusal."""
@@ -97,6 +98,7 @@ class ExchangeNotes:
             input_tokens=input_tokens,
             document=self.received.request.source.raw,
             unsaid=self._leave_out_part,
+            report=self.unheard.append,
             eager=self.received.options.eager,
             own_ids=not self.by_sessions,
         )

@@ -83,10 +83,13 @@ class Translator:
         self._options = chat_options_of(row, self._served)
         self.left_out: list[str] = []
         """Kinds of parts in the answers that the Messages API has no block for, such as "image"."""
+        self.changes: list[Change] = []
+        """What was altered in the answers: calls that were written as text are calls now."""
         self._context = AnswerContext(
             model=model or self._served,
             message_id=message_id,
             unsaid=self.left_out.append,
+            report=self.changes.append,
             own_ids=False,
             eager=start == "eager",
         )

@@ -19,6 +19,7 @@ from clew.backends.presets import Preset, preset_of_host, presets
 from clew.backends.row import DIALECTS, Backend, Manner, Quirks
 from clew.errors import SettingsInvalid
 from clew.model.facts.chat_backends import knobs, validators
+from clew.model.facts.text_calls import BY_MODEL, NEVER, text_call_families
 from clew.model.origin import ANTHROPIC
 from clew.settings.document import BackendTable
 from clew.settings.key_sources import FoundKey, VariableUnset, find_key, unset_message, variables_without
@@ -259,10 +260,15 @@ def _manner_problems(key: Key, table: BackendTable | Manner, names: _Names, dial
     for name in ("most_tokens", "stops", "user_length"):
         if getattr(wire, name) < 0:
             yield Problem((*key, "wire", name), f"expected 0 or more, got {getattr(wire, name)}")
-    for name, value, rows in (("knob", wire.knob, knobs()), ("validator", wire.validator, validators())):
+    families = (BY_MODEL, NEVER, *text_call_families())
+    for part, name, value, rows in (
+        ("wire", "knob", wire.knob, knobs()),
+        ("wire", "validator", wire.validator, validators()),
+        ("speech", "text_calls", table.speech.text_calls, families),
+    ):
         if value and value not in rows:
             known = f"there is no such {name}{nearest(value, rows)} (known: {', '.join(rows)})"
-            yield Problem((*key, "wire", name), known)
+            yield Problem((*key, part, name), known)
 
 
 def unusual_options(manner: Manner) -> Iterator[tuple[str, str]]:

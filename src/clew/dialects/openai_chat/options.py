@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from clew.dialects.shape import BackendFacts
 from clew.model.facts.chat_backends import Level
+from clew.model.facts.text_calls import BY_MODEL
 from clew.model.json import JsonObject
 from clew.model.origin import Missing
 
@@ -134,6 +135,9 @@ class ChatAnswerOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """An explicitly empty thought before a tool call must be sent back, so it becomes a block."""
     reasoning_apart: bool = False
     """`completion_tokens` leaves reasoning out. (Where the total shows it, this is seen without the switch.)"""
+    text_calls: str = BY_MODEL
+    """Tool calls written as text become calls: `by model` where the model is of a family that is known to write them, a
+    family (`grok`, `qwen`, `hermes`, `glm`, `gpt-oss`, `seed`) for a model under another name, or `never`."""
     cut_is_end: bool = False
     """A stream that just ends has ended well. Otherwise an answer without finish and without [DONE] was cut."""
 

@@ -149,10 +149,9 @@ class _Tools(Struct):
 
 def tool_name(name: str, path: str, changes: RequestChanges) -> str:
     """The name to send."""
-    if len(name) <= _LONGEST_NAME:
-        return name
-    changes.add_to_group("tool_names", path, "replaced", TOO_LONG)
-    return _short_name(name)
+    if len(name) > _LONGEST_NAME:
+        changes.add_to_group("tool_names", path, "replaced", TOO_LONG)
+    return sent_name(name)
 
 
 def own_name(name: str, body: bytes) -> str:
@@ -163,10 +162,13 @@ def own_name(name: str, body: bytes) -> str:
         tools = msgspec.json.decode(body, type=_Tools).tools or ()
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return name
-    return next((tool.name for tool in tools if len(tool.name) > _LONGEST_NAME and _short_name(tool.name) == name), name)
+    return next((tool.name for tool in tools if len(tool.name) > _LONGEST_NAME and sent_name(tool.name) == name), name)
 
 
-def _short_name(name: str) -> str:
+def sent_name(name: str) -> str:
+    """The name by which the backend knows a tool."""
+    if len(name) <= _LONGEST_NAME:
+        return name
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{name[: _LONGEST_NAME - _HASH - 1]}_{digest[:_HASH]}"
 

@@ -30,6 +30,7 @@ from clew.dialects.openai_chat.stream_thoughts import (
     thought_in,
     without_shown,
 )
+from clew.dialects.openai_chat.text_calls import text_calls_for
 from clew.dialects.shape import AnswerContext
 from clew.model.events import Event, MessageDelta, MessageStart, MessageStop, Ping, written
 from clew.model.failure import Failure
@@ -58,7 +59,7 @@ class AnswerDecoder:
 
     __slots__ = (
         *("_blocks", "_content", "_context", "_details", "_finish", "_is_plain", "_options", "_refused", "_snapshots"),
-        *("_started", "_tags", "_thinking_blocks", "_totals", "_unsaid", "ended", "failure", "ids"),
+        *("_started", "_tags", "_text_calls", "_thinking_blocks", "_totals", "_unsaid", "ended", "failure", "ids"),
     )
 
     def __init__(self, context: AnswerContext, options: ChatAnswerOptions) -> None:
@@ -68,6 +69,7 @@ class AnswerDecoder:
         self._blocks = BlockWriter()
         client_name = partial(own_name, body=context.document)
         self._content = ContentWriter(self._blocks, self.ids, client_name, own_ids=context.own_ids)
+        self._text_calls = text_calls_for(context, options, self.ids)
         self._tags = Tags(options.tags, implicit_open=options.implicit_open)
         self._is_plain = False  # content that is a text says just this from here on
         self._details = DetailTexts()
@@ -94,7 +96,8 @@ class AnswerDecoder:
 
     def take_events(self) -> list[Event]:
         """The events since the last time."""
-        return self._blocks.take_events()
+        events = self._blocks.take_events()
+        return events if self._text_calls is None else self._text_calls.feed(events)
 
     def begin(self, *, eager: bool = False) -> None:
         """The start of the message; `eager` opens an empty text block before anything is known."""
