@@ -21,7 +21,7 @@ from clew.errors import (
 )
 from clew.testing import Simulator
 from tests.chat.conversation.conftest import Opening
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.waiting import until_so
 
 pytestmark = pytest.mark.slow
@@ -46,6 +46,7 @@ def stored(opening: Opening, conversation: AsyncConversation) -> list[tuple[str,
     return found
 
 
+@public("library", "gateway")
 @proves("req:S4-8")
 @pytest.mark.parametrize(
     ("fault", "error", "outcome"),
@@ -81,6 +82,7 @@ def test_a_failure_before_the_answer_leaves_a_turn_that_is_tried_again(
     asyncio.run(talk())
 
 
+@public("library", "gateway")
 @proves("req:S4-8", "req:S4-9")
 @pytest.mark.parametrize(
     ("fault", "kept"),
@@ -111,6 +113,7 @@ def test_an_answer_that_breaks_off_keeps_its_finished_blocks(opening: Opening, a
 ALL = ["thinking", "text", "thinking", "tool_use"]
 
 
+@public("library", "gateway")
 @proves("req:S4-9")
 @pytest.mark.parametrize(
     ("after", "kept"),

@@ -27,7 +27,7 @@ from clew.wire.sse import SseReader
 from tests.chat.conversation.gateway import Gateway
 from tests.engine.talk import MODEL, SHOWN, TOOLS
 from tests.gateway.served import Served, backend
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -89,6 +89,7 @@ def test_a_turn_is_told_when_it_is_kept_and_again_when_it_is_over(gateway: Gatew
         assert json.loads(response.read())["turns"] is None
 
 
+@public("gateway")
 @proves("req:S4-9")
 @pytest.mark.parametrize(
     ("fault", "after", "kept"),
