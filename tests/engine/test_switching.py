@@ -67,6 +67,25 @@ def test_there_and_back_again(gate: Gate, a: Simulator, b: Simulator) -> None:
 
 
 @public("gateway")
+@proves("req:C5", "req:S0-50", "req:S1-11")
+def test_empty_thinking_with_a_signature_is_a_block_like_any_other(gate: Gate, a: Simulator, b: Simulator) -> None:
+    """C5: two empty thoughts are told apart by their signatures; both come home, whole, after a switch and without the client."""
+    talk = Talk(gate, thinking={"type": "adaptive", "display": "omitted"})
+    talk.says("One.")
+    first = thoughts(talk.messages)
+    gate.use("glm")
+    talk.says("Two.")
+    gate.use("claude")
+    talk.forgets_thinking()
+    answer = talk.says("Three.")
+    assert [block["thinking"] for block in first] == [""] * len(first)
+    assert len({block["signature"] for block in first}) == len(first) == 2
+    assert thoughts_in(last_asked(a))[:2] == first
+    assert answer.headers["x-clew-thinking"].startswith("kept=1, restored=2")
+    assert (refusals(a), refusals(b)) == ([], [])
+
+
+@public("gateway")
 @proves("req:C3")
 def test_the_second_gets_its_own_back_too_unsealed_and_in_place(gate: Gate, a: Simulator, b: Simulator) -> None:
     """B → A → B: what the client holds under a seal goes to its maker as its maker said it."""

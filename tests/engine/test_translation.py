@@ -20,7 +20,7 @@ from tests.engine.kept import eventually, exchange_of, recording_of, store_of
 from tests.engine.talk import MODEL, Talk, content_of, refusals, thoughts
 from tests.faults.scene import SOON, Client, impatient
 from tests.golden.legal import check
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,8 @@ def test_a_client_that_leaves_cancels_the_backend_and_leaves_what_is_not_whole(
 ENCRYPTED = {"type": "reasoning.encrypted", "data": "b3BhcXVl", "id": "rs_1", "format": "openai-responses-v1", "index": 0}
 
 
-@proves("req:S3-14", "case:65c")
+@public("gateway")
+@proves("req:S3-14", "req:C28", "case:65c")
 def test_hidden_reasoning_keeps_the_client_alive_and_goes_back(gating: Gating) -> None:
     """Entries that nobody can read, for longer than a second: pings, an empty signed block, and the next turn has them."""
     hidden = chunk(role="assistant", reasoning_details=[ENCRYPTED])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clew.model.change import Change
-from clew.model.facts import profile_for
+from clew.model.facts import models, profile_for
 from clew.model.origin import Target
 from clew.model.request import Request
 from clew.pipeline.step import Facts, Options
@@ -19,6 +19,11 @@ Step = Callable[[Request, Target, Facts], tuple[Request, tuple[Change, ...]]]
 def model(name: str = "claude-opus-5-5") -> Target:
     """A first-party Claude model as target."""
     return Target(backend="claude", model=name, profile=profile_for(name))
+
+
+def current_models() -> list[str]:
+    """The names of all models of the table that can be asked."""
+    return [name for name, row in models().items() if row.known and not row.retired]
 
 
 def run(

@@ -6,17 +6,13 @@ from typing import Any
 import anthropic
 import pytest
 
-from clew.model.facts import models
+from clew import BudgetRules, Facts, Options, StreamAssembler, check, parse_budget_wish, project
 from clew.pipeline.heal import heal, refusal_in
-from clew.pipeline.project import project
-from clew.pipeline.step import Facts, Options
 from clew.testing import Simulator
-from clew.thinking.budgets import BudgetRules, parse_budget_wish
-from clew.thinking.compliance import check
 from clew.wire.requests import encode
-from tests.build import assistant, raw, request, text, thinking, tool_result, tool_use, user
-from tests.manifest import accepts, proves
-from tests.pipeline.targets import model
+from tests.build import GLM, assistant, raw, request, target, text, thinking, tool_result, tool_use, user
+from tests.manifest import accepts, proves, public
+from tests.pipeline.targets import current_models, model
 
 
 def budget_of(*messages: Any, **rules: Any) -> int:
@@ -36,6 +32,7 @@ TURN = [
 NEXT = [*TURN, assistant("done"), user("and now this")]
 
 
+@public("library")
 @proves("req:C30")
 def test_a_keyword_holds_for_its_turn_and_the_change_comes_at_the_turns_border() -> None:
     """C30: all requests of one turn are alike, so the cache is lost at most once for each turn."""
@@ -43,6 +40,7 @@ def test_a_keyword_holds_for_its_turn_and_the_change_comes_at_the_turns_border()
     assert budget_of(*NEXT, scope="any") == 31999
 
 
+@public("library")
 @proves("req:C30")
 @pytest.mark.parametrize(
     "pasted",
@@ -55,6 +53,7 @@ def test_what_a_tool_says_is_nobodys_wish(pasted: dict[str, Any]) -> None:
     assert budget_of(user("hi"), assistant(tool_use("toolu_1")), pasted) == 0
 
 
+@public("library")
 @proves("req:C31")
 @pytest.mark.parametrize("words", ["ultrathink", "please think ultra hard", "Think ultrahard, then answer"])
 def test_one_matcher_knows_every_phrase_and_the_older_split_can_be_chosen(words: str) -> None:
@@ -62,13 +61,53 @@ def test_one_matcher_knows_every_phrase_and_the_older_split_can_be_chosen(words:
     assert parse_budget_wish(words, strict=True).tokens == (31999 if words == "ultrathink" else 0)
 
 
+@public("library")
 @proves("req:C32")
-@pytest.mark.parametrize("name", [name for name, row in models().items() if row.known and not row.retired])
+@pytest.mark.parametrize("name", current_models())
 @pytest.mark.parametrize("given", [{"type": "enabled", "budget_tokens": 31999}, {"type": "adaptive"}, {"type": "disabled"}])
 def test_no_model_is_ever_asked_for_a_mode_that_it_rejects(name: str, given: dict[str, Any]) -> None:
     """C32: both directions, for each row of the table."""
     projection = project(raw(user("hi"), model=name, thinking=given, max_tokens=64000), model(name))
     assert check(projection.body) == ()
+
+
+@public("library")
+@proves("req:C22")
+def test_a_projection_leaves_its_input_alone_and_writes_only_what_it_changes() -> None:
+    """C22: for its maker the very bytes go; for another vendor all but the thought are the same, and the given ones stay."""
+    thought = thinking("Hm. \u2028", "c2ln")
+    body = raw(user("One."), assistant(thought, "Yes."), user("Two."))
+    before = bytearray(body)
+    assert project(body, model()).body is body
+    sent = project(body, target(GLM))
+    cut = body.replace(json.dumps(thought).encode() + b", ", b"").replace(b"claude-opus-5-5", b"glm-5")
+    assert (sent.body, [change.path for change in sent.changes]) == (cut, ["messages.1.content.0", "model"])
+    assert body == before
+
+
+def event(kind: str, **fields: Any) -> bytes:
+    return b"data: " + json.dumps({"type": kind, **fields}).encode() + b"\n\n"
+
+
+@public("library")
+@proves("req:C29")
+def test_a_second_signature_replaces_the_first_and_an_unsigned_thought_is_found() -> None:
+    """C29: also by the check of the request that would send it back."""
+    assembler = StreamAssembler()
+    assembler.feed(event("message_start", message={"role": "assistant", "content": []}))
+    for index, signatures in enumerate((["old", "new"], [])):
+        assembler.feed(
+            event("content_block_start", index=index, content_block={"type": "thinking", "thinking": "", "signature": ""})
+        )
+        assembler.feed(event("content_block_delta", index=index, delta={"type": "thinking_delta", "thinking": "Hm."}))
+        for each in signatures:
+            assembler.feed(event("content_block_delta", index=index, delta={"type": "signature_delta", "signature": each}))
+        [block] = assembler.feed(event("content_block_stop", index=index))
+        assert block.unsigned == (signatures == [])
+    assembler.feed(event("message_stop"))
+    content = assembler.finish()["content"]
+    assert content == [thinking("Hm.", "new"), thinking("Hm.", "")]
+    assert [found.rule for found in check(raw(user("a"), assistant(*content, "b"), user("c")))] == ["R33.empty-signature"]
 
 
 @accepts("rule:R79")

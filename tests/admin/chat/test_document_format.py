@@ -234,6 +234,31 @@ def test_reorder_mode_sends_thinking_first_to_a_backend_that_takes_it_and_shows_
     assert shown(brought) == ["text", "reasoning", f"tool-{TOOL['name']}"]
 
 
+@public("page")
+@proves("req:S4-4", "req:S4-16", "req:S4-19")
+def test_the_structure_is_made_before_thinking_is_put_first(tmp_path: Path) -> None:
+    """S4-4: else the thought would lead the first call. S4-16, S4-19: a message of calls alone and one without parts stay."""
+    history = [
+        QUESTION,
+        said("a1", "assistant", call("c1"), result("c1"), call("c2"), reasoning("Both."), result("c2")),
+        said("a2", "assistant", call("c3"), call("c4")),
+        said("u2", "user", result("c3"), result("c4")),
+        said("a3", "assistant"),
+        said("u3", "user", text("And?")),
+    ]
+    with Simulator(kind="kimi") as backend:
+        row = f'preset = "kimi"\nurl = "{backend.url}"\nkey = "{backend.key}"'
+        root = configured(tmp_path / "h", {}, f'[backends.one]\n{row}\n[chat]\nthinking_first = "reorder"')
+        with ChatServer(root) as server:
+            server.post(history, chat="order", tools=[TOOL])
+            _, *sent, last = sent_to(backend)
+    said_by_model = [[block.get("thinking") or block["id"] for block in each["content"]] for each in sent[::2]]
+    blank = " "  # this vendor wants a thought before each call
+    assert said_by_model == [[blank, "c1"], ["Both.", "c2"], [blank, "c3", "c4"]]
+    assert [[block["tool_use_id"] for block in each["content"]] for each in sent[1::2]] == [["c1"], ["c2"], ["c3", "c4"]]
+    assert last["content"] == [text("And?")]
+
+
 @public("gateway")
 @proves("req:S4-4", "req:S4-16", "req:S4-18")
 def test_an_answer_is_split_before_its_thinking_is_moved(tmp_path: Path) -> None:
