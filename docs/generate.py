@@ -29,6 +29,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # whoever loads this file need not stand beside it
 
 from backends_page import backends_page  # noqa: E402  (found by the line above)
+from events_page import events_page  # noqa: E402
 from formats_page import formats_page  # noqa: E402
 from python_page import python_page  # noqa: E402
 from simulator_page import simulator_page  # noqa: E402
@@ -244,6 +245,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "backends": lambda: backends_page(_table),
     "cli": cli_page,
     "config": config_page,
+    "events": lambda: events_page(_table),
     "formats": lambda: formats_page(_table),
     "models": models_page,
     "python": lambda: python_page(_table),

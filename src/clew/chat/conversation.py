@@ -84,10 +84,10 @@ class AsyncConversation:
         one runs.
 
         Without `backend` the one that the thread stays with answers (`clew use NAME --thread T`), else the active one (the
-        first of `backends`); a backend that is named is for this object and does not pin the thread. Without `model` it is
-        the one that answered last. A question that does not fit the model's window any more is refused; with
-        `on_overflow="compact"` the model is asked for a summary, and the conversation continues from that, on a line of its
-        own.
+        first of `backends`); a backend that is named is for this object and does not pin the thread. It may be a preset that
+        no settings name, if its key is in the environment. Without `model` it is the one that answered last. A question that
+        does not fit the model's window any more is refused; with `on_overflow="compact"` the model is asked for a summary,
+        and the conversation continues from that, on a line of its own.
 
         Raises SettingsInvalid, StoreError, RequestInvalid if there is no such thread, and BackendUnreachable if there is no
         such gateway.
@@ -95,7 +95,7 @@ class AsyncConversation:
         check_overflow(on_overflow)
         check_tools(tools)
         wishes = Wishes(model=model, system=system, tools=tools, max_tokens=max_tokens, thinking=thinking, effort=effort)
-        where = Where(home=home, config=config, environ=environ, backends=backends, url=url, key=key)
+        where = Where(home=home, config=config, environ=environ, backends=backends, url=url, key=key, backend=backend)
         return Opening(lambda: cls._open(thread, where, wishes, on_overflow, backend))
 
     @classmethod

@@ -19,6 +19,7 @@ from msgspec import NODEFAULT, Struct, structs
 
 from clew.backends.address import is_local
 from clew.backends.credential import Credential, credential_in
+from clew.backends.presets import presets
 from clew.chat.local import COMMIT_SECONDS, LocalThreadService
 from clew.chat.remote.connection import AUTO, GatewayConnection, connection_at, connection_to, gateway_in
 from clew.chat.remote.service import open_remote
@@ -26,6 +27,7 @@ from clew.chat.service import ThreadService, new_thread
 from clew.engine.ids import new_id
 from clew.engine.runtime import Runtime, build_runtime
 from clew.errors import BackendUnreachable, RequestInvalid, SettingsInvalid
+from clew.settings.asked_backend import AskedBackend
 from clew.settings.document import BASE_URL
 from clew.settings.home import HOME_VARIABLE, home_of
 from clew.settings.load import Loaded, load, load_given
@@ -57,6 +59,8 @@ class Where(Struct, frozen=True, kw_only=True):
     backends: Mapping[str, Mapping[str, object]] | None = None
     url: str = ""
     key: str = ""
+    backend: str = ""
+    """Who answers first. It may be a preset whose key is in the environment, and which no settings name."""
 
     def check(self) -> None:
         """Raises SettingsInvalid for values of a wrong type, and for options that exclude each other."""
@@ -157,7 +161,9 @@ async def _open_remote(thread: str, where: Where, stack: AsyncExitStack) -> Thre
     )
     if gateway is not None:
         with suppress(BackendUnreachable):
-            return await join(connection_to(gateway, environment))
+            service = await join(connection_to(gateway, environment))
+            if where.backend in service.backends or where.backend not in presets():
+                return service
     return None
 
 
@@ -177,7 +183,7 @@ async def _open_local(thread: str, where: Where, stack: AsyncExitStack) -> Local
 def _load_settings(where: Where, file: Path | None) -> Loaded:
     if where.backends is not None:
         return load_given(where.backends, where.environment)
-    loaded = load(file, where.environment)
+    loaded = load(file, where.environment, asked=AskedBackend(where.backend))
     given = (where.environ or {}).get(BASE_URL, "")
     if given and given != os.environ.get(BASE_URL) and is_local(given) and not loaded.names_backends:
         raise SettingsInvalid(

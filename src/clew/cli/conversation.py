@@ -16,6 +16,7 @@ from msgspec import Struct
 from clew.cli.installation import Installation, find_installation, find_thread, store_for_reading
 from clew.errors import SettingsInvalid
 from clew.model.json import JsonObject
+from clew.settings.asked_backend import AskedBackend
 from clew.settings.processes import RegisteredGateway, registered_gateways
 
 if TYPE_CHECKING:
@@ -118,11 +119,16 @@ class OpenConversation:
         self._gateway, self.conversation = self._open(thread)
 
     def _open(self, thread: str) -> tuple[RegisteredGateway | None, Conversation]:
+        from clew.backends.presets import presets
         from clew.chat.blocking import Conversation
         from clew.chat.remote.connection import gateway_in
 
         gateway = gateway_in(self.installation.home)
-        opening = Conversation.open(thread, url="auto", system=self.options.system, on_overflow=self.options.on_overflow)
+        options = self.options
+        preset = options.backend if options.backend in presets() else ""
+        opening = Conversation.open(
+            thread, url="auto", backend=preset, system=options.system, on_overflow=options.on_overflow
+        )
         return gateway, self._stack.enter_context(opening)
 
     def reconnect(self) -> str:
@@ -157,7 +163,7 @@ class OpenConversation:
         """
         from clew.model.facts.models import profile_for
 
-        options, conversation, model = self.options, self.conversation, self.options.model
+        options, conversation, model = self.options, self.conversation, self._named_model()
         conversation.wish(model=model)
         try:
             asked = conversation.model
@@ -167,18 +173,32 @@ class OpenConversation:
         if options.thinking == "off":
             thinking = _OFF
         else:
-            facts = profile_for(asked, self.installation.usable.settings.models)
+            facts = profile_for(options.model or asked, self.installation.usable.settings.models)
             is_asked_for = options.thinking == "on" or options.show_thinking
             if is_asked_for or (facts.thinking_default != "off" and facts.line):
                 thinking = _READABLE
         conversation.wish(model=model, thinking=thinking, effort=options.effort)
 
+    def _named_model(self) -> str:
+        """The model that was asked for. If that is no name of Claude's, the backend is asked for just this: its own model in
+        the settings is for other names."""
+        from clew.backends.names import alias_of, family_of
+        from clew.model.origin import ANTHROPIC
+
+        named, backend = self.options.model, self.options.backend
+        row = self.row(backend) if backend == self.conversation.backend else None
+        is_own = bool(named) and row is not None and row.realm != ANTHROPIC and not family_of(named)
+        return alias_of(backend, named) if is_own else named
+
     @property
     def next_model(self) -> str:
         """The model that answers next, under the name that its backend has for it."""
+        from clew.backends.names import backend_of_alias
         from clew.backends.row import model_for
 
         row, asked = self.row(self.conversation.backend), self.conversation.model
+        if named := backend_of_alias(asked, [self.conversation.backend]):
+            return named[1]
         return model_for(row, asked) if row else asked
 
     def row(self, backend: str) -> Backend | None:
@@ -194,7 +214,7 @@ class OpenConversation:
 def open_conversation(options: ConversationOptions) -> Generator[OpenConversation]:
     """Open the conversation. Ends the command for a thread or a backend that does not exist."""
     with _signals_as_exit(), ExitStack() as stack:
-        opened = OpenConversation(find_installation(), options, stack)
+        opened = OpenConversation(find_installation(asked=AskedBackend(options.backend)), options, stack)
         if options.backend:
             try:
                 opened.use(options.backend)

@@ -21,6 +21,7 @@ from clew.cli.command import BadConfig, Failed
 from clew.cli.output import TextLine, printable
 from clew.engine.choices import ACTIVE, rules_chosen
 from clew.errors import SettingsInvalid, StoreError
+from clew.settings.asked_backend import NO_BACKEND, AskedBackend
 from clew.settings.home import USABLE_HOME, Home, check_owner, home_of
 from clew.settings.load import Loaded, load
 from clew.settings.processes import RunningGateway, config_in_use, registered_gateways
@@ -55,8 +56,9 @@ class Installation(Struct, frozen=True, kw_only=True):
         return self.store.describe() if self.store else ""
 
 
-def find_installation(file: Path | None = None) -> Installation:
-    """The installation with the settings of `file`, if one is named; else of the file that gateways running here use."""
+def find_installation(file: Path | None = None, *, asked: AskedBackend = NO_BACKEND) -> Installation:
+    """The installation with the settings of `file`, if one is named; else of the file that gateways running here use.
+    `asked`: the backend that the command names."""
     home = home_of(os.environ)
     try:
         if _exists(home.root):
@@ -64,7 +66,8 @@ def find_installation(file: Path | None = None) -> Installation:
     except SettingsInvalid as error:
         raise BadConfig(str(error)) from None
     try:
-        return Installation(home=home, loaded=load(file or config_in_use(home, os.environ), os.environ, keys=False))
+        used = file or config_in_use(home, os.environ)
+        return Installation(home=home, loaded=load(used, os.environ, keys=False, asked=asked))
     except SettingsInvalid as error:
         return Installation(home=home, loaded=None, problem=str(error))
 
@@ -174,7 +177,7 @@ def active_in_use(active: ActiveBackend, gateways: Iterable[RunningGateway]) -> 
     """The backend that these gateways report, whatever was chosen."""
     used = frozenset[str]().union(*(gateway.in_use for gateway in gateways))
     if used <= {active.backend}:
-        return active
+        return structs.replace(active, is_unknown=active.is_unknown and not used)
     return structs.replace(active, backend=next(iter(used)) if len(used) == 1 else "", requested=active.backend)
 
 

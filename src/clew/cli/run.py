@@ -36,6 +36,7 @@ _EXAMPLES = """\b
 Examples:
   clew run -- claude
   clew run --backend glm -- claude -p "Why is the sky blue?"
+  clew run --backend openrouter --model x-ai/grok-code-fast-1 -- claude
   clew run -- python my_agent.py       anything that reads ANTHROPIC_BASE_URL
 
 \b
@@ -49,11 +50,17 @@ _LOG_BYTES: Final = 8 * 1024 * 1024
 
 
 @click.command(epilog=_EXAMPLES, context_settings={"allow_interspersed_args": False})
-@click.option("--backend", metavar="NAME", default="", help="Begin with this backend; others are not touched.")
+@click.option(
+    "--backend",
+    metavar="NAME",
+    default="",
+    help="Begin with this backend, or with a preset whose key is in the environment; others are not touched.",
+)
+@click.option("--model", metavar="NAME", default="", help="What that backend is asked for, whatever the client names.")
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The settings file.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.pass_context
-def run(context: click.Context, backend: str, config: Path | None, command: tuple[str, ...]) -> None:
+def run(context: click.Context, backend: str, model: str, config: Path | None, command: tuple[str, ...]) -> None:
     """Start COMMAND with a gateway of its own, and end with it.
 
     On a terminal, Ctrl-] opens a panel over the client: it shows the backends, the last switches and what became of the
@@ -63,15 +70,18 @@ def run(context: click.Context, backend: str, config: Path | None, command: tupl
     from clew.gateway.ending import Deadline
     from clew.gateway.plan import Plan
     from clew.http.loops import run as run_loop
+    from clew.settings.asked_backend import AskedBackend
     from clew.settings.home import home_of
     from clew.settings.load import load
 
+    if model and not backend:
+        raise click.UsageError("--model is the name that one backend has for a model: say which backend with --backend.")
     if shutil.which(command[0]) is None:
         exists = Path(command[0]).exists() and "/" in command[0]
         click.echo(f"Error: {command[0]} {'cannot be run' if exists else 'is not a command here'}", err=True)
         context.exit(NOT_RUNNABLE if exists else NOT_FOUND)
     with report_errors(), Deadline() as deadline:
-        loaded = load(config, os.environ)
+        loaded = load(config, os.environ, asked=AskedBackend(backend, model))
         backends, disabled = loaded.settings.backends, loaded.settings.disabled
         if backend in disabled:
             raise BadConfig(f"{disabled[backend].says}. Set it, and run this again.")
@@ -84,6 +94,7 @@ def run(context: click.Context, backend: str, config: Path | None, command: tupl
             port=0,
             named_file=str(config.absolute()) if config else "",
             choice=backend,
+            model=model,
             run_key=f"clew_run_{secrets.token_urlsafe(32)}",
         )
         context.exit(run_loop(_run(plan, loaded, home_of(os.environ), command, deadline)))

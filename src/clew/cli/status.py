@@ -69,6 +69,8 @@ class GatewayStatus(Struct, frozen=True, kw_only=True):
     admin_url: str
     started: float
     active: ActiveBackend | None
+    model: str = ""
+    """The model that its backend is asked for, where the command that started it says so."""
     processes: tuple[ProcessReport, ...] = ()
 
 
@@ -158,6 +160,7 @@ def _without_threads(installation: Installation, store: Store | None, kept: Stor
                 admin_url=each.admin_url,
                 started=each.started,
                 active=active_in_use(own, [each]) if own else None,
+                model=each.model if own and own.backend == each.choice else "",
                 processes=each.processes,
             )
             for each, own in gateways
@@ -247,7 +250,7 @@ def _gateway_lines(gateways: tuple[GatewayStatus, ...]) -> Iterator[TextLine | T
         active, cell = each.active, "unknown"
         if active is not None:
             now = f"{active.backend or 'none'}, not {active.requested}" if active.requested else active.backend
-            cell = now + (" (its own)" if active.is_its_own else "")
+            cell = now + (f", model {each.model}" if each.model else "") + (" (its own)" if active.is_its_own else "")
         rows.append((each.name, str(each.pid), each.url, cell, format_time(each.started)))
         for applied in (process.applied for process in each.processes if process.applied):
             if not applied.in_use:

@@ -305,7 +305,7 @@ class Current:
     def _read_again(self) -> Loaded:
         """A file that lost all its backends was cut off or cleared: going on with what the environment gives would send
         requests to a vendor that nobody chose."""
-        fresh = load(self._file, self._environ)
+        fresh = load(self._file, self._environ, asked=self.loaded.asked)
         if self.loaded.names_backends and not fresh.names_backends:
             raise SettingsInvalid(
                 f"{fresh.file} names no backend any more, and it did. Put them back; or, to use what the environment gives, "

@@ -47,6 +47,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The settings file, if one was named."""
     choice: str = ""
     """The backend that this gateway begins with, whatever is active elsewhere."""
+    model: str = ""
+    """The model that this backend is asked for, whatever clients name."""
     run_key: str = ""
     """A key for this run alone."""
     taken: SettingsText | None = None

@@ -82,6 +82,7 @@ class ProcessRegistration:
             started=self._started,
             name=self._plan.name,
             choice=self._plan.choice,
+            model=self._plan.model,
             config=self._config,
         )
         self._entry = register(self._home, entry)

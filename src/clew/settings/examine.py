@@ -17,6 +17,7 @@ from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
 from clew.model.facts import ModelFacts
 from clew.model.facts.models import merge_overrides
+from clew.settings.asked_backend import NO_BACKEND, AskedBackend, with_asked_backend
 from clew.settings.backend_rows import backend_of, named_options
 from clew.settings.build_variables import BuildVariable, build_variables, with_variables
 from clew.settings.document import BackendTable, Document, discover_backends
@@ -40,8 +41,11 @@ class ExaminedDocument(Struct, frozen=True, kw_only=True):
     variables: tuple[BuildVariable, ...] = ()
 
 
-def examine(raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool) -> ExaminedDocument:
-    """What a document says, with the environment's part in it. `keys=False` looks up no key."""
+def examine(
+    raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool, asked: AskedBackend = NO_BACKEND
+) -> ExaminedDocument:
+    """What a document says, with the environment's part in it, and with the backend that a command asked for. `keys=False`
+    looks up no key. Raises SettingsInvalid if that backend's key is not there."""
     unset: list[Problem] = []
     filled = cast("dict[str, object]", _with_variables(raw, environ, (), unset))
     of_backends = [each for each in unset if each.key[:1] == ("backends",) and len(each.key) > 2]
@@ -49,7 +53,7 @@ def examine(raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool
     unset_keys = {each.key for each in unset}
     problems += [each for each in problems_of(filled, Document) if each.key not in unset_keys]
     document = msgspec.convert(_without_problems(filled, [*problems, *of_backends]), Document)
-    rows = _BackendRows(document, filled, environ, keys=keys)
+    rows = _BackendRows(document, filled, environ, keys=keys, asked=asked)
     problems += rows.problems
     unset = of_backends + rows.unset
     disabled = {name: each for name, each in disabled_by(unset).items() if name not in rows.backends}
@@ -120,7 +124,15 @@ def _table(value: object) -> Mapping[str, object]:
 class _BackendRows:
     """The rows of all backends: the document's, or those that the environment gives."""
 
-    def __init__(self, document: Document, raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool) -> None:
+    def __init__(
+        self,
+        document: Document,
+        raw: Mapping[str, object],
+        environ: Mapping[str, str],
+        *,
+        keys: bool,
+        asked: AskedBackend = NO_BACKEND,
+    ) -> None:
         self.backends: dict[str, Backend] = {}
         self.lost: set[str] = set()
         self.problems: list[Problem] = []
@@ -133,7 +145,9 @@ class _BackendRows:
             tables = found.tables
             self.warnings += found.warnings
             self.origins |= {("backends", name): where for name, where in found.origins.items() if where != "default"}
-        self.names = list(_table(raw.get("backends")) or tables)
+        if asked.name not in _table(raw.get("backends")) or asked.name in tables:  # else its own table is faulty
+            tables = with_asked_backend(tables, asked, environ)
+        self.names = list({**_table(raw.get("backends")), **tables})
         """All of them, in the order of the file."""
         for name, table in tables.items():
             made = backend_of(name, table, named_options(raw, name), environ, keys=keys)

@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 from clew.backends.credential import Secret
 from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
+from clew.settings.asked_backend import NO_BACKEND, AskedBackend
 from clew.settings.build_variables import BuildVariable
 from clew.settings.examine import disabled_by, examine
 from clew.settings.home import CONFIG_VARIABLE, digest_of, home_of
@@ -62,6 +63,8 @@ class Loaded(Struct, frozen=True, kw_only=True):
     """Whether the file has backends of its own, or leaves them to the environment."""
     is_given: bool = False
     """A program gave the settings. No file is read, nor followed."""
+    asked: AskedBackend = NO_BACKEND
+    """The backend that a command named, which may be in no file."""
 
     @property
     def place(self) -> str:
@@ -93,14 +96,15 @@ class _FaultyFile(SettingsInvalid):
         self.faults = tuple(faults)
 
 
-def load(file: Path | None, environ: Mapping[str, str], *, keys: bool = True) -> Loaded:
+def load(file: Path | None, environ: Mapping[str, str], *, keys: bool = True, asked: AskedBackend = NO_BACKEND) -> Loaded:
     """The settings from this file; without one, from the place where it is usually kept, or from the environment alone.
 
-    Raises SettingsInvalid with every mistake. `keys=False` looks up no key, for commands that call no backend.
+    Raises SettingsInvalid with every mistake. `keys=False` looks up no key, for commands that call no backend. `asked` is a
+    backend that is there in any case, if it is a preset whose key is in the environment.
     """
     path = config_file(environ, file)
     text, raw = _read(path) if path else ("", {})
-    return _examine(path, text, raw, environ, keys=keys)
+    return _examine(path, text, raw, environ, keys=keys, asked=asked)
 
 
 def load_source(source: SettingsText, environ: Mapping[str, str]) -> Loaded:
@@ -177,10 +181,18 @@ def _read(path: Path) -> tuple[str, dict[str, object]]:
         raise fault("it is nested too deep") from None
 
 
-def _examine(path: Path | None, text: str, raw: Mapping[str, object], environ: Mapping[str, str], *, keys: bool) -> Loaded:
+def _examine(
+    path: Path | None,
+    text: str,
+    raw: Mapping[str, object],
+    environ: Mapping[str, str],
+    *,
+    keys: bool,
+    asked: AskedBackend = NO_BACKEND,
+) -> Loaded:
     lines = key_lines(text)
     try:
-        examined = examine(raw, environ, keys=keys)
+        examined = examine(raw, environ, keys=keys, asked=asked)
     except RecursionError:  # dotted names nest without brackets
         raise _FaultyFile(path, [SettingsFault(0, "", "it is nested too deep")]) from None
     if examined.settings is None:
@@ -210,6 +222,7 @@ def _examine(path: Path | None, text: str, raw: Mapping[str, object], environ: M
         variables=examined.variables,
         text=Secret(text),
         names_backends=bool(raw.get("backends")),
+        asked=asked,
     )
 
 

@@ -50,6 +50,8 @@ class RegisteredGateway(Struct, frozen=True, kw_only=True):
     """As `--gateway` says it; the process number if nothing else was given."""
     choice: str = ""
     """The backend that it was told to begin with, for itself alone."""
+    model: str = ""
+    """The model that this backend is asked for, whatever clients name; "" where the settings say it."""
     config: str = ""
     """Its settings file; "" if it has none."""
     born: str = ""
