@@ -11,19 +11,21 @@ cannot say which backend a thread stays with, nobody is asked.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
 from clew.errors import PinUnreadable, StoreError
 from clew.exchange.call import Call
+from clew.model.past import Memo, Retold
 from clew.model.recording import Recording, Shelf
-from clew.model.request import Request, blocks_of
+from clew.model.request import Request, RequestMessage, blocks_of
 from clew.store import Store
-from clew.store.values import Lookup, LookupResult
+from clew.store.memory import weight_of
+from clew.store.values import Lookup, LookupResult, RecalledRecordings
 from clew.thinking.history import answers_of
 from clew.thinking.keys import key_of
-from clew.thinking.pointers import Pointers, places_wanted, pointers_of
+from clew.thinking.pointers import AnswerPointers, Pointers, names_itself, places_wanted, pointers_of
 from clew.thinking.recognise import Context, recognise
 
 _log = logging.getLogger("clew.engine")
@@ -43,31 +45,69 @@ class GatheredFacts(Struct, frozen=True, eq=False):
     """Why nobody can say which backend that is."""
 
 
+class RecalledAnswers(Struct, frozen=True, eq=False):
+    """What memory had of a history's first answers, each of which names its own recording; left for its next request."""
+
+    runs: tuple[AnswerPointers, ...]
+    recordings: RecalledRecordings
+    weight: int
+    """About how many bytes the recordings take."""
+
+
+_RECALLED = Memo[RecalledAnswers]()
+
+
+def recalled_bytes(messages: Sequence[RequestMessage]) -> int:
+    """About how many bytes are kept in memory because an earlier request of this history recalled them."""
+    before = messages.past.left(_RECALLED) if isinstance(messages, Retold) else None
+    return before.weight if before else 0
+
+
 def recall(store: Store | None, call: Call, request: Request, new_thread: str) -> GatheredFacts | None:
     """What is known, from memory alone; None if the store has to be asked. `new_thread` is what the thread would be called
-    if it is a new one."""
+    if it is a new one. Of a history that was recalled before, only what is new is looked for."""
     if store is None:
         return GatheredFacts()
-    pointers, wanted = _wanted(call, request, new_thread)
-    if not pointers.runs and not wanted.session and call.entry is None:
+    messages, pointers = request.messages, pointers_of(request.messages)
+    if not pointers.runs and not call.context.session and call.entry is None:
         return GatheredFacts()
-    found = store.recall(wanted)
+    before = _recalled_before(messages, pointers)
+    rest = Pointers(pointers.runs[len(before.runs) :]) if before else pointers
+    found = store.recall(_wanted(call, rest, new_thread, before.recordings if before else None))
+    if found is None and before is not None:
+        before, rest = None, pointers
+        found = store.recall(_wanted(call, rest, new_thread))
     if found is None:
         return None
-    shelf = Shelf(found.recordings)
-    if places_wanted(request.messages, pointers, shelf, call.context):
+    shelf = before.recordings.shelf.extended(found.recordings) if before else Shelf(found.recordings)
+    if places_wanted(messages, rest, shelf, call.context):
         return None
+    if found.version and isinstance(messages, Retold) and all(names_itself(run, shelf, call.context) for run in rest.runs):
+        messages.past.leave(_RECALLED, _recalled(before, pointers, found, shelf))
     newest = _newest(call, request, shelf)
     thread = call.entry.thread if call.entry else newest.thread if newest else found.thread
     pin = _pin(call, thread, found.pins)
     return GatheredFacts(shelf, newest, thread, pin) if thread and pin is not None else None
 
 
+def _recalled_before(messages: Sequence[RequestMessage], pointers: Pointers) -> RecalledAnswers | None:
+    """What an earlier request left, if this history begins with the same answers."""
+    before = messages.past.left(_RECALLED) if isinstance(messages, Retold) else None
+    return before if before and pointers.runs[: len(before.runs)] == before.runs else None
+
+
+def _recalled(before: RecalledAnswers | None, pointers: Pointers, found: LookupResult, shelf: Shelf) -> RecalledAnswers:
+    threads = frozenset([each.thread for each in found.recordings])
+    weight = sum(map(weight_of, found.recordings))
+    if before is not None:
+        threads, weight = before.recordings.threads | threads, before.weight + weight
+    return RecalledAnswers(pointers.runs, RecalledRecordings(found.version, shelf, threads), weight)
+
+
 def gather(store: Store, call: Call, request: Request, new_thread: str) -> GatheredFacts:
     """The same from the store, with two look-ups at most. Raises NotWanted."""
-    pointers, wanted = _wanted(call, request, new_thread)
-    check = request.source.wanted.check
-    found = store.gather(wanted, check)
+    pointers, check = pointers_of(request.messages), request.source.wanted.check
+    found = store.gather(_wanted(call, pointers, new_thread), check)
     shelf = Shelf(found.recordings)
     if places := places_wanted(request.messages, pointers, shelf, call.context):
         more = store.gather(Lookup(principal=call.principal, places=places, links=pointers.links), check)
@@ -100,9 +140,9 @@ def shelf_for(store: Store, request: Request, context: Context) -> Shelf:
     return shelf
 
 
-def _wanted(call: Call, request: Request, new_thread: str) -> tuple[Pointers, Lookup]:
-    pointers, context, entry = pointers_of(request.messages), call.context, call.entry
-    return pointers, Lookup(
+def _wanted(call: Call, pointers: Pointers, new_thread: str, known: RecalledRecordings | None = None) -> Lookup:
+    context, entry = call.context, call.entry
+    return Lookup(
         principal=call.principal,
         keys=pointers.keys,
         tools=pointers.tools,
@@ -111,6 +151,7 @@ def _wanted(call: Call, request: Request, new_thread: str) -> tuple[Pointers, Lo
         session="" if entry else context.session,
         agent=context.agent,
         thread=entry.thread if entry else new_thread,  # which has no pin, and then that is known for its next request
+        known=known,
     )
 
 

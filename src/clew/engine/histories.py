@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 from msgspec import structs
 
 from clew.engine.aside import LARGE
+from clew.engine.gathering import recalled_bytes
 from clew.exchange.call import Call
 from clew.model.past import Fold, Retold, folded, told_first
 from clew.model.request import ALWAYS, Request, Source, Wanted, blocks_of
@@ -125,7 +126,8 @@ def _in_common(found: Source) -> int:
 
 def _weight(source: Source) -> int:
     messages = source.body.messages
-    return len(source.raw) + source.held + _MESSAGE * len(messages) + _BLOCK * folded(messages, _BLOCKS)
+    views = _MESSAGE * len(messages) + _BLOCK * folded(messages, _BLOCKS)
+    return len(source.raw) + source.held + views + recalled_bytes(messages)
 
 
 _BLOCKS = Fold(0, lambda before, messages, at: before + sum([len(blocks_of(message)) for message in messages]))

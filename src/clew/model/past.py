@@ -32,6 +32,11 @@ class Fold(Generic[S]):
         self.over = over
 
 
+class Memo(Generic[S]):
+    """The name of a value that a request leaves for the next ones of its history, or of a fork. Whoever takes the value
+    checks whether it holds there."""
+
+
 _State: TypeAlias = tuple[int, Any]
 """How many messages a value is over, and the value."""
 
@@ -52,7 +57,7 @@ class Past:
         self.count = count
         self.kept = count if kept is None else kept
         self._states = before._up_to(count) if before else {}
-        self._newer: dict[Fold[Any], _State] = {}
+        self._newer: dict[object, _State] = {}
         self._whole: dict[Fold[Any], Any] = {}
 
     def value(self, fold: Fold[S], messages: Sequence[RequestMessage]) -> S:
@@ -70,7 +75,15 @@ class Past:
             self._whole[fold] = fold.over(state, messages[done:], done)
         return self._whole[fold]
 
-    def _up_to(self, count: int) -> dict[Fold[Any], _State]:
+    def left(self, memo: Memo[S]) -> S | None:
+        """What an earlier request left here."""
+        return self._states.get(memo, (0, None))[1]
+
+    def leave(self, memo: Memo[S], value: S) -> None:
+        """Have the next requests of this history find it."""
+        self._states[memo] = 0, value
+
+    def _up_to(self, count: int) -> dict[object, _State]:
         """The values that cover no more than the first `count` messages, of each fold the one that covers the most."""
         found = {fold: known for fold, known in self._states.items() if known[0] <= count}
         found.update([(fold, known) for fold, known in self._newer.items() if known[0] <= count])

@@ -94,7 +94,7 @@ class Shelf:
     def __init__(self, recordings: Iterable[Recording] = ()) -> None:
         self._ids = {recording.id: recording for recording in recordings}
         self._keys: dict[bytes, Recording] | None = None
-        self._tools: dict[str, list[Recording]] | None = None
+        self._tools: dict[str, tuple[Recording, ...]] | None = None
         self._places: dict[bytes, list[Recording]] | None = None
 
     def add(self, recording: Recording) -> None:
@@ -106,6 +106,18 @@ class Shelf:
         else:
             self._keys = None
         self._tools = self._places = None  # each is made when it is asked for: most requests need one
+
+    def extended(self, recordings: Sequence[Recording]) -> Shelf:
+        """A shelf that has these, too. This one stays as it is, and what was worked out for it is not worked out again."""
+        longer = Shelf()
+        longer._ids = self._ids | {recording.id: recording for recording in recordings}
+        if len(longer._ids) < len(self._ids) + len(recordings):  # one of them takes the place of another
+            return Shelf([*self._ids.values(), *recordings])
+        if self._keys is not None:
+            longer._keys = self._keys | _by_key(recordings)
+        if self._tools is not None:
+            longer._tools = _by_tool(recordings, self._tools)
+        return longer
 
     @property
     def all(self) -> Sequence[Recording]:
@@ -124,24 +136,33 @@ class Shelf:
     def by_key(self, key: bytes) -> Recording | None:
         """The one that has a thinking block of this key."""
         if self._keys is None:
-            self._keys = {key: recording for recording in self._ids.values() for key in recording.keys}
+            self._keys = _by_key(self._ids.values())
         return self._keys.get(key)
 
     def by_tool(self, id: str) -> Sequence[Recording]:
         """All that made a call of this id."""
         if self._tools is None:
-            self._tools = {}
-            for recording in self._ids.values():
-                for tool in recording.said.ids:
-                    same = self._tools.setdefault(tool, [])
-                    if not same or same[-1] is not recording:
-                        same.append(recording)
+            self._tools = _by_tool(self._ids.values(), {})
         return self._tools.get(id, ())
 
     def by_place(self, place: bytes) -> Sequence[Recording]:
         """All that were said at this place."""
         if self._places is None:
-            self._places = {}
+            places: dict[bytes, list[Recording]] = {}
             for recording in self._ids.values():
-                self._places.setdefault(recording.place, []).append(recording)
+                places.setdefault(recording.place, []).append(recording)
+            self._places = places  # only now: another thread may ask
         return self._places.get(place, ())
+
+
+def _by_key(recordings: Iterable[Recording]) -> dict[bytes, Recording]:
+    return {key: recording for recording in recordings for key in recording.keys}
+
+
+def _by_tool(recordings: Iterable[Recording], before: dict[str, tuple[Recording, ...]]) -> dict[str, tuple[Recording, ...]]:
+    """By the ids of their calls, after those that were found so `before`."""
+    tools = dict(before)
+    for recording in recordings:
+        for tool in dict.fromkeys(recording.said.ids):
+            tools[tool] = (*tools.get(tool, ()), recording)
+    return tools

@@ -39,6 +39,8 @@ class RecordingCache:
         self._keys: dict[tuple[str, bytes], Recording] = {}
         self._tools: dict[tuple[str, str], dict[str, Recording]] = {}
         self._lock = threading.Lock()
+        self.version = 1
+        """Another number each time that what was found before may not be what would be found now."""
 
     def get(self, principal: str, id: str) -> Recording | None:
         with self._lock:
@@ -48,8 +50,10 @@ class RecordingCache:
 
     def find_all(self, wanted: Lookup, pending: Iterable[Recording] = ()) -> tuple[Recording, ...] | None:
         """Everything that is wanted by key, tool id and id, and what these followed or came after; None if any of it is not
-        here. `pending` are recordings that are being written: they count too."""
+        here, or leads beyond what is known. `pending` are recordings that are being written: they count too."""
         with self._lock:
+            if wanted.known is not None and wanted.known.version != self.version:
+                return None
             found = self._find_wanted(wanted, {each.id: each for each in pending})
             if found is None or not self._add_linked(wanted, found):
                 return None
@@ -84,8 +88,12 @@ class RecordingCache:
         return found
 
     def _add_linked(self, wanted: Lookup, found: dict[str, Recording]) -> bool:
-        """Follow all links, level by level. False if one leads to a recording that is not here."""
-        at = [*found.values()]
+        """Follow all links, level by level. False if one leads to a recording that is not here; or, where some are known, to
+        one that is neither known nor wanted."""
+        at, known = [*found.values()], wanted.known
+        if known is not None:
+            links = {name for each in at for name in (each.followed, each.strand.after) if name and name not in found}
+            return all(map(known.shelf.by_id, links))
         for _ in range(wanted.links):
             names = {name for each in at for name in (each.followed, each.strand.after) if name and name not in found}
             if not names:
@@ -98,10 +106,12 @@ class RecordingCache:
         return True
 
     def add(self, recording: Recording) -> None:
-        name, weight = (recording.principal, recording.id), _weight(recording)
+        name, weight = (recording.principal, recording.id), weight_of(recording)
         with self._lock:
             if self._kept.get(name) is recording or weight > self._most:
                 return
+            if self._has_marks_of(recording):
+                self.version += 1
             self._drop(name)
             self._kept[name] = recording
             self._bytes += weight
@@ -112,11 +122,18 @@ class RecordingCache:
             while self._bytes > self._most:
                 self._drop(next(iter(self._kept)))
 
+    def _has_marks_of(self, recording: Recording) -> bool:
+        """Whether another one has a block key or a tool id of it: then the newer one counts, or neither."""
+        principal = recording.principal
+        return any((principal, key) in self._keys for key in recording.keys) or any(
+            (principal, tool) in self._tools for tool in recording.said.ids
+        )
+
     def _drop(self, name: tuple[str, str]) -> None:
         gone = self._kept.pop(name, None)
         if gone is None:
             return
-        self._bytes -= _weight(gone)
+        self._bytes -= weight_of(gone)
         for key in gone.keys:
             if self._keys.get((gone.principal, key)) is gone:
                 del self._keys[gone.principal, key]
@@ -129,19 +146,22 @@ class RecordingCache:
     def forget(self, principal: str, thread: str) -> None:
         """Drop the recordings of a deleted thread: nobody asks for them, but their text would stay in memory."""
         with self._lock:
+            self.version += 1
             for name, recording in list(self._kept.items()):
                 if (recording.principal, recording.thread) == (principal, thread):
                     self._drop(name)
 
     def clear(self) -> None:
         with self._lock:
+            self.version += 1
             self._kept.clear()
             self._keys.clear()
             self._tools.clear()
             self._bytes = 0
 
 
-def _weight(recording: Recording) -> int:
+def weight_of(recording: Recording) -> int:
+    """About how many bytes it takes."""
     return _OVERHEAD + sum(map(len, recording.blocks)) + sum(map(len, recording.said.texts))
 
 

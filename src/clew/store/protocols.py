@@ -80,7 +80,8 @@ class RecordingStore(Protocol):
 
     def recall(self, wanted: Lookup) -> LookupResult | None:
         """Answer a look-up from memory alone, for an event loop: None if a recording may have to be looked up in the store,
-        as always for a place. An unknown thread of the session is "", and unknown pins are missing."""
+        as always for a place. An unknown thread of the session is "", and unknown pins are missing. Also None where what is
+        `known` does not hold any more, or what is new leads to something beyond it: then ask for all."""
         ...
 
 

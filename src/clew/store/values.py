@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 
 from clew.errors import StoreError
-from clew.model.recording import Recording
+from clew.model.recording import Recording, Shelf
 from clew.model.turn import TokenUsage
 
 DAY: Final = 86_400.0
@@ -70,11 +70,24 @@ class Hit(Struct, frozen=True, kw_only=True):
     marks: tuple[tuple[int, int], ...] = ()
 
 
+class RecalledRecordings(Struct, frozen=True, eq=False):
+    """What an earlier look-up found in memory for the same history, and the threads of these recordings.
+
+    It holds as long as memory has the same `version`: since then no recording was deleted, and none came that has a block
+    key or a tool id of another.
+    """
+
+    version: int
+    shelf: Shelf
+    threads: frozenset[str]
+
+
 class Lookup(Struct, frozen=True, kw_only=True):
     """What a request wants to know from a store, about one principal.
 
     Recordings by block key, tool id, place and id, and the recordings that these followed or came after, at most `links` in
-    a row; the thread with this session and agent, where a session is given; and the pin of `thread`.
+    a row; the thread with this session and agent, where a session is given; and the pin of `thread`. What is `known` is not
+    found again, and is not in the result; only a look-up in memory takes notice of it.
     """
 
     principal: str
@@ -86,6 +99,7 @@ class Lookup(Struct, frozen=True, kw_only=True):
     session: str = ""
     agent: str = ""
     thread: str = ""
+    known: RecalledRecordings | None = None
 
 
 class LookupResult(Struct, frozen=True, kw_only=True):
@@ -102,6 +116,8 @@ class LookupResult(Struct, frozen=True, kw_only=True):
     """Why a recording could not be read: the first failure."""
     thread_failure: StoreError | None = None
     """Why the thread, or a pin, could not be read."""
+    version: int = 0
+    """Of the memory in which recordings were found; 0 if they are from elsewhere, or one is not committed yet."""
     has_pins: bool = False
     """Whether some thread of this principal has a pin, or may have one. Only filled in where something could not be read."""
 

@@ -49,30 +49,35 @@ class Pointers(Struct, frozen=True):
 
 
 class _Runs(NamedTuple):
-    """The answers that have ended, and the messages of the one that may go on."""
+    """The answers that have ended, and the one that may go on."""
 
     over: tuple[AnswerPointers, ...] = ()
-    last: tuple[RequestMessage, ...] = ()
+    last: AnswerPointers | None = None
 
 
 def _run_on(before: _Runs, messages: Sequence[RequestMessage], at: int) -> _Runs:
-    over, last = [*before.over], [*before.last]
+    over, last = [*before.over], before.last
     for message in messages:
         if message.role == "assistant":
-            last.append(message)
+            last = _joined(last, _pointers_in(message)) if last else _pointers_in(message)
         elif message.role != "system" and last:
-            over.append(_pointers_of_run(last))
-            last.clear()
-    return _Runs(tuple(over), tuple(last))
+            over.append(last)
+            last = None
+    return _Runs(tuple(over), last)
 
 
-def _pointers_of_run(messages: Sequence[RequestMessage]) -> AnswerPointers:
-    blocks = [block for message in messages for block in blocks_in(message)]
+def _pointers_in(message: RequestMessage) -> AnswerPointers:
+    blocks = blocks_in(message)
     return AnswerPointers(
         tuple([key for block in blocks if (key := key_of(block))]),
         tuple([block.id for block in blocks if block.type.endswith("tool_use") and isinstance(block.id, str) and block.id]),
         answer_content(blocks),
     )
+
+
+def _joined(first: AnswerPointers, then: AnswerPointers) -> AnswerPointers:
+    said = AnswerContent(first.said.ids + then.said.ids, first.said.texts + then.said.texts)
+    return AnswerPointers(first.keys + then.keys, first.tools + then.tools, said)
 
 
 _RUNS = Fold(_Runs(), _run_on)
@@ -81,7 +86,7 @@ _RUNS = Fold(_Runs(), _run_on)
 def pointers_of(messages: Sequence[RequestMessage]) -> Pointers:
     """The keys and ids in a history."""
     over, last = folded(messages, _RUNS)
-    return Pointers((*over, _pointers_of_run(last)) if last else over)
+    return Pointers((*over, last) if last else over)
 
 
 def places_wanted(
@@ -95,26 +100,39 @@ def places_wanted(
     return tuple(dict.fromkeys(collector.places))
 
 
+def names_itself(run: AnswerPointers, shelf: Shelf, context: Context) -> Recording | None:
+    """The recording of an answer for which no other answer has to be found: all that points at one points at this one, and
+    it says what the answer says."""
+    found = _pointed_at(run, shelf)
+    if not found or found.count(found[0]) < len(found):
+        return None
+    return found[0] if found[0].principal == context.principal and found[0].said == run.said else None
+
+
+def _pointed_at(run: AnswerPointers, shelf: Shelf) -> list[Recording]:
+    found = [each for key in run.keys if (each := shelf.by_key(key))]
+    for tool in run.tools:
+        found += shelf.by_tool(tool)
+    return found
+
+
 def _all_found(pointers: Pointers, shelf: Shelf, context: Context) -> bool:
     """Whether no answer is in doubt. An answer that takes more than this to decide is in doubt."""
     newer: Recording | None = None
     for run in reversed(pointers.runs):
-        found = [each for key in run.keys if (each := shelf.by_key(key))]
-        exact = bool(found)
-        for tool in run.tools:
-            found += shelf.by_tool(tool)
-        if found and found.count(found[0]) < len(found):
+        if one := names_itself(run, shelf, context):
+            newer = one
+        elif newer is None:
             return False
-        one = found[0] if found else None
-        if one is None:
-            if newer is None:
+        elif found := _pointed_at(run, shelf):
+            # It says something else: then a key counts by itself.
+            is_one = found.count(found[0]) == len(found) and found[0].principal == context.principal
+            if not is_one or not any(map(shelf.by_key, run.keys)):
                 return False
+            newer = found[0]
+        else:
             before = shelf.by_id(newer.followed) if newer.followed else None
             newer = before if before and before.said == run.said else None
-        elif one.principal != context.principal or (one.said != run.said and not (exact and newer)):
-            return False
-        else:
-            newer = one
     return True
 
 

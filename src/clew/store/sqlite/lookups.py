@@ -164,13 +164,18 @@ class Lookups:
         return RecordingFinder(self._readers, self.cache, principal, self._pending.of(principal))
 
     def recall(self, wanted: Lookup) -> LookupResult | None:
-        pending = self._pending.of(wanted.principal)
+        pending, version = self._pending.of(wanted.principal), self.cache.version
         recordings = self.cache.find_all(wanted, pending.all if pending else ())
         if recordings is None:
             return None
+        if not recordings or (pending and any(pending.by_id(each.id) for each in recordings)):
+            version = 0  # there is nothing to know; or its commit may fail
         thread = self._sessions.get(wanted.principal, wanted.session, wanted.agent)
-        threads = {thread, wanted.thread, *(each.thread for each in recordings)}
-        return LookupResult(recordings=recordings, thread=thread, pins=self.pins.of(wanted.principal, threads))
+        threads = {thread, wanted.thread, *[each.thread for each in recordings]}
+        if wanted.known is not None:
+            threads |= wanted.known.threads
+        pins = self.pins.of(wanted.principal, threads)
+        return LookupResult(recordings=recordings, thread=thread, pins=pins, version=version)
 
     def gather(self, wanted: Lookup, check: Callable[[], None]) -> LookupResult:
         principal, version = wanted.principal, self.pins.version
