@@ -13,6 +13,8 @@ from clew import (
     BudgetRules,
     BuiltRequest,
     CacheRules,
+    Change,
+    ClewError,
     RequestParts,
     TrailingThinking,
     build_request,
@@ -20,11 +22,9 @@ from clew import (
     is_thinking_block,
     normalise_messages,
 )
-from clew.errors import RequestInvalid
-from clew.model.change import Change
 from tests.build import assistant, redacted, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 T, R = thinking("hmm", "sig=="), redacted("abc")
 FILLER = {"type": "text", "text": "[No message content]", "citations": []}
@@ -45,6 +45,7 @@ def built(*messages: dict[str, Any], **more: Any) -> BuiltRequest[dict[str, Any]
     return build_request(RequestParts(messages=messages, **(fields | more)), send=lambda body: body)
 
 
+@public("library")
 @proves("req:S0-1")
 def test_every_block_is_in_the_payload_in_order_and_with_its_fields() -> None:
     """S0-1: all five types."""
@@ -68,6 +69,7 @@ messages_of = st.lists(
 )
 
 
+@public("library")
 @proves("req:S0-2")
 @settings(max_examples=examples(80, soak=4000))
 @given(messages_of)
@@ -85,6 +87,7 @@ def _mutable(value: Any) -> set[int]:
     return {id(value)}.union(*(_mutable(each) for each in value)) if isinstance(value, list) else set()
 
 
+@public("library")
 @proves("req:S0-2")
 @settings(max_examples=examples(40, soak=2000))
 @given(messages_of)
@@ -94,6 +97,7 @@ def test_filtering_is_idempotent_and_shortens_only_the_last_message(messages: li
     assert once[:-1] == messages[:-1]
 
 
+@public("library")
 @proves("req:S0-3", "req:S0-4", "req:S0-5", "req:S0-10", "req:S0-11", "req:S0-14")
 @pytest.mark.parametrize(
     "messages",
@@ -118,6 +122,7 @@ def test_without_trailing_thinking_the_list_is_the_same_and_there_is_no_event(me
     assert normalise_messages(messages) == (messages, None)
 
 
+@public("library")
 @proves("req:S0-6", "req:S0-7", "req:S0-8", "req:S0-9")
 @pytest.mark.parametrize(
     ("content", "kept", "removed"),
@@ -138,6 +143,7 @@ def test_trailing_thinking_is_removed_and_counted(content: list, kept: list, rem
     assert msgspec.to_builtins(event) == names
 
 
+@public("library")
 @proves("req:S0-12")
 def test_every_other_field_of_a_filtered_message_is_kept() -> None:
     """S0-12: uuid, id, model, usage and the rest; in an envelope or bare."""
@@ -148,6 +154,7 @@ def test_every_other_field_of_a_filtered_message_is_kept() -> None:
     assert filter_trailing_thinking([bare]) == ([bare | {"content": [FILLER]}], TrailingThinking(None, 1, 0))
 
 
+@public("library")
 @proves("req:S0-13")
 @pytest.mark.parametrize(
     ("block", "is_thinking"),
@@ -170,6 +177,7 @@ def test_only_the_two_types_are_thinking(block: Any, is_thinking: bool) -> None:
     assert is_thinking_block(block) is is_thinking
 
 
+@public("library")
 @proves("req:S0-14", "req:S0-21")
 @pytest.mark.parametrize("words", ['with "quotes"', "new\nlines\r\n", "😀", "lone \ud800 surrogate", ""])
 def test_thinking_in_the_middle_goes_with_text_and_signature_intact(words: str) -> None:
@@ -180,6 +188,7 @@ def test_thinking_in_the_middle_goes_with_text_and_signature_intact(words: str) 
     assert sent[1]["content"][0] == block
 
 
+@public("library")
 @proves("req:S0-43")
 def test_a_block_that_compaction_kept_goes_whole_and_one_that_it_dropped_is_gone_whole() -> None:
     """S0-43: never a text without its signature, nor a signature without its text."""
@@ -189,6 +198,7 @@ def test_a_block_that_compaction_kept_goes_whole_and_one_that_it_dropped_is_gone
     assert "sig" not in str(dropped)
 
 
+@public("library")
 @proves("req:S0-51")
 def test_the_steps_run_in_the_documented_order() -> None:
     """S0-51: budget → normalise → cache → build → send, and the sender gets what was built."""
@@ -199,6 +209,7 @@ def test_the_steps_run_in_the_documented_order() -> None:
     assert result.answer is None
 
 
+@public("library")
 @proves("req:S0-52", "req:S0-36")
 def test_the_payload_has_its_four_fields_and_the_others_only_if_defined() -> None:
     """S0-52."""
@@ -220,6 +231,7 @@ def test_the_payload_has_its_four_fields_and_the_others_only_if_defined() -> Non
     assert full.betas == ("context-management-2025-06-27",)
 
 
+@public("library")
 @proves("req:S0-29", "req:S0-6")
 def test_events_come_back_in_the_order_of_the_steps() -> None:
     """S0-29, S0-6: returned, not logged."""
@@ -229,6 +241,7 @@ def test_events_come_back_in_the_order_of_the_steps() -> None:
     assert result.warnings == ()
 
 
+@public("library")
 @proves("req:S0-30", "req:S0-31", "req:S0-32", "req:S0-36")
 @pytest.mark.parametrize(("variable", "warnings"), [("0", 0), ("-5", 0), ("abc", 1)])
 def test_without_a_budget_there_is_no_thinking_key(variable: str, warnings: int) -> None:
@@ -240,6 +253,7 @@ def test_without_a_budget_there_is_no_thinking_key(variable: str, warnings: int)
     assert result.events == ()
 
 
+@public("library")
 @proves("req:S0-37", "req:S0-38")
 @pytest.mark.parametrize(
     ("model", "max_tokens", "sent", "changes"),
@@ -259,6 +273,7 @@ def test_the_budget_is_fitted_to_the_model(model: str, max_tokens: int, sent: di
     assert all(isinstance(change, Change) for change in result.changes)
 
 
+@public("library")
 @proves("req:S0-15", "req:S0-24")
 def test_marks_in_tools_and_system_count() -> None:
     """S0-24: at most four in the whole request."""
@@ -279,5 +294,5 @@ def test_a_history_that_is_nested_too_deeply_is_refused_in_words() -> None:
     deep: Any = "x"
     for _ in range(10_000):
         deep = [deep]
-    with pytest.raises(RequestInvalid, match="nested too deeply"):
+    with pytest.raises(ClewError, match="nested too deeply"):
         normalise_messages([asked(deep)])

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
+from clew import context_management
 from clew.model.change import Change
 from clew.model.facts.shapes import CONTEXT_BETA
-from clew.pipeline.context_edits import context_edits, context_management
+from clew.pipeline.context_edits import context_edits
 from clew.pipeline.step import Facts, Options
 from clew.wire.requests import encode, parse
 from tests.build import raw, request, user
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.pipeline.targets import model, run
 
 KEEP = {"type": "clear_thinking_20251015", "keep": "all"}
@@ -19,6 +20,7 @@ TOOLS = {"type": "clear_tool_uses_20250919"}
 ADAPTIVE = {"type": "adaptive"}
 
 
+@public("library")
 @proves("req:S0-40", "req:S0-41", "req:S0-42", "req:S0-44")
 @pytest.mark.parametrize(
     ("preserve", "has_thinking", "others", "sent"),

@@ -5,24 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.model.json import JsonObject, JsonValue
-from clew.thinking.budgets import (
-    ANSWER,
-    MINIMUM,
-    NONE,
-    ULTRATHINK,
+from clew import (
     Budget,
     BudgetEvent,
     BudgetRules,
     BudgetWish,
+    ThinkingTokens,
     budget_for,
-    fit_budget,
     is_budget_keyword,
     parse_budget_wish,
-    parse_tokens,
 )
+from clew.model.json import JsonObject, JsonValue
+from clew.thinking.budgets import ANSWER, MINIMUM, fit_budget, parse_tokens
 from tests.counts import examples
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 HIGH, NOTHING = BudgetWish(31999, "high"), BudgetWish(0, "none")
 
@@ -47,6 +43,7 @@ def budget(messages: list[JsonObject], **rules: object) -> Budget:
     return budget_for(messages, msgspec.convert(rules, BudgetRules))
 
 
+@public("library")
 @proves("req:S0-26")
 @pytest.mark.parametrize("words", ["ultrathink", "ULTRATHINK", "Think Ultra Hard", "think ultrahard"])
 def test_a_keyword_is_known_in_any_case(words: str) -> None:
@@ -54,6 +51,7 @@ def test_a_keyword_is_known_in_any_case(words: str) -> None:
     assert is_budget_keyword(words)
 
 
+@public("library")
 @proves("req:S0-26")
 @pytest.mark.parametrize(
     "words", ["ultrathink!", " ultrathink", "please ultrathink", "think hard", "think ultra  hard", "", "ultra think"]
@@ -63,6 +61,7 @@ def test_a_keyword_with_anything_beside_it_is_none(words: str) -> None:
     assert not is_budget_keyword(words)
 
 
+@public("library")
 @proves("req:S0-27")
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("words", ["please ultrathink now", "UltraThink.", "(ultrathink)", "a\nultrathink\nb", "ultrathink"])
@@ -71,6 +70,7 @@ def test_the_word_is_found_inside_a_text(words: str, strict: bool) -> None:
     assert parse_budget_wish(words, strict=strict) == HIGH
 
 
+@public("library")
 @proves("req:S0-27")
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("words", ["ultrathinking", "ultra think", "my_ultrathink", "ultrathink2", "", "think hard"])
@@ -79,6 +79,7 @@ def test_a_longer_word_asks_for_nothing(words: str, strict: bool) -> None:
     assert parse_budget_wish(words, strict=strict) == NOTHING
 
 
+@public("library")
 @proves("req:S0-27", "req:S0-26", "req:C31")
 @pytest.mark.parametrize("words", ["think ultra hard", "please Think UltraHard, would you"])
 def test_the_phrases_are_found_inside_a_text_unless_the_documented_split_is_asked_for(words: str) -> None:
@@ -96,12 +97,14 @@ def test_word_boundaries_are_ascii_as_in_the_matcher_that_is_followed() -> None:
     assert parse_budget_wish("éultrathink", strict=True) == HIGH
 
 
+@public("library")
 @proves("req:S0-28")
 def test_the_constants_are_the_documented_ones() -> None:
     """S0-28."""
-    assert (ULTRATHINK, NONE, MINIMUM) == (31999, 0, 1024)
+    assert (ThinkingTokens.ULTRATHINK, ThinkingTokens.NONE) == (31999, 0)
 
 
+@public("library")
 @proves("req:S0-29")
 def test_the_variable_decides_alone_and_says_so() -> None:
     """S0-29: one event, and the messages are not scanned."""
@@ -110,6 +113,7 @@ def test_the_variable_decides_alone_and_says_so() -> None:
     assert msgspec.to_builtins(found.event) == {"provider": "bedrock", "tokenCount": 50000}
 
 
+@public("library")
 @proves("req:S0-30")
 def test_a_variable_of_zero_switches_thinking_off() -> None:
     """S0-30: no event, the keyword is ignored."""
@@ -143,18 +147,21 @@ def test_a_number_is_read_as_javascript_reads_it(value: str, tokens: int | None)
     assert parse_tokens(value) == tokens
 
 
+@public("library")
 @proves("req:S0-31")
 def test_a_negative_variable_is_a_budget_without_an_event() -> None:
     """S0-31: "-5" counts as set."""
     assert budget([user("ultrathink")], variable="-5") == Budget(-5)
 
 
+@public("library")
 @proves("req:S0-31")
 def test_an_empty_variable_is_as_if_unset() -> None:
     """S0-31."""
     assert budget([user("ultrathink")], variable="") == Budget(31999)
 
 
+@public("library")
 @proves("req:S0-32")
 @pytest.mark.parametrize("value", ["abc", "  "])
 def test_a_variable_that_is_no_number_gives_no_thinking_and_one_warning(value: str) -> None:
@@ -164,6 +171,7 @@ def test_a_variable_that_is_no_number_gives_no_thinking_and_one_warning(value: s
     assert found == Budget(0, warning=says)
 
 
+@public("library")
 @proves("req:S0-33", "req:C30")
 def test_a_word_counts_for_its_own_turn_unless_any_turn_may_ask() -> None:
     """S0-33, C30: the document's scan of all messages is the scope `any`."""
@@ -173,12 +181,14 @@ def test_a_word_counts_for_its_own_turn_unless_any_turn_may_ask() -> None:
     assert budget(messages[:2]) == Budget(31999)
 
 
+@public("library")
 @proves("req:S0-33")
 def test_the_later_of_two_user_messages_in_a_row_is_the_last_turn() -> None:
     """S0-33: A has the word, B comes later and has none."""
     assert budget([user("ultrathink"), user("go on")]) == Budget(0)
 
 
+@public("library")
 @proves("req:S0-33", "req:C30")
 def test_the_budget_stays_the_same_inside_a_tool_loop() -> None:
     """C30: a remark beside a tool result does not change the parameter in mid-loop."""
@@ -190,6 +200,7 @@ def test_the_budget_stays_the_same_inside_a_tool_loop() -> None:
     assert budget(quiet, scope="any") == Budget(31999)
 
 
+@public("library")
 @proves("req:S0-34")
 @pytest.mark.parametrize("scope", ["last_user_turn", "any"])
 @pytest.mark.parametrize(
@@ -210,6 +221,7 @@ def test_only_what_a_person_wrote_counts(messages: list[JsonObject], scope: str)
     assert budget(messages, scope=scope) == Budget(0)
 
 
+@public("library")
 @proves("req:S0-35")
 def test_the_default_is_a_floor() -> None:
     """S0-35."""
@@ -220,6 +232,7 @@ def test_the_default_is_a_floor() -> None:
     assert budget([user("hello")], default=None) == Budget(0)
 
 
+@public("library")
 @proves("req:S0-39")
 @pytest.mark.parametrize(
     ("words", "metadata", "tokens"),
@@ -236,6 +249,7 @@ def test_what_the_client_noted_beside_a_message_outranks_its_words(words: str, m
     assert budget([user(words, thinkingMetadata=metadata)]) == Budget(tokens)
 
 
+@public("library")
 @proves("req:S0-43")
 def test_a_compacted_history_has_the_budget_of_what_is_left() -> None:
     """S0-43: no memory of the word; a new word gives a fresh budget."""
