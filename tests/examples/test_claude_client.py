@@ -39,7 +39,18 @@ def marks_in(body: Json) -> int:
 
 
 @public("library")
-@proves("req:S0-1", "req:S0-14", "req:S0-15", "req:S0-24", "req:S0-38", "req:S0-42", "req:S0-44", "req:S0-45", "req:S0-52")
+@proves(
+    "req:S0-1",
+    "req:S0-14",
+    "req:S0-15",
+    "req:S0-24",
+    "req:S0-38",
+    "req:C32",
+    "req:S0-42",
+    "req:S0-44",
+    "req:S0-45",
+    "req:S0-52",
+)
 def test_a_session_with_tools_and_thinking_is_taken_by_the_vendor(claude: Simulator, tmp_path: Path) -> None:
     """Two questions with a tool each: every thought goes back as it came, and nothing is refused."""
     done = run(claude, tmp_path, "What is in notes.txt?", "ultrathink: is it true?")

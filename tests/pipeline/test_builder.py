@@ -70,7 +70,7 @@ messages_of = st.lists(
 
 
 @public("library")
-@proves("req:S0-2")
+@proves("req:S0-2", "req:C22")
 @settings(max_examples=examples(80, soak=4000))
 @given(messages_of)
 def test_normalising_shares_nothing_with_the_history_and_leaves_it_alone(messages: list) -> None:

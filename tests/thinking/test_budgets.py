@@ -1,5 +1,7 @@
 """Keywords, MAX_THINKING_TOKENS and their parse cases, scopes, and the fit of a budget."""
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -15,31 +17,31 @@ from clew import (
     is_budget_keyword,
     parse_budget_wish,
 )
-from clew.model.json import JsonObject, JsonValue
 from clew.thinking.budgets import ANSWER, MINIMUM, fit_budget, parse_tokens
+from tests.build import Json
 from tests.counts import examples
 from tests.manifest import proves, public
 
 HIGH, NOTHING = BudgetWish(31999, "high"), BudgetWish(0, "none")
 
 
-def user(content: JsonValue, **more: JsonValue) -> JsonObject:
+def user(content: Any, **more: Any) -> Json:
     return {"type": "user", "message": {"role": "user", "content": content}, **more}
 
 
-def assistant(text: str) -> JsonObject:
+def assistant(text: str) -> Json:
     return {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": text}]}}
 
 
-def text(words: str) -> JsonObject:
+def text(words: str) -> Json:
     return {"type": "text", "text": words}
 
 
-def result(content: JsonValue) -> JsonObject:
+def result(content: Any) -> Json:
     return {"type": "tool_result", "tool_use_id": "toolu_1", "content": content}
 
 
-def budget(messages: list[JsonObject], **rules: object) -> Budget:
+def budget(messages: list[Json], **rules: object) -> Budget:
     return budget_for(messages, msgspec.convert(rules, BudgetRules))
 
 
@@ -216,7 +218,7 @@ def test_the_budget_stays_the_same_inside_a_tool_loop() -> None:
     ],
     ids=["meta", "assistant", "result", "result-blocks", "reminder", "only-reminder", "system"],
 )
-def test_only_what_a_person_wrote_counts(messages: list[JsonObject], scope: str) -> None:
+def test_only_what_a_person_wrote_counts(messages: list[Json], scope: str) -> None:
     """S0-34."""
     assert budget(messages, scope=scope) == Budget(0)
 
@@ -244,7 +246,7 @@ def test_the_default_is_a_floor() -> None:
         ("ultrathink", None, 31999),
     ],
 )
-def test_what_the_client_noted_beside_a_message_outranks_its_words(words: str, metadata: JsonValue, tokens: int) -> None:
+def test_what_the_client_noted_beside_a_message_outranks_its_words(words: str, metadata: Any, tokens: int) -> None:
     """S0-39."""
     assert budget([user(words, thinkingMetadata=metadata)]) == Budget(tokens)
 
@@ -267,7 +269,7 @@ def test_a_compacted_history_has_the_budget_of_what_is_left() -> None:
         {"type": "user", "message": {"content": 1}},
     ],
 )
-def test_a_message_of_another_shape_asks_for_nothing(message: JsonObject) -> None:
+def test_a_message_of_another_shape_asks_for_nothing(message: Json) -> None:
     """No exception, whatever a client sends."""
     assert budget([message], scope="any") == Budget(0)
 

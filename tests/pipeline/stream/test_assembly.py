@@ -114,7 +114,7 @@ def test_a_block_that_never_got_a_signature_is_unsigned(start: dict[str, str]) -
     assert block.block == {"type": "thinking", "thinking": "a", **start}
 
 
-@proves("req:S0-50")
+@proves("req:S0-50", "req:C5")
 def test_thinking_without_a_text_is_kept_with_its_signature() -> None:
     """S0-50: display omitted."""
     [block] = fed(
