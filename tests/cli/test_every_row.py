@@ -8,7 +8,7 @@ import pytest
 from clew.backends.presets import BACKENDS, Preset
 from clew.testing.plugin import StartSimulator
 from tests.cli.invoking import Clew
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 BLOCKS = (["thinking blocks"], "accepted", ["thinking blocks"])
 CONTENT = (["reasoning_content"], "accepted", ["reasoning_content"])
@@ -59,6 +59,7 @@ def table(row: Preset, base: str) -> str:
 
 
 @pytest.mark.slow
+@public("cli")
 @proves("req:S3-40")
 def test_every_row_goes_a_round_with_the_simulator_that_stands_for_it(tmp_path: Path, simulators: StartSimulator) -> None:
     """Thinking, a tool call, its result: nothing is refused, nothing needs a repair, and all reasoning is where it belongs."""

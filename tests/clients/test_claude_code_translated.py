@@ -14,7 +14,7 @@ from tests.clients.sitting import Sitting
 from tests.clients.test_claude_code import Installed
 from tests.clients.translated import VENDORS, Stage, remembered_aloud, translated
 from tests.counts import SOAK
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -58,6 +58,7 @@ def is_answered(run: Run) -> bool:
 
 
 @pytest.mark.parametrize("kind", VENDORS if SOAK else ["deepseek-chat", "openrouter"])
+@public("gateway")
 @proves("req:S3-34", "req:S3-40")
 def test_a_vendor_and_claude_share_a_loop_and_its_resumption(claude_code: Installed, tmp_path: Path, kind: str) -> None:
     """Vendor → Claude → vendor inside one loop; resumed with the vendor when the gateway has died, and then with Claude."""

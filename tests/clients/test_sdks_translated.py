@@ -8,7 +8,7 @@ import pytest
 from tests.clients.conversation import SDKS, Heard
 from tests.clients.gateway import KEY
 from tests.clients.translated import PLANTED, VENDORS, Stage, texts_in, translated
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -51,6 +51,7 @@ WAYS = [*((kind, False) for kind in VENDORS), ("deepseek-chat", True), ("openrou
 
 
 @pytest.mark.parametrize(("kind", "whole"), WAYS, ids=[f"{kind} {'whole' if whole else 'streamed'}" for kind, whole in WAYS])
+@public("gateway")
 @proves("req:S3-34", "req:S3-40")
 def test_the_python_sdk_carries_a_conversation_to_claude_and_back(tmp_path: Path, kind: str, whole: bool) -> None:
     """Vendor → Claude → vendor inside one loop, and a second prompt with that loop as history."""

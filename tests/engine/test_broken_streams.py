@@ -18,7 +18,7 @@ from tests.engine.gate import Answer, Gate
 from tests.engine.kept import exchange_of, recording_of
 from tests.faults.scene import impatient
 from tests.golden.legal import check
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -54,6 +54,7 @@ def half_is_kept(gate: Gate, answer: Answer, before: int) -> str:
     return "" if blocks in ([], ["thinking"][:before]) else f"kept: {blocks}"
 
 
+@public("gateway")
 @proves("req:S3-17", "req:S3-21", "req:S3-22")
 @pytest.mark.parametrize("way", [each for each in WAYS if each != "silent"])
 @pytest.mark.parametrize("block", BLOCKS)

@@ -196,6 +196,27 @@ def test_every_name_of_reasoning_counts_and_counts_once(asking: Asking, delta: J
 
 
 @public("gateway")
+@proves("req:S3-37")
+@pytest.mark.parametrize(
+    ("content", "kinds"),
+    [
+        ("x", ["text"]),
+        ([{"type": "text", "text": "x"}], ["text"]),
+        ([{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}], ["thinking"]),
+        (
+            [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}, {"type": "text", "text": "x"}],
+            ["thinking", "text"],
+        ),
+        ("<think>a</think>x", ["thinking", "text"]),
+    ],
+    ids=["plain", "text", "thinking", "mixed", "tags"],
+)
+def test_content_may_be_text_or_thinking_or_both(asking: Asking, content: Any, kinds: list[str]) -> None:
+    """S3-37: a backend may say of its content what it is; what says nothing is read as before."""
+    assert [kind for kind, _ in said(content_of(asking(stream({"content": content}))))] == kinds
+
+
+@public("gateway")
 @proves("req:S3-18", "req:S3-19", "req:S3-20", "req:S3-21")
 @pytest.mark.parametrize(
     ("last", "end"),

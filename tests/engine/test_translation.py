@@ -37,6 +37,7 @@ def ask(gate: Gate, words: str = "[[scenario:thinking]]", **fields: object) -> A
     return gate.ask({"model": MODEL, "max_tokens": 2000, "stream": True, **THINKS, "messages": [user(words)], **fields})
 
 
+@public("gateway")
 @proves("req:S3-23", "fault:C1")
 @pytest.mark.parametrize("reset", [False, True], ids=["fin", "rst"])
 def test_a_client_that_leaves_cancels_the_backend_and_leaves_what_is_not_whole(
@@ -220,6 +221,7 @@ def test_the_first_event_tells_the_last_known_size(gating: Gating, deepseek: Sim
     assert abs(start["input_tokens"] - total) < total * 0.1, (start, end)
 
 
+@public("gateway")
 @proves("req:S3-41")
 def test_the_small_questions_have_answers(gating: Gating, deepseek: Simulator) -> None:
     """S3-41: a count, marked as an estimate and asked of nobody; a probe of one token; models; and whether anybody is there."""

@@ -17,7 +17,7 @@ from clew.testing import Simulator
 from tests.admin.chat.served import ChatServer, kinds
 from tests.cli.homes import Home
 from tests.engine.breaking import BLOCKS, breaking
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +40,7 @@ def at_home(home: Path, block: str) -> Iterator[Home]:
         yield made
 
 
+@public("library")
 @proves("req:S3-22")
 @pytest.mark.parametrize("block", BLOCKS)
 def test_the_library_raises_and_keeps_whole_blocks_alone(tmp_path: Path, block: str) -> None:
@@ -90,6 +91,7 @@ def test_the_chat_server_ends_no_part_that_broke_off(tmp_path: Path, block: str)
     assert kept == ([] if block == "thinking" else ["reasoning"]), shown
 
 
+@public("cli")
 @proves("req:S3-22")
 @pytest.mark.parametrize("block", BLOCKS)
 def test_the_command_says_that_it_broke_off(tmp_path: Path, block: str) -> None:
