@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
+from clew.exchange.commands import LARGE
+
 T = TypeVar("T")
 
-LARGE = 128 * 1024
-"""Bytes of a request or an answer above which it is worked on in a thread: below, the way there costs more than the work."""
 VERY_LARGE = 2 * 1024 * 1024
 """Bytes above which it waits for its turn. A session of some hours stays below."""
 

@@ -120,7 +120,8 @@ class BackendCall:
     def _peeked(self, most: int) -> object:
         while (data := self.take()) is not WAITING:
             assert isinstance(data, bytes)
-            self._add(data)
+            self._pieces.append(data)
+            self._size += len(data)
             if not data or data.strip() or self._size >= most:
                 begun = b"".join(self._pieces)
                 self._connection.put_back(begun)

@@ -12,14 +12,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-from clew.engine.aside import LARGE, look_up, threads_for
+from clew.engine.aside import look_up, threads_for
 from clew.engine.backend_call import BackendCall
 from clew.engine.client_stream import ClientStream
 from clew.engine.open_turns import OpenTurns, ignore_result
 from clew.engine.preparing import Preparation
 from clew.engine.process_commands import PROCESS_ACTIONS, ProcessCommands, TurnObserver
 from clew.engine.services import EngineServices
-from clew.engine.waiting import WAITING, Alarm, CommandRunner, Poll
+from clew.engine.waiting import WAITING, CommandRunner, Poll
 from clew.errors import SettingsInvalid
 from clew.exchange import commands
 from clew.exchange.answering import record_unasked
@@ -52,43 +52,34 @@ class Driver(CommandRunner):
         self._call = call
         self._client = client
         self._id = call.entry.id if call.entry else services.new_id()
-        self._preparation = Preparation(services, call, self._id)
+        self.preparation = Preparation(services, call, self._id)
         self._process = ProcessCommands(services, call, self._id, observer)
         self._backend = BackendCall(services.pool, self.news)
 
-    def begin(self) -> Awaitable[None] | None:
-        """None if it is under way; else what is left to be awaited. Raises ClewError if the request cannot be read."""
-        if not self._preparation.begins_at_once():
-            return self._begin_in_thread()
-        self._prepare()
-        return self._answer_call()
-
-    def _prepare(self) -> None:
-        """Read the request, and put it into the first target's form. Raises ClewError if it cannot be read."""
-        exchange = self._preparation.make_exchange()
-        if exchange is not None:
-            self._exchange, self._is_read = exchange, True
-            exchange.begin()
-
-    async def _begin_in_thread(self) -> None:
-        """What takes a while is done in a thread, all in one go."""
+    async def prepare_and_begin(self) -> None:
+        """Begin with a request that takes a while to prepare: that is done in a thread, all in one go."""
+        preparation = self.preparation
         try:
-            await look_up(len(self._call.body), self._prepare, self._preparation.wanted.drop)
+            await look_up(len(self._call.body), preparation.make_exchange, preparation.wanted.drop)
         except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and self._is_read:
+            if isinstance(error, asyncio.CancelledError) and preparation.exchange is not None:
+                self._exchange, self._is_read = preparation.exchange, True
                 await self._finish_with(self._exchange.leave("cut"))
             self._backend.news = lambda: None  # as in `_close`
             raise
-        work = self._answer_call()
+        work = self.begin()
         if work is not None:
             await work
 
-    def _answer_call(self) -> Awaitable[None] | None:
-        unasked = self._preparation.unasked
+    def begin(self) -> Awaitable[None] | None:
+        """Begin with what was prepared. None if it is under way; else what is left to be awaited."""
+        exchange, unasked = self.preparation.exchange, self.preparation.unasked
         if unasked is not None and unasked.failure is not None:
             return self._turn_away(unasked, unasked.failure)
+        assert exchange is not None, "it is prepared before it begins"
         self._client.hold(self)
-        exchange, received = self._exchange, self._exchange.notes.received
+        self._exchange, self._is_read, received = exchange, True, exchange.notes.received
+        self._process.trace = exchange.answering.trace
         if self._services.store is not None:
             self._open_turns = OpenTurns(self._services, exchange)
         if received.streams:
@@ -124,7 +115,7 @@ class Driver(CommandRunner):
         if error is None:
             return
         if self._exchange.state in (ExchangeState.BEGUN, ExchangeState.ASKING):
-            self._preparation.wanted.drop()
+            self.preparation.wanted.drop()
         self.let_go()
         self._resume(error=error)
 
@@ -135,32 +126,27 @@ class Driver(CommandRunner):
 
     # Going on.
 
-    def _run(self, value: object, error: Exception | None) -> bool:
-        with self._client.in_one_piece():
-            is_over = self._carry_out(value, error)
-        self._log_blocks()
-        return is_over
-
     def _carry_out(self, value: object, error: Exception | None) -> bool:
         """Before each step the exchange is told what time it is."""
-        work, services = self._work, self._services
+        work, services, actions = self._work, self._services, self._actions
         progress = self._exchange.progress if self._is_read else None
-        while value is not WAITING:
-            if progress is not None:
-                progress.now, progress.wall = services.clock(), services.wall()
-            try:
-                command = work.send(value) if error is None else work.throw(error)
-            except StopIteration:
-                return True
-            try:
-                kind = type(command)
-                if (action := self._actions.get(kind)) is not None:
-                    value, error = action(self, command), None
-                else:
-                    value, error = PROCESS_ACTIONS[kind](self._process, command), None
-            except Exception as raised:
-                value, error = None, raised
-        return False
+        with self._client.in_one_piece():
+            while value is not WAITING:
+                if progress is not None:
+                    progress.now, progress.wall = services.clock(), services.wall()
+                try:
+                    command = work.send(value) if error is None else work.throw(error)
+                except StopIteration:
+                    break
+                kind, error = type(command), None
+                try:
+                    action = actions.get(kind)
+                    value = action(self, command) if action else PROCESS_ACTIONS[kind](self._process, command)
+                except Exception as raised:
+                    value, error = None, raised
+        if self._process.trace:
+            self._process.log_blocks()
+        return value is not WAITING
 
     def _end(self) -> None:
         self._close()
@@ -182,9 +168,10 @@ class Driver(CommandRunner):
             self._client.hand_over(fail())
 
     def _close(self) -> None:
-        self.let_go()
+        self._backend.let_go()
         self._backend.news = lambda: None  # a cycle would keep a body of megabytes until the garbage collector runs
-        self._stop_open_turns()
+        if self._open_turns is not None:
+            self._stop_open_turns()
         if self._stream is not None:
             self._stream.close()
             self._stream = None  # it knows us: nobody should wait for the garbage collector
@@ -193,17 +180,19 @@ class Driver(CommandRunner):
     # Commands: work and time.
 
     def compute(self, command: commands.Compute[Any]) -> object:
-        if command.size <= LARGE:
-            return command.work()
         done = self._loop.run_in_executor(threads_for(command.size), command.work)
         done.add_done_callback(lambda _: self.news())
         return self._wait_for(lambda: done.result() if done.done() else WAITING)
 
     def give_way(self, command: commands.GiveWay) -> object:
-        return self._wait_for(self._ring(0).poll)
+        self._timer = self._loop.call_soon(self._resume)
+        return WAITING
 
     def sleep(self, command: commands.Sleep) -> object:
-        return self._wait_for(self._ring(command.seconds).poll) if command.seconds > 0 else None
+        if command.seconds <= 0:
+            return None
+        self._timer = self._loop.call_later(command.seconds, self._resume)
+        return WAITING
 
     # Commands: the backend.
 
@@ -221,7 +210,7 @@ class Driver(CommandRunner):
         """The value, if it is there already; else it may come so many seconds after the head, and no later."""
         value = self._wait_for(poll)
         if value is WAITING and within is not None:
-            self._ring(max(0.0, self._backend.head_at + within - self._loop.time()))
+            self._timer = self._loop.call_at(self._backend.head_at + within, self.news)
             self._poll = partial(self._backend.in_time, poll, within)
         return value
 
@@ -238,7 +227,7 @@ class Driver(CommandRunner):
         stream = self._exchange.answering.stream
         if self._open_turns is not None and stream is not None:
             self._open_turns.watch(stream)
-        after_read = None if self._exchange.answering.trace is None else self._log_blocks
+        after_read = None if self._process.trace is None else self._process.log_blocks
         return self._wait_for(
             self._backend.pass_on(command.answer, self._stream, hides=command.hides, after_read=after_read)
         )
@@ -279,10 +268,10 @@ class Driver(CommandRunner):
     def commit(self, command: commands.Commit) -> object:
         assert self._services.store is not None
         self._stop_open_turns()
-        seconds, alarm = self._services.commit_seconds, Alarm.silent(self.news)
-        write = self._services.store.record(command.turn)
-        call_when_over(write, seconds, alarm.ring)
-        return self._wait_for(lambda: commit_problem(write, seconds) if alarm.has_rung else WAITING)
+        write, seconds = self._services.store.record(command.turn), self._services.commit_seconds
+        wait = call_when_over(write, seconds, self.news)
+        self._poll = lambda: commit_problem(write, seconds) if wait.is_over else WAITING
+        return WAITING
 
     def keep(self, command: commands.Keep) -> None:
         assert self._services.store is not None
@@ -292,19 +281,13 @@ class Driver(CommandRunner):
     def _stop_open_turns(self) -> None:
         if self._open_turns is not None:
             self._open_turns.stop()
+            self._open_turns = None
 
     # Commands: what the process knows and logs.
 
     def filter_by_session(self, command: commands.FilterBySession) -> object:
-        return self.compute(commands.Compute(len(self._call.body), partial(self._process.filter_by_session, command)))
-
-    def report(self, command: commands.ReportExchange) -> None:
-        self._log_blocks()  # before the line of the request, which is the last
-        self._process.report(command)
-
-    def _log_blocks(self) -> None:
-        if self._is_read:
-            self._process.log_blocks(self._exchange.answering.trace)
+        work = commands.Compute(len(self._call.body), partial(self._process.filter_by_session, command))
+        return self.compute(work) if work.is_large else work.work()
 
     _actions: ClassVar[Mapping[type, Callable[..., object]]] = {
         commands.Compute: compute,
@@ -324,6 +307,5 @@ class Driver(CommandRunner):
         commands.Commit: commit,
         commands.Keep: keep,
         commands.FilterBySession: filter_by_session,
-        commands.ReportExchange: report,
     }
     """How each command is carried out."""

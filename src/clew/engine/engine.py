@@ -23,4 +23,8 @@ class Engine:
         `observer`: of a caller that keeps its own conversation. Either raises ClewError only before anything was said to
         the client.
         """
-        return Driver(self.services, call, client, observer).begin()
+        driver = Driver(self.services, call, client, observer)
+        if not driver.preparation.begins_at_once():
+            return driver.prepare_and_begin()
+        driver.preparation.make_exchange()
+        return driver.begin()

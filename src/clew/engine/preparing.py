@@ -132,7 +132,7 @@ def _fields_of(body: Body) -> frozenset[str]:
 class Preparation:
     """Of one call."""
 
-    __slots__ = ("_call", "_id", "_known", "_request", "_services", "is_light", "unasked", "wanted")
+    __slots__ = ("_call", "_id", "_known", "_request", "_services", "exchange", "is_light", "unasked", "wanted")
 
     def __init__(self, services: EngineServices, call: Call, id: str) -> None:
         self._services = services
@@ -141,6 +141,8 @@ class Preparation:
         self._request: Request | None = None
         """Once it is read."""
         self._known: GatheredFacts | None = None
+        self.exchange: ExchangeMachine | None = None
+        """Once the request is read, and a backend can be asked for it."""
         self.unasked: ReceivedRequest | None = None
         """What was read, if no backend can be asked for it."""
         self.is_light = True
@@ -162,17 +164,18 @@ class Preparation:
             return True
         return self._known is not None
 
-    def make_exchange(self) -> ExchangeMachine | None:
-        """Read the request; None for one that no backend can be asked for. Raises ClewError if it cannot be read."""
+    def make_exchange(self) -> None:
+        """Read the request, and put it into the first target's form. Raises ClewError if it cannot be read."""
         services = self._services
         if services.log is not None and services.log.shows_bodies:
             services.log.body(self._id, "asked", self._call.body)
         received = self.read()
         if received.failure is not None:
             self.unasked = received
-            return None
+            return
         facts, now, wall = services.process_facts(), services.clock(), services.wall()
-        return ExchangeMachine(self._id, received, facts, is_light=self.is_light, now=now, wall=wall)
+        self.exchange = ExchangeMachine(self._id, received, facts, is_light=self.is_light, now=now, wall=wall)
+        self.exchange.begin()
 
     def read(self) -> ReceivedRequest:
         """What is asked, with what is known of it; in a thread, unless it `begins_at_once`. Raises ClewError if it cannot be

@@ -30,16 +30,20 @@ class TurnObserver(Struct, frozen=True, kw_only=True, eq=False):
 class ProcessCommands:
     """Of one exchange."""
 
-    __slots__ = ("_call", "_id", "_observer", "_services")
+    __slots__ = ("_call", "_id", "_observer", "_services", "trace")
 
     def __init__(self, services: EngineServices, call: Call, id: str, observer: TurnObserver | None) -> None:
         self._services = services
         self._call = call
         self._id = id
         self._observer = observer
+        self.trace: list[BlockStep] | None = None
+        """What the exchange notes about the blocks of a translated answer, if that is logged."""
 
     def report(self, command: commands.ReportExchange) -> None:
         services = self._services
+        if self.trace:
+            self.log_blocks()  # before the line of the request, which is the last
         if command.problem is not None:
             services.unrecorded(self._id, command.problem)
         if command.brought:
@@ -90,15 +94,16 @@ class ProcessCommands:
         if self._services.log is not None:
             self._services.log.decided(self._id, command.changes, command.kept)
 
-    def log_blocks(self, trace: list[BlockStep] | None) -> None:
+    def log_blocks(self) -> None:
         """Take out what an exchange noted about the blocks of a translated answer."""
-        if trace and self._services.log is not None:
-            for step in trace:
+        if self.trace and self._services.log is not None:
+            for step in self.trace:
                 self._services.log.lived(self._id, step)
-            trace.clear()
+            self.trace.clear()
 
 
 PROCESS_ACTIONS: Final[Mapping[type, Callable[..., object]]] = {
+    commands.ReportExchange: ProcessCommands.report,
     commands.ReportAnswering: ProcessCommands.report_answering,
     commands.CoolDown: ProcessCommands.cool_down,
     commands.DrawJitter: ProcessCommands.draw_jitter,

@@ -20,42 +20,14 @@ Poll: TypeAlias = Callable[[], object]
 """The value that is waited for, or WAITING. Raises what went wrong instead."""
 
 
-class Alarm:
-    """Rings once, and says so."""
-
-    __slots__ = ("_handle", "_news", "has_rung")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float, news: Callable[[], None]) -> None:
-        """After so many seconds; after none, when everybody else had a turn."""
-        self.has_rung = False
-        self._news = news
-        self._handle = loop.call_later(seconds, self.ring) if seconds else loop.call_soon(self.ring)
-
-    @classmethod
-    def silent(cls, news: Callable[[], None]) -> Alarm:
-        """One that somebody else rings."""
-        alarm = cls.__new__(cls)
-        alarm.has_rung, alarm._news = False, news
-        return alarm
-
-    def ring(self) -> None:
-        self.has_rung = True
-        self._news()
-
-    def cancel(self) -> None:
-        self._handle.cancel()
-
-    def poll(self) -> object:
-        return None if self.has_rung else WAITING
-
-
 class CommandRunner(ABC):
     """Drives a coroutine of commands to its end, inside callbacks of the loop."""
 
     _work: Coroutine[ExchangeCommand[Any], Any, None]
     _poll: Poll | None = None
-    """Looks whether the command that waits is done."""
-    _alarm: Alarm | None = None
+    """Looks whether the command that waits is done. None: no command waits, or one that only waits for its timer."""
+    _timer: asyncio.Handle | None = None
+    """Of the command that waits."""
     _is_running = False
 
     def __init__(self) -> None:
@@ -76,12 +48,12 @@ class CommandRunner(ABC):
     def _resume(self, value: object = None, error: Exception | None = None) -> None:
         """Go on with what the waiting command came to."""
         self._poll = None
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         self._is_running = True
         try:
-            if self._run(value, error):
+            if self._carry_out(value, error):
                 self._end()
         except Exception as failure:
             self._fail(failure)
@@ -89,7 +61,7 @@ class CommandRunner(ABC):
             self._is_running = False
 
     @abstractmethod
-    def _run(self, value: object, error: Exception | None) -> bool:
+    def _carry_out(self, value: object, error: Exception | None) -> bool:
         """Until a command has to wait. True when all is over."""
 
     @abstractmethod
@@ -105,7 +77,3 @@ class CommandRunner(ABC):
         if value is WAITING:
             self._poll = poll
         return value
-
-    def _ring(self, seconds: float) -> Alarm:
-        self._alarm = Alarm(self._loop, seconds, self.news)
-        return self._alarm

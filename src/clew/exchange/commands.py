@@ -8,7 +8,7 @@ world by hand, on a clock of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LARGE: Final = 128 * 1024
+"""Bytes of a request or an answer above which it is worked on in a thread: below, the way there costs more than the work."""
+
 
 class ClientGone(Exception):
     """Thrown into an exchange: nobody is there any more to be answered."""
@@ -48,10 +51,17 @@ class ExchangeCommand(Struct, Generic[T], eq=False):
 
 
 class Compute(ExchangeCommand[T]):
-    """Work on so many bytes: at once if they are few, else in a thread."""
+    """Work on so many bytes: at once if they are few, else the driver does it in a thread."""
 
     size: int
     work: Callable[[], T]
+
+    @property
+    def is_large(self) -> bool:
+        return self.size > LARGE
+
+    def __await__(self) -> Generator[ExchangeCommand[T], T, T]:
+        return (yield self) if self.size > LARGE else self.work()
 
 
 class GiveWay(ExchangeCommand[None]):

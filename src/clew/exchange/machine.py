@@ -153,15 +153,22 @@ class ExchangeMachine:
                 return end.value.failure
 
     async def _try(self, route: BackendRoute) -> AttemptOutcome:
+        """Send the request in this target's form; repair it as long as it is refused for its thinking."""
         self.progress.enter(ExchangeState.ASKING)
-        try:
-            result = await self._ask(route)
-        except BackendError as error:
-            result = self._broken(named(error, route))
-        except StreamIllegal as error:
-            result = self._broken(BackendError(f"{route.backend.name}: {error}"))
-            if isinstance(error, AlreadyTold):
-                await Finish(b"")
+        is_ready, self._is_ready = self._is_ready, False
+        result = None if is_ready else await self._make_ready(route)
+        if self._process.logs_decisions and result is None and not self.notes.by_sessions:
+            await LogDecisions(self.notes.changes, kept_paths(self.notes.going))
+        tried: tuple[Remedy, ...] = ()
+        while result is None:
+            try:
+                refused = await self.answering.ask()
+            except (BackendError, StreamIllegal) as error:
+                result = await self._broken(error, route)
+                break
+            if refused is None:
+                return AttemptOutcome(now=self.progress.now, status=200, content_started=True)
+            result, tried = await self._answer_refusal(refused, route, tried)
         if not result.is_success:
             await LetGo()
             self.progress.enter(ExchangeState.BEGUN)
@@ -173,34 +180,35 @@ class ExchangeMachine:
         """The client's own, those of this process, and what looks like one."""
         return self._process.redact(without_credential(words, self._received.call.credential))
 
-    def _broken(self, error: BackendError) -> AttemptOutcome:
-        return AttemptOutcome(now=self.progress.now, error=error, content_started=self.state is ExchangeState.PASSING)
+    async def _make_ready(self, route: BackendRoute) -> AttemptOutcome | None:
+        """Put the request into the form of this target; or say what came of it where this backend is not asked."""
+        self.notes.try_route(route, self.progress.now)
+        if self._lacks_credential(route):
+            self.answering.passed = [NO_RETRY]
+            return self._refused(Refused(401, no_credential(route.backend.name)))
+        await self._project(route)
+        return await self._estimate() if self._is_estimated(route) else None
 
-    async def _ask(self, route: BackendRoute) -> AttemptOutcome:
-        """Send the request in this target's form; repair it as long as it is refused for its thinking."""
-        notes, ready, self._is_ready = self.notes, self._is_ready, False
-        if not ready:
-            notes.try_route(route, self.progress.now)
-            if self._lacks_credential(route):
-                self.answering.passed = [NO_RETRY]
-                return self._refused(Refused(401, no_credential(route.backend.name)))
-            await self._project(route)
-            if self._is_estimated(route):
-                return await self._estimate()
-        if self._process.logs_decisions and not notes.by_sessions:
-            await LogDecisions(notes.changes, kept_paths(notes.going))
-        tried: tuple[Remedy, ...] = ()
-        while True:
-            refused = await self.answering.ask()
-            if refused is None:
-                return AttemptOutcome(now=self.progress.now, status=200, content_started=True)
-            if self._is_uncounted(refused):
-                return await self._estimate()
-            projection, tried = self._repair(refused, route, tried)
-            if projection is None:
-                return self._refused(notes.dialect.explain(refused), passes_headers=True)
-            notes.heals += 1
-            await Compute(len(self._received.call.body), partial(notes.goes, projection))
+    async def _broken(self, error: BackendError | StreamIllegal, route: BackendRoute) -> AttemptOutcome:
+        """An answer that broke off, or never came."""
+        failure = named(error, route) if isinstance(error, BackendError) else BackendError(f"{route.backend.name}: {error}")
+        has_begun = self.state is ExchangeState.PASSING
+        if isinstance(error, AlreadyTold):
+            await Finish(b"")
+        return AttemptOutcome(now=self.progress.now, error=failure, content_started=has_begun)
+
+    async def _answer_refusal(
+        self, refused: Refused, route: BackendRoute, tried: tuple[Remedy, ...]
+    ) -> tuple[AttemptOutcome | None, tuple[Remedy, ...]]:
+        """What came of this try, and the remedies tried so far. None: the request is repaired, to be sent again."""
+        if self._is_uncounted(refused):
+            return await self._estimate(), tried
+        projection, tried = self._repair(refused, route, tried)
+        if projection is None:
+            return self._refused(self.notes.dialect.explain(refused), passes_headers=True), tried
+        self.notes.heals += 1
+        await Compute(len(self._received.call.body), partial(self.notes.goes, projection))
+        return None, tried
 
     def _refused(self, no: Refused, *, passes_headers: bool = False) -> AttemptOutcome:
         wait = retry_after_of(no.headers, wall=self.progress.wall)

@@ -39,18 +39,19 @@ def commit_problem(write: Future[bool], limit: float = COMMIT_LIMIT) -> StoreErr
     return StoreError(f"the store cannot keep it: {type(error).__name__}: {error}")
 
 
-def call_when_over(write: Future[bool], limit: float, then: Callable[[], None]) -> None:
+def call_when_over(write: Future[bool], limit: float, then: Callable[[], None]) -> CommitWait:
     """Have the running loop call `then` once: when the write is over, or when the limit has passed."""
-    _Wait(asyncio.get_running_loop(), write, limit, then)
+    return CommitWait(asyncio.get_running_loop(), write, limit, then)
 
 
-class _Wait:
+class CommitWait:
     """Waits for a write or for a timer, whichever comes first."""
 
-    __slots__ = ("_then", "_timer")
+    __slots__ = ("_then", "_timer", "is_over")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, write: Future[bool], limit: float, then: Callable[[], None]) -> None:
-        self._then: Callable[[], None] | None = then
+        self.is_over = False
+        self._then = then
         self._timer = loop.call_later(limit, self._end)
 
         def wake(_: Future[bool]) -> None:
@@ -60,7 +61,7 @@ class _Wait:
         write.add_done_callback(wake)
 
     def _end(self) -> None:
-        then, self._then = self._then, None
-        if then is not None:
+        if not self.is_over:
+            self.is_over = True
             self._timer.cancel()
-            then()
+            self._then()

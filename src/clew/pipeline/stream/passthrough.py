@@ -12,8 +12,8 @@ from clew.pipeline.stream.answer import AnswerSoFar, answer_of_parts
 from clew.pipeline.stream.answer_stream import AnswerStream, lacks_usage
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.secrets import without_secret
-from clew.wire.sse import Frames, SseLimits
-from clew.wire.sse_runs import PassChunk, StreamPiece, body_of, pieces_of
+from clew.wire.sse import Frames, SseEvent, SseLimits
+from clew.wire.sse_runs import PassChunk, body_of, pieces_of
 
 _LIMITS = SseLimits()
 
@@ -84,33 +84,32 @@ class PassedAnswer(AnswerStream):
             self._raw.append(whole)
         out: list[bytes] = []
         for piece in pieces_of(whole, self._pattern):
-            if not piece.is_run:
-                self._place(self._pass_event(piece), out)
-                continue
-            if not self._lifecycle.is_open:
-                raise StreamIllegal("a delta came while no block was open", state=self._lifecycle.state.name)
-            self._note_run(piece.raw)
-            self._place(piece.raw, out)
+            raw = piece.raw
+            if piece.is_run:
+                if not self._lifecycle.is_open:
+                    raise StreamIllegal("a delta came while no block was open", state=self._lifecycle.state.name)
+                self._note_run(raw)
+            elif piece.event is not None:  # and not a comment
+                event, raw = self._for_client(self._rules.read_event(piece.event), piece.event, raw)
+                self._take(event)
+                if self._sealed is not None and isinstance(event, BLOCK_EVENTS):
+                    raw = b"".join(
+                        [raw if each is event else self._rules.write_event(each) for each in self._sealed.feed(event)]
+                    )
+            self._place(raw, out)
         return out[0] if len(out) == 1 else b"".join(out)
 
-    def _pass_event(self, piece: StreamPiece) -> bytes:
-        if piece.event is None:
-            return piece.raw  # a comment
-        event, raw = self._rules.read_event(piece.event), piece.raw
+    def _for_client(self, event: Event, sse: SseEvent, raw: bytes) -> tuple[Event, bytes]:
+        """The event and its bytes, without a secret in the words of an error, and with what clients rely on: the name of
+        the model that they asked for, and usage."""
         model = self._view.options.model
         if isinstance(event, MessageStart) and event.message.get("model") != model:
-            raw = self._rules.rename_start(raw, piece.event, model)
+            raw = self._rules.rename_start(raw, sse, model)
         if isinstance(event, StreamFailed):
             # An error that was not in the dialect's own shape has no bytes that clients could read.
-            event, raw = without_secret(
-                event, raw if event.raw else self._rules.write_event(event), self._view.options.secret
-            )
-        elif lacks_usage(event):
-            raw = self._rules.fill_usage(event, raw, model)
-        self._take(event)
-        if self._sealed is None or not isinstance(event, BLOCK_EVENTS):
-            return raw
-        return b"".join([raw if each is event else self._rules.write_event(each) for each in self._sealed.feed(event)])
+            told = raw if event.raw else self._rules.write_event(event)
+            return without_secret(event, told, self._view.options.secret)
+        return event, self._rules.fill_usage(event, raw, model) if lacks_usage(event) else raw
 
 
 def answer_of_stream(raw: bytes, rules: Passthrough, *, blocks: bool = True) -> AnswerSoFar:
