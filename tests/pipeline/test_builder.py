@@ -296,3 +296,58 @@ def test_a_history_that_is_nested_too_deeply_is_refused_in_words() -> None:
         deep = [deep]
     with pytest.raises(ClewError, match="nested too deeply"):
         normalise_messages([asked(deep)])
+
+
+@public("library")
+@proves("req:S0-24", "req:S0-23")
+def test_of_marks_in_tools_and_system_the_last_four_stay_and_none_where_marks_are_off() -> None:
+    """S0-24: each that goes is a change; S0-23: off means no marks at all."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    parts = {"tools": [{"name": "x"} | mark, {"name": "y"} | mark], "system": [text(each, **mark) for each in "stu"]}
+    result = built(asked("a"), cache=CacheRules(), **parts)
+    assert (result.body["tools"], result.body["system"]) == ([{"name": "x"}, parts["tools"][1]], parts["system"])
+    assert result.body["messages"] == [user("a")]
+    assert [(change.path, change.what) for change in result.changes] == [("tools.0.cache_control", "removed")]
+    off = built(asked("a"), cache=CacheRules.from_variables({"DISABLE_PROMPT_CACHING": "1"}), **parts)
+    assert "cache_control" not in str(off.body)
+    assert len(off.changes) == 5
+    assert str(parts).count("cache_control") == 5  # the parts are the caller's own
+
+
+@public("library")
+@proves("req:S0-24")
+def test_marks_inside_tool_results_are_moved_too() -> None:
+    """The mark on the result covers what it holds."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    held = [text(each, **mark) for each in "abcd"]
+    [message] = built(asked([tool_result("t1", held)]), cache=CacheRules()).body["messages"]
+    assert message["content"] == [tool_result("t1", [text(each) for each in "abcd"], **mark)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"model": ""}, "model: a request needs the name of a model"),
+        ({"max_tokens": 0}, "max_tokens: expected a number above 0, got 0"),
+        ({"messages": [{"type": "summary", "summary": "…"}]}, "messages.0: expected a message of user, .* got 'summary'"),
+        ({"messages": [asked("a"), "b"]}, "messages.1: expected a message of user, .* got None"),
+    ],
+)
+def test_parts_of_which_no_request_can_be_made_are_refused_in_words(fields: dict[str, Any], says: str) -> None:
+    parts = {"model": "m", "max_tokens": 9, "messages": [asked("a")]} | fields
+    with pytest.raises(ClewError, match=says):
+        build_request(RequestParts(**parts))
+
+
+@public("library")
+@proves("req:S0-51")
+def test_without_a_sender_nothing_is_sent_and_the_trace_says_so() -> None:
+    result = build_request(RequestParts(model="m", messages=[asked("hi")], max_tokens=10))
+    assert (result.trace, result.answer) == (("budget", "normalise", "cache", "build"), None)
+
+
+@public("library")
+@proves("req:S0-29", "req:S0-6")
+def test_events_have_the_names_that_claude_code_logs() -> None:
+    result = built(asked("hi"), said(T), budget=BudgetRules.from_variables({"MAX_THINKING_TOKENS": "5000"}))
+    assert [event.name for event in result.events] == ["tengu_thinking", "tengu_filtered_trailing_thinking_block"]

@@ -16,7 +16,8 @@ from clew.errors import RequestInvalid
 from clew.settings.values import ChatSettings
 from clew.testing import Simulator
 from tests.admin.chat.served import ChatServer, configured, user
-from tests.engine.talk import refusals
+from tests.engine.talk import last_asked, refusals
+from tests.manifest import proves, public
 
 SHOWN = {"type": "adaptive", "display": "summarized"}
 USUAL = ChatSettings(model="usual", system="Be kind.", effort="low", max_tokens=5000)
@@ -112,3 +113,15 @@ def test_a_slash_that_is_encoded_leads_to_no_other_route(chat: ChatServer) -> No
     """Neither past the routes of the chat, nor into them."""
     paths = ("/api%2Fchat", "/api/chat%2Fone%2Fstream", "/api/chat%2F..%2Fstatus", "/api/chat/%2E%2E%2Fstatus/stream/")
     assert [chat.call_api(path).status for path in paths] == [404] * 4
+
+
+@pytest.mark.slow
+@public("page")
+@proves("req:S0-37")
+def test_a_model_with_budgets_keeps_tokens_for_its_answer(chat: ChatServer, claude: Simulator) -> None:
+    """S0-37: of the usual 16,000 there was one left."""
+    body = {"id": "budget", "model": "claude-opus-4-5", "messages": [user("Hello.")]}
+    assert chat.call_api("/api/chat", method="POST", body=body).status == 200
+    asked = last_asked(claude)
+    assert (asked["max_tokens"], asked["thinking"]["budget_tokens"]) == (16_000, 14_976)
+    assert refusals(claude) == []
