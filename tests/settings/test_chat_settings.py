@@ -3,7 +3,7 @@
 import pytest
 
 from clew.settings.examine import examine
-from clew.settings.values import ChatSettings
+from clew.settings.values import ChatSettings, options_of
 
 
 def test_a_file_may_leave_the_chat_to_its_defaults() -> None:
@@ -31,3 +31,15 @@ def test_nothing_else_is_taken_for_an_origin(origin: str) -> None:
     assert [(each.key, each.says) for each in examined.problems] == [
         (("chat", "origins", 0), "expected an origin in full: https://host, or http://host:port")
     ]
+
+
+def test_reordered_thinking_is_for_chats_alone() -> None:
+    """What a client sends through the gateway keeps its order."""
+    settings = examine({"chat": {"thinking_first": "reorder"}}, {}, keys=False).settings
+    assert settings is not None
+    assert (settings.chat.thinking_first, options_of(settings).thinking_first) == ("reorder", "keep")
+
+
+def test_thinking_first_is_kept_or_reordered_and_nothing_else() -> None:
+    [problem] = examine({"chat": {"thinking_first": "first"}}, {}, keys=False).problems
+    assert (problem.key, problem.says) == (("chat", "thinking_first"), "expected one of keep, reorder")
