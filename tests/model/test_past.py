@@ -15,7 +15,7 @@ from clew.pipeline.system import _NO_SYSTEM_MESSAGE
 from clew.pipeline.thinking.binding import _STRAYS
 from clew.pipeline.thinking_parameter import _ANY_CONFIGURED
 from clew.pipeline.tool_structure import _LEGALITY, _NO_SERVER_CALL
-from clew.thinking.history import _ROW, _RUNS
+from clew.thinking.history import _FIRST_QUESTION, _ROW, _RUNS
 from clew.thinking.record import _SIGNED
 from tests.build import assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
@@ -29,6 +29,7 @@ FOLDS: list[Fold[object]] = [
     _NO_SYSTEM_MESSAGE,
     _STRAYS,
     _ANY_CONFIGURED,
+    _FIRST_QUESTION,
     _ROW,
     _RUNS,
     _SIGNED,

@@ -12,6 +12,7 @@ they do not line up, nothing is put back.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple, TypeAlias, overload
 
 from msgspec import Struct
@@ -46,10 +47,11 @@ def answers_of(messages: Sequence[RequestMessage]) -> tuple[PastAnswer, ...]:
 
 
 class PastAnswers(Sequence[PastAnswer]):
-    """The answers of a history, each built when it is read: to read the newest of a long history costs one answer."""
+    """The answers of a history, each built when it is first read: to read the newest of a long history costs one answer."""
 
     def __init__(self, messages: Sequence[RequestMessage]) -> None:
         self._messages = messages
+        self._built: dict[_Run, PastAnswer] = {}
         over, run, asks = folded(messages, _RUNS)
         self._runs = (*over, (run, asks)) if run else over
 
@@ -62,10 +64,15 @@ class PastAnswers(Sequence[PastAnswer]):
     def __getitem__(self, index: slice) -> tuple[PastAnswer, ...]: ...
     def __getitem__(self, index: int | slice) -> PastAnswer | tuple[PastAnswer, ...]:
         if isinstance(index, slice):
-            return tuple([self._answer(*each) for each in self._runs[index]])
-        return self._answer(*self._runs[index])
+            return tuple(map(self._answer, self._runs[index]))
+        return self._answer(self._runs[index])
 
-    def _answer(self, run: tuple[int, ...], asks: tuple[int, ...]) -> PastAnswer:
+    def _answer(self, found: _Run) -> PastAnswer:
+        if found not in self._built:
+            self._built[found] = self._build(*found)
+        return self._built[found]
+
+    def _build(self, run: tuple[int, ...], asks: tuple[int, ...]) -> PastAnswer:
         messages = self._messages
         pieces = tuple([AnswerPiece(i, block) for i in run for block in blocks_in(messages[i])])
         asked = question_content([messages[i].content for i in asks])
@@ -149,8 +156,28 @@ def place_after(
     answers = PastAnswers(messages) if answers is None else answers
     last = answers[-1] if answers else None
     rest = messages[last.messages[-1] + 1 :] if last else messages
-    since = question_content(m.content for m in rest if m.role not in ("assistant", "system"))
-    return place_of(principal, answers[0].asked if answers else since, last.said if last else None, since, said)
+    since = question_content([m.content for m in rest if m.role not in ("assistant", "system")])
+    return place_of(principal, folded(messages, _FIRST_QUESTION).asked, last.said if last else None, since, said)
+
+
+class _FirstQuestion(NamedTuple):
+    """What was asked before the first answer, and whether that answer has begun."""
+
+    asked: QuestionContent = QuestionContent()
+    is_over: bool = False
+
+
+def _first_question(before: _FirstQuestion, messages: Sequence[RequestMessage], at: int) -> _FirstQuestion:
+    if before.is_over:
+        return before
+    ahead = [*takewhile(lambda message: message.role != "assistant", messages)]
+    found = question_content([message.content for message in ahead if message.role != "system"])
+    asked = QuestionContent(before.asked.ids + found.ids, before.asked.texts + found.texts)
+    return _FirstQuestion(asked, len(ahead) < len(messages))
+
+
+_FIRST_QUESTION = Fold(_FirstQuestion(), _first_question)
+"""It is often long, and the same with every request."""
 
 
 def holds_all(pieces: Sequence[AnswerPiece], recording: Recording) -> bool:
