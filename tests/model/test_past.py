@@ -11,9 +11,9 @@ from clew.exchange.heads import _THINKING
 from clew.model.past import Fold, Retold, folded, retold, told_first
 from clew.model.request import RequestMessage
 from clew.pipeline.normalise import _REFUSED
-from clew.pipeline.system import _NO_SYSTEM_MESSAGE
+from clew.pipeline.system import _SYSTEM_MESSAGES
 from clew.pipeline.thinking.binding import _STRAYS
-from clew.pipeline.thinking_parameter import _ANY_CONFIGURED
+from clew.pipeline.thinking_parameter import _CONFIGURED
 from clew.pipeline.tool_structure import _LEGALITY, _NO_SERVER_CALL
 from clew.thinking.history import _FIRST_QUESTION, _ROW, _RUNS
 from clew.thinking.record import _SIGNED
@@ -26,9 +26,9 @@ FOLDS: list[Fold[object]] = [
     _LEGALITY,
     _NO_SERVER_CALL,
     _REFUSED,
-    _NO_SYSTEM_MESSAGE,
+    _SYSTEM_MESSAGES,
     _STRAYS,
-    _ANY_CONFIGURED,
+    _CONFIGURED,
     _FIRST_QUESTION,
     _ROW,
     _RUNS,

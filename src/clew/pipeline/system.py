@@ -18,7 +18,7 @@ from msgspec import UNSET, Raw, UnsetType
 from clew.model.blocks import Block, Made, string_of, text_block
 from clew.model.change import Change
 from clew.model.origin import Target
-from clew.model.past import all_of, folded
+from clew.model.past import Fold, folded
 from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks, with_content
 from clew.pipeline.step import Facts
 from clew.pipeline.values import (
@@ -47,23 +47,30 @@ EMPTY_PROMPT_TEXT = "a system text must be non-empty (R16)"
 BLANK_PROMPT = "the system prompt must hold more than white space (R16)"
 
 
-_NO_SYSTEM_MESSAGE = all_of(lambda messages: "system" not in [message.role for message in messages])
+_SYSTEM_MESSAGES: Fold[tuple[int, ...]] = Fold(
+    (), lambda before, messages, at: (*before, *[i for i, message in enumerate(messages, at) if message.role == "system"])
+)
+"""Their indices."""
 
 
 def system_messages(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
-    if folded(request.messages, _NO_SYSTEM_MESSAGE):
+    found = folded(request.messages, _SYSTEM_MESSAGES)
+    if not found:
         return request, ()
     head = sum(1 for _ in takewhile(lambda message: message.role == "system", request.messages))
     done: list[RequestMessage] = []
     changes: list[Change] = []
-    for index, message in enumerate(request.messages):
-        if message.role != "system":
-            done.append(message)
-        elif target.profile.system_messages and (index >= head or (message.content == () and _has_config(message))):
+    at = 0
+    for index in found:
+        message = request.messages[index]
+        done += request.messages[at:index]
+        at = index + 1
+        if target.profile.system_messages and (index >= head or (message.content == () and _has_config(message))):
             _keep(request, index, done, changes)
         else:
             _fold(request, index, done, changes, HEAD if target.profile.system_messages else ROLE)
+    done += request.messages[at:]
     return request.with_messages(tuple(done)), tuple(changes)
 
 

@@ -64,7 +64,7 @@ def thinking_parameter(request: Request, target: Target, facts: Facts) -> tuple[
     may_display = mode_of(thinking) in ("enabled", "adaptive") and thinking.get("display") is None
     if display != "as sent" and may_display:
         setting = setting.put({**thinking, "display": display}, "the config asks for it", path="thinking.display")
-    if setting is given and not folded(request.messages, _ANY_CONFIGURED):
+    if setting is given and not folded(request.messages, _CONFIGURED):
         return request, ()
     request, changes = with_setting(request, given, setting), setting.changes
     became_manual = mode_of(given.thinking) == "adaptive" and mode_of(setting.thinking) == "enabled"
@@ -138,26 +138,26 @@ def _with_legal_message_efforts(
     request: Request, setting: ThinkingSetting, profile: ModelFacts
 ) -> tuple[Request, tuple[Change, ...]]:
     """System messages without an effort that would be refused. (A model without such messages gets none of it anyway.)"""
-    if not profile.system_messages or not folded(request.messages, _ANY_CONFIGURED):
-        return request, ()
     changes: list[Change] = []
-    messages: list[RequestMessage] = []
-    for index, message in enumerate(request.messages):
-        why = _refused_effort(message, setting, profile)
-        if not why:
-            messages.append(message)
-            continue
-        changes.append(Change(STEP, f"{message_path(request, index)}.output_config", "removed", why))
-        if message.content:  # a message without content and `output_config` would be refused (R32)
+    messages: dict[int, RequestMessage | None] = {}
+    for index in folded(request.messages, _CONFIGURED) if profile.system_messages else ():
+        message = request.messages[index]
+        if why := _refused_effort(message, setting, profile):
+            changes.append(Change(STEP, f"{message_path(request, index)}.output_config", "removed", why))
             given = message.given if isinstance(message, Edited) else message
-            messages.append(Edited(message.role, message.content, UNSET, given=given))
-    return request.with_messages(tuple(messages)), tuple(changes)
+            # A message without content and `output_config` would be refused (R32).
+            messages[index] = Edited(message.role, message.content, UNSET, given=given) if message.content else None
+    if not messages:
+        return request, ()
+    all_messages = [messages.get(index, message) for index, message in enumerate(request.messages)]
+    return request.with_messages(tuple([message for message in all_messages if message is not None])), tuple(changes)
 
 
-_ANY_CONFIGURED: Fold[bool] = Fold(
-    False, lambda before, messages, at: before or any(message.output_config is not UNSET for message in messages)
+_CONFIGURED: Fold[tuple[int, ...]] = Fold(
+    (),
+    lambda before, messages, at: (*before, *[i for i, each in enumerate(messages, at) if each.output_config is not UNSET]),
 )
-"""Whether a message has a configuration of its own, as an effort would be."""
+"""The indices of messages with a configuration of their own, as an effort would be."""
 
 
 def _refused_effort(message: RequestMessage, setting: ThinkingSetting, profile: ModelFacts) -> str:
