@@ -11,7 +11,7 @@ from clew.settings.home import Home
 from clew.settings.processes import RegisteredGateway, register
 from clew.testing.plugin import StartSimulator
 from tests.cli.invoking import Clew
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.ports import own_port
 
 
@@ -181,6 +181,7 @@ def test_a_backend_that_does_not_answer_ends_with_3_and_says_why(clew: Clew, sim
     assert [clew("backends", "test", name).exit_code for name in ("quiet", "refused")] == [0, 4]
 
 
+@public("cli")
 @proves("req:S1-52")
 def test_an_unknown_name_says_which_there_are(clew: Clew) -> None:
     """S1-52."""

@@ -13,7 +13,7 @@ from msgspec import structs
 from clew.settings.load import load
 from clew.settings.values import GatewaySettings, Settings
 from tests.cli.invoking import Clew
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 
 @pytest.fixture
@@ -78,6 +78,7 @@ def test_the_path_is_printed_alone_so_that_an_editor_can_take_it(clew: Clew) -> 
 # ── check
 
 
+@public("cli")
 @proves("req:S1-52")
 def test_a_bad_file_ends_with_5_and_every_mistake_with_its_line(clew: Clew) -> None:
     """S1-52: bad config → fail fast with file name."""

@@ -72,6 +72,7 @@ SHOW = "import os; print({k: v for k, v in os.environ.items() if k.startswith('A
 
 
 @pytest.mark.slow
+@public("cli")
 @proves("req:S1-51")
 def test_a_client_keeps_its_environment_and_gets_the_gateways_address(home: Path) -> None:
     """Without a config there is Claude alone, with the client's own credential: so the key goes beside it."""
@@ -133,6 +134,7 @@ def test_a_backend_is_chosen_for_this_run_alone(home: Path) -> None:
 
 
 @pytest.mark.slow
+@public("cli")
 @proves("req:S1-52")
 def test_an_unknown_backend_fails_and_the_names_are_listed(home: Path) -> None:
     configure(home, a="http://127.0.0.1:9", b="http://127.0.0.1:9")

@@ -39,7 +39,7 @@ from tests.counts import examples
 from tests.database import connected
 from tests.gateway.conftest import KEYED, PASSTHROUGH, settings_with
 from tests.gateway.served import CLEW, MOST_SECONDS, Served, backend
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.waiting import until
 
 
@@ -152,6 +152,7 @@ def _home() -> Path:
 
 
 @pytest.mark.slow
+@public("cli")
 @proves("req:S1-51")
 def test_the_next_port_is_the_one_that_is_told() -> None:
     """Two gateways of one user, both without a word about ports."""
@@ -303,6 +304,7 @@ def test_others_are_not_let_in_before_somebody_said_who(tmp_path: Path) -> None:
     assert "0.0.0.0 can be reached by others, and no key was given out: set CLEW_KEY" in result.output
 
 
+@public("cli")
 @proves("req:S1-52")
 def test_a_config_that_cannot_be_used_is_named_and_nothing_starts(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"

@@ -10,7 +10,7 @@ import pytest
 from clew.settings.home import Home as Place
 from clew.settings.processes import RegisteredGateway, register, unregister
 from tests.cli.homes import Home, day, talk, yesterday
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 BEGIN = "No requests yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
 
@@ -37,6 +37,7 @@ def test_an_empty_home_says_what_to_do(tmp_path: Path) -> None:
     assert list(home.root.iterdir()) == []
 
 
+@public("cli")
 @proves("req:S1-40")
 def test_it_shows_what_is_active_what_is_kept_and_how_the_last_requests_went(home: Home) -> None:
     """S1-40: five counts that add up two ways, and the two that a policy without sessions has besides."""

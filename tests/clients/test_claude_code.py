@@ -189,6 +189,7 @@ turn:
 )
 
 
+@public("gateway")
 @proves("req:S1-35", "req:S1-53")
 @both_versions
 def test_two_sub_agents_and_a_switch_disturb_nobody(claude_code: Installed, tmp_path: Path) -> None:

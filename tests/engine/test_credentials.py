@@ -20,11 +20,12 @@ from tests.engine.kept import exchange_of
 from tests.engine.talk import MODEL
 from tests.engine.test_translation_refusals import refusing
 from tests.engine.test_waits import messages_row
-from tests.manifest import proves
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
 
+@public("gateway")
 @proves("req:S1-48")
 @pytest.mark.parametrize(("auth", "header"), [("key", "x-api-key"), ("bearer", "authorization")])
 def test_a_key_of_ours_goes_in_its_header_and_the_clients_own_does_not(
@@ -38,6 +39,7 @@ def test_a_key_of_ours_goes_in_its_header_and_the_clients_own_does_not(
     assert (sent, key_at(a)) == ({header}, fingerprint("sim-ours"))
 
 
+@public("gateway")
 @proves("req:S1-48")
 @pytest.mark.parametrize(
     ("own", "headers"),

@@ -55,6 +55,7 @@ def test_a_history_from_before_the_gateway_that_is_refused_is_repeated_once_with
     assert answer.headers["x-clew-thinking"] == "kept=0, restored=0, left-out=0, handed-over=0, healed=2"
 
 
+@public("gateway")
 @proves("req:S1-46")
 @pytest.mark.parametrize(
     "words",

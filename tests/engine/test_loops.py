@@ -67,6 +67,7 @@ def test_a_message_that_would_be_empty_gets_the_constant_filler(gate: Gate, a: S
     assert refusals(a) == []
 
 
+@public("gateway")
 @proves("req:S1-46a")
 def test_ten_more_turns_after_a_switch_though_the_client_resends_everything(gate: Gate, a: Simulator, b: Simulator) -> None:
     """S1-46a: not stuck, with tools, against the strict simulator, on either side."""

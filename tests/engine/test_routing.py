@@ -85,6 +85,7 @@ def test_a_vendor_that_answers_with_a_dated_name_is_called_as_it_was_asked(
     assert thoughts_in(last_asked(a)) == thoughts(talk.messages)[:1]
 
 
+@public("gateway")
 @proves("req:S1-50")
 @pytest.mark.parametrize(
     ("quirks", "fields", "budget"),
@@ -109,6 +110,7 @@ def test_adaptive_becomes_a_budget_for_backends_that_only_know_one(
     assert refusals(sim) == []
 
 
+@public("gateway")
 @proves("req:S1-50")
 def test_a_budget_in_place_of_adaptive_brings_the_beta_that_it_needs(gating: Gating, a: Simulator) -> None:
     """S1-50: adaptive thinks between tool calls by itself; where betas are not taken, none go."""
@@ -126,6 +128,7 @@ def test_a_budget_in_place_of_adaptive_brings_the_beta_that_it_needs(gating: Gat
 # Ways.
 
 
+@public("gateway")
 @proves("req:S1-53")
 def test_a_sub_agent_stays_with_the_backend_that_it_began_with(gate: Gate, a: Simulator, b: Simulator) -> None:
     """S1-53: for life, although the user switches; a new one begins where the user is."""

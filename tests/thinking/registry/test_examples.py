@@ -1,7 +1,8 @@
 """The document's four example flows, step by step (session policy; what the default policy does instead is proved there)."""
 
-from clew.thinking.registry.table import Filtered, RegistryEntry, ThinkingRegistry
-from tests.manifest import proves
+from clew import RegistryEntry, ThinkingRegistry
+from clew.thinking.registry.table import Filtered
+from tests.manifest import proves, public
 from tests.thinking.registry.builders import HELLO, A, B, C, answer, assistant, confirmed, key, on, request, text
 
 
@@ -22,6 +23,7 @@ def test_a_normal_conversation_keeps_every_block() -> None:
     assert registry.entries == {key(A): RegistryEntry(1, 0.0, confirmed=True), key(B): RegistryEntry(1, 2.0, confirmed=True)}
 
 
+@public("library")
 @proves("req:S1-31")
 def test_a_truncated_context_forgets_what_it_no_longer_holds() -> None:
     """{A, B, C} confirmed, request [B, C]: the body is unchanged, the table is {B, C}."""
@@ -35,6 +37,7 @@ def test_a_truncated_context_forgets_what_it_no_longer_holds() -> None:
     assert set(registry.entries) == {key(B), key(C)}
 
 
+@public("library")
 @proves("req:S1-31")
 def test_a_rewind_does_not_bring_a_forgotten_block_back() -> None:
     """What the session policy loses (C2): A returns and is removed."""
@@ -47,6 +50,7 @@ def test_a_rewind_does_not_bring_a_forgotten_block_back() -> None:
     }
 
 
+@public("library")
 @proves("req:S1-32")
 def test_after_a_switch_the_request_goes_out_without_thinking_and_the_new_backend_gets_its_own() -> None:
     """A of anthropic, switch to glm, request [A]: sent without; B registered for glm, and kept there."""
@@ -65,6 +69,7 @@ def test_after_a_switch_the_request_goes_out_without_thinking_and_the_new_backen
     }
 
 
+@public("library")
 @proves("req:S1-33")
 def test_a_block_that_was_never_sent_back_is_orphaned_by_the_next_request_that_thinks() -> None:
     """Age > threshold. An empty request, or one without thinking, does not trigger it (S1-23, S1-24)."""

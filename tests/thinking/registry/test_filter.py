@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from clew.thinking.registry.blocks import exact_block_key
-from clew.thinking.registry.table import BackendSwitch, CleanedEntry, Decision, Filtered, RegistryEntry, ThinkingRegistry
-from tests.manifest import proves
+from clew import RegistryEntry, ThinkingRegistry, exact_block_key
+from clew.thinking.registry.table import BackendSwitch, CleanedEntry, Decision, Filtered
+from tests.manifest import proves, public
 from tests.thinking.registry.builders import (
     HELLO,
     A,
@@ -58,6 +58,7 @@ def test_the_steps_are_extract_confirm_cleanup_filter() -> None:
     )
 
 
+@public("library")
 @proves("req:S1-14")
 def test_a_block_that_comes_back_in_its_session_is_confirmed_once() -> None:
     """Document 001, step 2; the count is of those newly confirmed."""
@@ -69,6 +70,7 @@ def test_a_block_that_comes_back_in_its_session_is_confirmed_once() -> None:
     assert registry.entries == {key(A): RegistryEntry(1, 0.0, confirmed=True)}
 
 
+@public("library")
 @proves("req:S1-15", "req:S1-16")
 @pytest.mark.parametrize("registry", [on("anthropic", A), confirmed(A)], ids=["unconfirmed", "confirmed"])
 def test_a_block_of_an_older_session_leaves_the_table_and_the_body_although_it_was_sent(registry: ThinkingRegistry) -> None:
@@ -82,6 +84,7 @@ def test_a_block_of_an_older_session_leaves_the_table_and_the_body_although_it_w
     assert registry.entries == {}
 
 
+@public("library")
 @proves("req:S1-17")
 def test_a_confirmed_block_that_is_no_longer_sent_is_forgotten() -> None:
     """Rule 2."""
@@ -93,6 +96,7 @@ def test_a_confirmed_block_that_is_no_longer_sent_is_forgotten() -> None:
     assert registry.entries == {key(B): RegistryEntry(1, 0.0, confirmed=True)}
 
 
+@public("library")
 @proves("req:S1-18")
 @pytest.mark.parametrize(("now", "orphaned"), [(299.0, 0), (300.0, 0), (300.5, 1), (1e9, 1)])
 def test_a_block_that_never_came_back_is_forgotten_only_after_the_threshold(now: float, orphaned: int) -> None:
@@ -106,6 +110,7 @@ def test_a_block_that_never_came_back_is_forgotten_only_after_the_threshold(now:
     assert (key(A) in registry.entries) is not bool(orphaned)
 
 
+@public("library")
 @proves("req:S1-18", "req:S1-1")
 def test_a_custom_threshold_is_the_one_that_counts() -> None:
     """Rule 3 with ten seconds."""
@@ -115,6 +120,7 @@ def test_a_custom_threshold_is_the_one_that_counts() -> None:
     assert registry.filter_request(request(B), 10.5).cleanup_orphaned == 1
 
 
+@public("library")
 @proves("req:S1-19")
 def test_a_block_that_comes_back_late_is_confirmed_and_kept() -> None:
     """Age alone forgets nothing that is in the request."""
@@ -150,6 +156,7 @@ def test_only_unknown_thinking_leaves_the_body_and_the_clients_object_is_not_tou
     assert body == before
 
 
+@public("library")
 @proves("req:S1-20")
 def test_a_request_that_loses_nothing_is_the_very_same_object() -> None:
     """Smallest edit (law 5)."""
@@ -233,6 +240,7 @@ def test_a_request_without_an_answer_forgets_only_old_sessions() -> None:
     assert registry.entries == {key(B): RegistryEntry(2, 0.0, confirmed=True), key(C): RegistryEntry(2, 0.0)}
 
 
+@public("library")
 @proves("req:S1-23")
 def test_thinking_outside_an_answer_does_not_make_a_history() -> None:
     """Without an assistant message only old sessions are forgotten, whatever the user message holds."""
@@ -253,6 +261,7 @@ def test_a_side_request_whose_history_has_no_thinking_leaves_confirmed_blocks_va
     assert registry.filter_request(request(A, B), 9_999.0).removed == 0
 
 
+@public("library")
 @proves("req:S1-25")
 @pytest.mark.parametrize("role", ["assistant", "user"])
 def test_a_message_that_would_be_empty_gets_the_filler(role: str) -> None:

@@ -8,9 +8,10 @@ from threading import Lock
 
 import pytest
 
-from clew.thinking.registry.table import BackendSwitch, CacheStats, RegistryEntry, ThinkingRegistry
+from clew import CacheStats, RegistryEntry, ThinkingRegistry
+from clew.thinking.registry.table import BackendSwitch
 from clew.thinking.registry.watch import Registered, Registration
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.thinking.registry.builders import (
     HELLO,
     A,
@@ -27,6 +28,7 @@ from tests.thinking.registry.builders import (
 )
 
 
+@public("library")
 @proves("req:S1-1")
 def test_a_new_registry_has_no_session_no_backend_and_no_blocks() -> None:
     """Document 001, core data structure: five minutes until a block counts as orphaned."""
@@ -76,6 +78,7 @@ def hasty() -> Iterator[None]:
     sys.setswitchinterval(usual)
 
 
+@public("library")
 @proves("req:S1-3")
 @pytest.mark.usefixtures("hasty")
 def test_threads_that_share_a_registry_with_a_lock_lose_nothing() -> None:
@@ -97,6 +100,7 @@ def test_threads_that_share_a_registry_with_a_lock_lose_nothing() -> None:
     assert registry.cache_stats() == CacheStats(400, 400, 0, 400, 0)
 
 
+@public("library")
 @proves("req:S1-3")
 @pytest.mark.parametrize(
     "call",
@@ -131,6 +135,7 @@ def test_a_thinking_block_of_an_answer_is_registered_unconfirmed_in_the_current_
     assert registry.entries == {key(A): RegistryEntry(1, 7.0, confirmed=False, complete=True)}
 
 
+@public("library")
 @proves("req:S1-5")
 def test_a_redacted_block_is_registered_by_its_data() -> None:
     """Document 001, thinking block types."""
@@ -150,6 +155,7 @@ def test_the_same_block_again_in_one_session_stays_as_it_is() -> None:
     assert registry.entries == {key(A): RegistryEntry(1, 0.0, confirmed=True)}
 
 
+@public("library")
 @proves("req:S1-9")
 def test_the_same_block_again_in_a_later_session_belongs_to_that_one() -> None:
     """Session updated, confirmed reset."""
@@ -185,6 +191,7 @@ def test_an_answer_that_cannot_be_read_registers_nothing_and_says_why_in_one_lin
     assert registry.entries == {}
 
 
+@public("library")
 @proves("req:S1-11")
 def test_a_block_without_text_is_known_by_its_signature() -> None:
     """The default display leaves the text out; two such blocks are still two (C5)."""
@@ -195,6 +202,7 @@ def test_a_block_without_text_is_known_by_its_signature() -> None:
     assert [decision.kept for decision in registry.filter_request(request(mine, other), 1.0).decisions] == [True, False]
 
 
+@public("library")
 @proves("req:S1-12")
 def test_an_answer_belongs_to_the_session_of_its_request() -> None:
     """A switch while the answer is on its way does not adopt it."""
@@ -221,6 +229,7 @@ def test_a_late_answer_of_an_old_session_does_not_take_a_block_back() -> None:
     assert registry.entries == {key(A): RegistryEntry(2, 1.0)}
 
 
+@public("library")
 @proves("req:S1-40")
 def test_the_statistics_count_each_block_twice_over() -> None:
     """total = confirmed + unconfirmed = current_session + old_session."""

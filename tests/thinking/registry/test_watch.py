@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.thinking.registry.blocks import exact_block_key
-from clew.thinking.registry.table import Decision, RegistryEntry, ThinkingRegistry
+from clew import RegistryEntry, ThinkingRegistry, exact_block_key
+from clew.thinking.registry.table import Decision
 from clew.thinking.registry.watch import Registered, Registration
 from tests.counts import examples
-from tests.manifest import proves
+from tests.manifest import proves, public
 from tests.thinking.registry.builders import (
     Block,
     answer,
@@ -42,6 +42,7 @@ def test_a_streamed_block_is_registered_at_its_stop_with_its_whole_text() -> Non
     assert registry.entries == {whole.key: RegistryEntry(0, 3.0)}
 
 
+@public("library")
 @proves("req:S1-6")
 @settings(max_examples=examples(40))
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=30), max_size=12), st.text("abc123", min_size=1, max_size=9))
@@ -55,6 +56,7 @@ def test_a_streamed_block_gets_the_key_of_the_same_block_sent_whole(pieces: list
         assert cut.entries == whole.entries
 
 
+@public("library")
 @proves("req:S1-6", "req:S1-11")
 def test_the_last_of_several_signatures_names_a_block_without_text() -> None:
     """Clients assign a signature, they do not append it (S0-46)."""
@@ -75,6 +77,7 @@ def test_a_redacted_block_is_registered_at_its_start() -> None:
     assert registrations == [Registration((Registered(key(redacted("EmwK")), 0, "EmwK"),)), NOTHING]
 
 
+@public("library")
 @proves("req:S1-7")
 def test_interleaved_blocks_are_registered_one_each() -> None:
     """Deltas go to the block of their index."""
@@ -130,6 +133,7 @@ def test_what_was_complete_before_the_cut_stays_complete() -> None:
     }
 
 
+@public("library")
 @proves("req:S1-8", "req:S1-9")
 def test_a_cut_block_that_comes_again_whole_is_complete_and_a_whole_one_stays_so() -> None:
     """A retry may repeat the same words to their end."""
