@@ -73,7 +73,8 @@ A stream that ends with neither a finish reason nor `[DONE]`, and one in which a
 gets no stop, and `error` is the last event. So nobody takes half a thought or half a call for a whole one.
 
 `usage` in `message_start` has the last known size of the prompt, for nobody has counted yet. In `message_delta` it is what
-the backend counted last: totals are never added up.
+the backend counted last: totals are never added up. If it counted no output, that is an estimate of what came, and
+`"output_tokens_estimated": true` stands beside it; the log, the store and the pages mark it with "about" or ≈.
 
 ## What goes wrong, and where to look
 """

@@ -107,6 +107,7 @@ def test_a_request_has_one_summary_with_its_counts() -> None:
             "output": 20,
             "cache_read": 30,
             "cache_written": 40,
+            "estimated": False,
             "session": 0,
             "confirmed": 2,
             "cleanup_old_session": 0,

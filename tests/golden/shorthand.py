@@ -6,7 +6,8 @@
     tool_use 0 ID NAME
     + "…"                        the open block grows by this JSON string
     stop 0 {…}                   it stops; behind a thought, what its backend needs back
-    end REASON ["…"] input=7 …   why it ended, by which stop sequence, and what it cost (what is not named is 0)
+    end REASON ["…"] input=7 …   why it ended, by which stop sequence, and what it cost (what is not named is 0); `about`: the
+                                 output is an estimate
     done                         the message stops
     error STATUS TYPE "…"        the stream failed; the status is what a response would have had
     late {…}                     what a backend needs back of a thought that came too late for any block
@@ -102,6 +103,7 @@ def _end(event: MessageDelta) -> str:
     ]
     details: Any = usage.pop("output_tokens_details", None)
     words += [f"thinking={details['thinking_tokens']}"] if details else []
+    words += ["about"] if usage.pop("output_tokens_estimated", False) else []
     return f"end {' '.join(words)}{_rest({**delta, **usage})}"
 
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.engine.process_memory import MOST_COUNTED, TokenCounts
+from clew.model.tokens import USUAL_IMAGE_TOKENS, image_size, image_tokens, tokens_of
 from clew.pipeline.token_estimate import LEAST_FACTOR, MOST_FACTOR, calibrate, estimate
-from clew.pipeline.tokens import USUAL_IMAGE_TOKENS, image_size, image_tokens, tokens_of
 from tests.build import Json, assistant, request, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
 from tests.manifest import proves

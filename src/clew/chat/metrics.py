@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from clew.chat.messages import Message, ObjectLike, object_from, objects_from
 from clew.model.json import JsonObject, JsonValue
+from clew.model.tokens import tokens_of
 from clew.model.turn import TokenUsage
-from clew.pipeline.tokens import tokens_of
 
 _PROMPT: Final = ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens")
 _REDACTED: Final = "[REDACTED - Content encrypted for safety]"

@@ -19,9 +19,9 @@ from clew.model.json import JsonObject, JsonValue, encoded
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import Request, blocks_of
+from clew.model.tokens import OUTPUT_ESTIMATED, tokens_of
 from clew.model.turn import Bodies, Exchange, Outcome, TokenUsage, Try, TurnRecord
 from clew.pipeline.stream.answer import AnswerSoFar
-from clew.pipeline.tokens import tokens_of
 from clew.thinking.keys import QuestionContent, key_of, question_content
 from clew.thinking.record import recording_of
 from clew.wire.requests import messages_after_last_answer
@@ -144,7 +144,7 @@ def usage_of(answer: AnswerSoFar, outcome: Outcome) -> TokenUsage | None:
         output=max(said, heard_tokens(answer.message)) if outcome == "cut" else said,
         cache_read=read,
         cache_written=written,
-        estimated=outcome != "whole",
+        estimated=outcome != "whole" or usage.get(OUTPUT_ESTIMATED) is True,
         thinking=thought if type(thought) is int and 0 <= thought <= MOST_TOKENS else None,
     )
 

@@ -24,7 +24,8 @@ what happened is kept, but none of its text."""
 
 
 class TokenUsage(Struct, frozen=True, kw_only=True):
-    """Tokens of one model call. `estimated`: the final count never came, this is the last one that was seen."""
+    """Tokens of one model call. `estimated`: the final count never came. This is the last one that was seen, with an
+    estimate of the output where the backend counted none."""
 
     input: int = 0
     output: int = 0

@@ -15,7 +15,7 @@ import msgspec
 
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of
 from clew.model.request import Request
-from clew.pipeline.tokens import USUAL_IMAGE_TOKENS, image_tokens, tokens_of
+from clew.model.tokens import USUAL_IMAGE_TOKENS, image_tokens, tokens_of
 from clew.wire.requests import encode
 
 LEAST_FACTOR: Final = 0.4

@@ -86,7 +86,8 @@ def answers(draw: st.DrawFn) -> Json:
     blocks.append({"type": "text", "text": draw(WORDS)})
     calls = draw(st.integers(0, 3))
     blocks += [{"type": "tool_use", "id": f"toolu_{at}", "name": "f", "input": draw(INPUTS)} for at in range(calls)]
-    usage = {name: draw(st.integers(0, 50)) for name in ("input_tokens", "cache_read_input_tokens", "output_tokens")}
+    usage = {name: draw(st.integers(0, 50)) for name in ("input_tokens", "cache_read_input_tokens")}
+    usage["output_tokens"] = draw(st.integers(1, 50))  # nobody who counts counts nothing
     stop = draw(st.sampled_from(["max_tokens", "tool_use" if calls else "end_turn"]))
     return {
         "id": "msg_1",

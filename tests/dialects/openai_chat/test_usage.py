@@ -2,9 +2,13 @@
 
 import pytest
 
+from clew.dialects.openai_chat.answers import write_answer
 from clew.dialects.openai_chat.endings import TokenTotals, totals_of, usage_in
 from clew.dialects.openai_chat.stream_chunks import chunk_of
+from clew.dialects.openai_chat.streams import ChatStreamWriter
+from clew.dialects.shape import AnswerContext
 from clew.model.json import JsonObject
+from clew.model.unfold import events_of
 from tests.dialects.openai_chat.chat import DONE, Told, chunk, data
 from tests.manifest import proves
 
@@ -112,3 +116,19 @@ def test_usage_is_found_in_each_of_its_places_and_the_top_wins() -> None:
 def test_the_last_usage_counts_wherever_it_comes(pieces: list[bytes]) -> None:
     """S3-43, case 46: totals are never added up."""
     assert Told(*pieces, DONE).usage == TokenTotals(input=100, output=20).canonical()
+
+
+@proves("req:S3-43")
+def test_an_estimate_is_not_told_to_clients_of_this_dialect() -> None:
+    """It has no words for one; a client that asked for usage gets none."""
+    context = AnswerContext(model="m")
+    message: JsonObject = {"role": "assistant", "content": [{"type": "text", "text": "Yes."}], "stop_reason": "end_turn"}
+
+    def written(usage: JsonObject) -> tuple[bool, bool]:
+        whole = message | {"usage": usage}
+        writer = ChatStreamWriter(context)
+        streamed = b"".join([writer.write(event) for event in events_of(whole)])
+        return b'"usage"' in streamed, b'"usage"' in write_answer(whole, context)
+
+    assert written({"input_tokens": 1, "output_tokens": 2}) == (True, True)
+    assert written({"input_tokens": 1, "output_tokens": 2, "output_tokens_estimated": True}) == (False, False)

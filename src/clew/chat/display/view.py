@@ -19,7 +19,7 @@ from clew.chat.display.drawing import Painter, Paragraphs, ToolLines, ToolState,
 from clew.chat.messages import ToolCall
 from clew.chat.metrics import harmless
 from clew.chat.service import AnswerEvent, Compacted, TextDelta, ThinkingDelta
-from clew.pipeline.tokens import tokens_of
+from clew.model.tokens import tokens_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

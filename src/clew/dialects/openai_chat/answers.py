@@ -24,6 +24,7 @@ from clew.model.change import broken_calls
 from clew.model.events import StreamFailed
 from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue, encoded, object_of, objects_of, read_object, text_of
+from clew.model.tokens import OUTPUT_ESTIMATED
 
 
 def read_answer(
@@ -68,7 +69,7 @@ def completion_id(context: AnswerContext) -> str:
 
 def write_answer(message: JsonObject, context: AnswerContext) -> bytes:
     """A canonical message as a whole completion."""
-    blocks = objects_of(message.get("content"))
+    blocks, usage = objects_of(message.get("content")), object_of(message.get("usage"))
     choice: JsonObject = {
         "index": 0,
         "message": _chat_message(blocks, context),
@@ -82,7 +83,7 @@ def write_answer(message: JsonObject, context: AnswerContext) -> bytes:
             "created": context.created,
             "model": context.model,
             "choices": [choice],
-            "usage": chat_usage(object_of(message.get("usage"))),
+            **({} if OUTPUT_ESTIMATED in usage else {"usage": chat_usage(usage)}),
         }
     )
 

@@ -22,6 +22,7 @@ from clew.model.blocks import signature_of
 from clew.model.bounds import check_blocks
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, written
 from clew.model.json import JsonObject, whole_text
+from clew.model.tokens import TokenTally
 
 BlockKind: TypeAlias = Literal["", "text", "thinking", "tool_use"]
 
@@ -51,7 +52,9 @@ def _stop(index: int) -> BlockStop:
 class BlockWriter:
     """Writes the events of blocks. What is said of one block between two calls of `take_events` is one delta."""
 
-    __slots__ = ("_delta", "_events", "_half", "_member", "index", "kind", "last", "payloads", "said", "unsigned")
+    __slots__ = (
+        *("_delta", "_events", "_half", "_member", "index", "kind", "last", "payloads", "said", "tokens", "unsigned"),
+    )
 
     def __init__(self) -> None:
         self._events: list[Event] = []
@@ -67,6 +70,8 @@ class BlockWriter:
         """By the index of the thinking block."""
         self._delta, self._member = _DELTAS[""]
         self._half = ""  # of a character (`model.json`): it waits for its other half
+        self.tokens = TokenTally()
+        """Of all that was told."""
         self.unsigned: list[tuple[int, int]] = []
         """Thinking blocks that were closed and have no signature yet: where it belongs among the events, and the index."""
 
@@ -100,6 +105,7 @@ class BlockWriter:
     def open_call(self, call_id: str, name: str) -> None:
         self._open("tool_use")
         self._events.append(BlockStart(self.index, {"type": "tool_use", "id": call_id, "name": name, "input": {}}))
+        self.tokens.add(name)
         self.last = "tool_use"
 
     def _open(self, kind: BlockKind) -> None:
@@ -116,6 +122,7 @@ class BlockWriter:
             self._half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
             text = whole_text(text[:-1] if self._half else text)
         if text:
+            self.tokens.add(text)
             self._events.append(BlockDelta(self.index, {"type": self._delta, self._member: text}))
 
     def close(self) -> None:

@@ -35,6 +35,7 @@ from clew.dialects.shape import AnswerContext
 from clew.model.events import Event, MessageDelta, MessageStart, MessageStop, Ping, written
 from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of
+from clew.model.tokens import OUTPUT_ESTIMATED
 
 _PING: Final = written(Ping())
 _MESSAGE_STOP: Final = written(MessageStop())
@@ -149,10 +150,17 @@ class AnswerDecoder:
         self._blocks.close()
         called = self.ids.given > 0
         stop = stop_of(self._finish, called=called, refused=self._refused, stops=_stops_in(self._context.document))
-        totals = self._totals or TokenTotals(input=self._context.input_tokens)
         self._blocks.sign()
-        self._blocks.add(MessageDelta(stop, totals.canonical()), _MESSAGE_STOP)
+        self._blocks.add(MessageDelta(stop, self._usage()), _MESSAGE_STOP)
         self.ended = True
+
+    def _usage(self) -> JsonObject:
+        """What the backend counted. An output that it did not count is estimated, and marked as such."""
+        totals = self._totals or TokenTotals(input=self._context.input_tokens)
+        usage = totals.canonical()
+        if not totals.output and (about := self._blocks.tokens.total()):
+            usage |= {"output_tokens": about, OUTPUT_ESTIMATED: True}
+        return usage
 
     def fail(self, failure: Failure) -> None:
         """The answer broke off. An open block stays open, because a stop would say that it is whole; and what might have

@@ -38,6 +38,7 @@ from clew.model.failure import Failure, error_type_of
 from clew.model.json import JsonObject, JsonValue, encoded, object_of, text_of
 from clew.model.lifecycle import STRICT, Lifecycle
 from clew.model.texts import LongText
+from clew.model.tokens import OUTPUT_ESTIMATED
 from clew.wire.sse import Frames, SseLimits, read_fields
 
 KEEP_ALIVE: Final = b": keep-alive\n\n"
@@ -163,8 +164,7 @@ class ChatStreamWriter:
                 reason = event.delta.get("stop_reason")
                 return self._finish(reason) if isinstance(reason, str) else b""
             case MessageStop():
-                usage = self._head + b',"choices":[],"usage":' + encoded(chat_usage(self._usage)) + b"}\n\n"
-                return self._finish("end_turn") + (usage if self._context.include_usage else b"") + _DONE
+                return self._finish("end_turn") + self._write_usage() + _DONE
             case StreamFailed():
                 kind = text_of(event.error.get("type")) or error_type_of(event.status or 500)
                 failure = Failure(event.status or 500, kind, text_of(event.error.get("message")), event.wait)
@@ -173,6 +173,12 @@ class ChatStreamWriter:
                 return KEEP_ALIVE
             case _:
                 return b""
+
+    def _write_usage(self) -> bytes:
+        """What it cost, if the client asked for that. There are no words here for an estimate, so it is left out."""
+        if not self._context.include_usage or OUTPUT_ESTIMATED in self._usage:
+            return b""
+        return self._head + b',"choices":[],"usage":' + encoded(chat_usage(self._usage)) + b"}\n\n"
 
     def _chunk(self, delta: JsonObject, finish: str | None = None) -> bytes:
         choice: JsonObject = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}

@@ -53,6 +53,7 @@ class _Told(Struct, frozen=True, gc=False):
     output: int
     cache_read: int
     cache_written: int
+    estimated: bool
     session: int
     confirmed: int
     cleanup_old_session: int
@@ -113,6 +114,7 @@ class Summary(Line):
             usage.output,
             usage.cache_read,
             usage.cache_written,
+            usage.estimated,
             *self.counts,
             self.known,
         )

@@ -4,7 +4,7 @@ Tokenisers differ, but they cut text at the same places: words (with the space b
 digits at a time, line ends; and they spell out what they saw little of. So a text is measured by counting those places, not
 its characters: prose, code, JSON and Chinese then cost what they cost. The numbers are for the vocabularies of a hundred
 thousand tokens and more that models have today; what is left of the error is a factor per model, and that is learnt
-(`token_estimate`).
+(`pipeline.token_estimate`).
 
 Nothing goes over the characters one by one. The text becomes one large number with a byte of flags for each of its bytes;
 shifted by a byte it shows the byte before, so a few operations on numbers find all beginnings at once. Of a long text,
@@ -27,6 +27,8 @@ _MOST: Final = 1 << 17
 """Bytes that are looked at."""
 _PIECE: Final = 1 << 11
 """Bytes of a sample, where a text is longer."""
+_KEPT: Final = 1 << 10
+"""Characters of a growing text that are measured together."""
 
 _LETTER, _PUNCTUATION, _DIGIT, _LINE, _BLANK, _UPPER, _LOWER = (1 << bit for bit in range(7))
 
@@ -71,6 +73,10 @@ _NO_LEAD: Final = _all_but(range(0xC2, 0xF5))
 _NO_SCRIPT: Final = tuple((_all_but(leads), weight) for leads, weight in _SCRIPTS)
 
 
+OUTPUT_ESTIMATED: Final = "output_tokens_estimated"
+"""The member of a usage object that says that nobody counted the output: `output_tokens` is an estimate of what came."""
+
+
 def tokens_of(text: bytes) -> float:
     """The tokens of a text in UTF-8."""
     step = -(-len(text) // _MOST) * _PIECE
@@ -78,6 +84,37 @@ def tokens_of(text: bytes) -> float:
         return _measure(text)
     sample = b"".join(text[at : at + _PIECE] for at in range(0, len(text), step))
     return _measure(sample) * len(text) / len(sample)
+
+
+class TokenTally:
+    """About how many tokens a text has that comes piece by piece. It keeps no more than a little of the text, and how the
+    pieces were cut makes no difference."""
+
+    __slots__ = ("_measured", "_pieces", "_size")
+
+    def __init__(self) -> None:
+        self._measured = 0.0
+        self._pieces: list[str] = []
+        self._size = 0
+
+    def add(self, text: str) -> None:
+        self._pieces.append(text)
+        self._size += len(text)
+        if self._size >= _KEPT:
+            whole = "".join(self._pieces)
+            end = len(whole) // _KEPT * _KEPT
+            self._measured += sum(_tokens_of_text(whole[at : at + _KEPT]) for at in range(0, end, _KEPT))
+            self._pieces, self._size = [whole[end:]], len(whole) - end
+
+    def total(self) -> int:
+        """0 if nothing was added."""
+        rest = "".join(self._pieces)
+        found = self._measured + _tokens_of_text(rest)
+        return max(1, round(found)) if found or rest else 0
+
+
+def _tokens_of_text(text: str) -> float:
+    return tokens_of(text.encode("utf-8", "replace"))
 
 
 def _measure(text: bytes) -> float:
