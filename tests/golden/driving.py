@@ -73,7 +73,8 @@ def wear(**more: Any) -> ViewOptions:
 
 def asked_of(scene: Scene) -> AnswerContext:
     fields: dict[str, Any] = {"model": MODEL, "message_id": "msg_1", "input_tokens": 7, **scene.table("asked")}
-    return AnswerContext(document=json.dumps({"stop_sequences": fields.pop("stops", [])}).encode(), **fields)
+    document = {"stop_sequences": fields.pop("stops", []), **({"tools": fields.pop("tools")} if "tools" in fields else {})}
+    return AnswerContext(document=json.dumps(document).encode(), **fields)
 
 
 def speech_of(scene: Scene) -> ChatAnswerOptions:

@@ -230,3 +230,34 @@ def test_the_models_are_listed(sim_of: SIM, kind: str) -> None:
 def test_a_model_that_there_is_not(sim_of: SIM) -> None:
     reply = call(sim_of("kimi-chat").url, "GET", "/v1/models/gpt-5", headers={"authorization": "Bearer sim-a-1"})
     assert (reply.status, reply.headers["x-sim-rule"]) == (404, "chat.not-found")
+
+
+@pytest.mark.parametrize(
+    ("model", "written"),
+    [
+        ("hermes-4@text", '<tool_call>\n{"name": "get_weather", "arguments": {"city":"city"}}\n</tool_call>'),
+        (
+            "qwen3-coder@text",
+            "<tool_call>\n<function=get_weather>\n<parameter=city>\ncity\n</parameter>\n</function>\n</tool_call>",
+        ),
+        ("glm-4.7@text", "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>city</arg_value>\n</tool_call>"),
+        (
+            "grok-4@text",
+            '<xai:function_call name="get_weather">\n<xai:parameter name="city">city</xai:parameter>\n</xai:function_call>',
+        ),
+        (
+            "gpt-oss-120b@text",
+            '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city":"city"}<|call|>',
+        ),
+    ],
+)
+def test_a_server_without_a_tool_parser_leaves_calls_in_the_text(sim_of: SIM, model: str, written: str) -> None:
+    """As the chat template of each family writes them. The server knows of no call, so it just stops."""
+    sim = sim_of("vllm")
+    parts = stream(sim, "vllm", "loop", model=model)
+    said = "".join(delta.get("content") or "" for delta in deltas(parts))
+    finishes = [choice["finish_reason"] for part in parts[:-1] for choice in part["choices"] if choice["finish_reason"]]
+
+    assert written in said
+    assert finishes == ["stop"]
+    assert not any("tool_calls" in delta for delta in deltas(parts))

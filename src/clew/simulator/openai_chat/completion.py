@@ -12,6 +12,7 @@ from clew.model.json import JsonObject, JsonValue
 from clew.simulator.answers import AnswerBlock, ModelAnswer
 from clew.simulator.openai_chat.judge.case import ChatCase
 from clew.simulator.openai_chat.memory import seal
+from clew.simulator.openai_chat.text_calls import in_tokens, written_call
 from clew.simulator.openai_chat.thoughts import THOUGHT_FORMS, ChatDelta, MessageDraft, ThoughtToWrite
 from clew.simulator.openai_chat.vendors import ChatVendor, UsageFormat, decoded
 from clew.simulator.script import Pause, SendEvent, SendPings
@@ -106,6 +107,9 @@ def _add_text(draft: MessageDraft, piece: AnswerBlock, case: ChatCase) -> None:
 def _add_call(draft: MessageDraft, piece: AnswerBlock, case: ChatCase, salt: str) -> None:
     parts = [part for delta in piece.deltas if (part := as_str(delta.get("partial_json")))]
     id_, name, arguments = piece.block["id"], piece.block["name"], "".join(parts) or "{}"
+    if form := case.traits.writes_calls:
+        _add_text_call(draft, written_call(form, as_str(name), arguments))
+        return
     number, signed = len(draft.calls), _signature(draft, case, salt)
     head: JsonObject = {"id": id_, "type": "function"}
     draft.calls.append({**head, "function": {"name": name, "arguments": arguments}, **signed})
@@ -126,6 +130,15 @@ def _add_call(draft: MessageDraft, piece: AnswerBlock, case: ChatCase, salt: str
             "index": 0,
         }
         draft.add_entry(entry)
+
+
+def _add_text_call(draft: MessageDraft, written: str) -> None:
+    text = f"\n{written}\n"
+    draft.text += text
+    draft.content += text
+    draft.has_text_calls = True
+    for delta in in_tokens(text):
+        draft.add("content", delta)
 
 
 def _signature(draft: MessageDraft, case: ChatCase, salt: str) -> JsonObject:
@@ -167,6 +180,8 @@ class Completion:
     def finish(self) -> str:
         """The finish reason. A scenario may set any."""
         reason = _FINISHES.get(self.stop_reason, self.stop_reason)
+        if reason == "tool_calls" and self.draft.has_text_calls:  # the server knows of no call
+            reason = "stop"
         return self.vendor.finishes.get(reason, reason)
 
 

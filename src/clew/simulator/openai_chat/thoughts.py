@@ -47,6 +47,8 @@ class MessageDraft:
     """All shown thoughts."""
     details: list[JsonValue] = field(default_factory=list[JsonValue])
     calls: list[JsonValue] = field(default_factory=list[JsonValue])
+    has_text_calls: bool = False
+    """Calls stand in the content."""
     signed: JsonObject = field(default_factory=dict[str, JsonValue])
     """The signature on the message itself, where its text is signed."""
 

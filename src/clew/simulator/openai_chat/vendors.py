@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.identity import ToolIds
+from clew.simulator.openai_chat.text_calls import WrittenForm
 
 Form: TypeAlias = Literal["reasoning_content", "reasoning", "details", "chunks", "tags", "hidden"]
 Makes: TypeAlias = Literal["text", "claude", "openai", "xai", "gemini", "minimax"]
@@ -93,6 +94,7 @@ class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     context: int = 200_000
     max_output: int = 0
     maker: str = ""
+    writes_calls: WrittenForm = ""
 
 
 class ModelPattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
