@@ -78,7 +78,8 @@ class BackendCall:
             if dialling.cancelled():
                 raise BackendUnreachable(f"{asked.endpoint}: we are shutting down")
             self._listen(dialling.result())
-        on = self._connection
+        on = self._on
+        assert on is not None, "nobody was asked"
         if on.heard is not None:
             self.head_at = on.heard_at
             return on.heard
@@ -88,11 +89,6 @@ class BackendCall:
             return WAITING
         self._check(on)
         return WAITING
-
-    @property
-    def _connection(self) -> ClientConnection:
-        assert self._on is not None, "nobody was asked"
-        return self._on
 
     @property
     def _endpoint(self) -> Endpoint:
@@ -106,7 +102,8 @@ class BackendCall:
 
     def take(self) -> object:
         """What came of the body; b"" at its end."""
-        on = self._connection
+        on = self._on
+        assert on is not None, "nobody was asked"
         if data := on.take():
             return data
         self._check(on)
@@ -118,13 +115,15 @@ class BackendCall:
         return partial(self._peeked, most)
 
     def _peeked(self, most: int) -> object:
+        on = self._on
+        assert on is not None, "nobody was asked"
         while (data := self.take()) is not WAITING:
             assert isinstance(data, bytes)
             self._pieces.append(data)
             self._size += len(data)
             if not data or data.strip() or self._size >= most:
                 begun = b"".join(self._pieces)
-                self._connection.put_back(begun)
+                on.put_back(begun)
                 return begun
         return WAITING
 
@@ -138,7 +137,9 @@ class BackendCall:
         return partial(self._read, most)
 
     def _read(self, most: int) -> object:
-        while (data := self._connection.whole()) is None and (data := self.take()) is not WAITING:
+        on = self._on
+        assert on is not None, "nobody was asked"
+        while (data := on.whole()) is None and (data := self.take()) is not WAITING:
             assert isinstance(data, bytes)
             self._add(data)
             self._bound(most)
@@ -163,7 +164,8 @@ class BackendCall:
         self, answer: AnswerStream, client: ClientStream, *, hides: bool, after_read: Callable[[], None] | None
     ) -> Poll:
         """The rest of the body to the client, from inside the reads. `after_read`: called after each that was fed to it."""
-        on = self._connection
+        on = self._on
+        assert on is not None, "nobody was asked"
         push = client.flow(on, hides=hides)
 
         def sink(data: bytes) -> None:
@@ -190,7 +192,8 @@ class BackendCall:
             self._grace = asyncio.get_running_loop().call_later(END_SECONDS, on.abort)
 
     def _passed(self, answer: AnswerStream) -> object:
-        on = self._connection
+        on = self._on
+        assert on is not None, "nobody was asked"
         if not on.is_over:
             return WAITING
         if on.sink_error is not None:

@@ -128,12 +128,13 @@ class Driver(CommandRunner):
 
     def _carry_out(self, value: object, error: Exception | None) -> bool:
         """Before each step the exchange is told what time it is."""
-        work, services, actions = self._work, self._services, self._actions
+        work, process, actions = self._work, self._process, self._actions
+        clock, wall = self._services.clock, self._services.wall
         progress = self._exchange.progress if self._is_read else None
         with self._client.in_one_piece():
             while value is not WAITING:
                 if progress is not None:
-                    progress.now, progress.wall = services.clock(), services.wall()
+                    progress.now, progress.wall = clock(), wall()
                 try:
                     command = work.send(value) if error is None else work.throw(error)
                 except StopIteration:
@@ -141,11 +142,11 @@ class Driver(CommandRunner):
                 kind, error = type(command), None
                 try:
                     action = actions.get(kind)
-                    value = action(self, command) if action else PROCESS_ACTIONS[kind](self._process, command)
+                    value = action(self, command) if action else PROCESS_ACTIONS[kind](process, command)
                 except Exception as raised:
                     value, error = None, raised
-        if self._process.trace:
-            self._process.log_blocks()
+        if process.trace:
+            process.log_blocks()
         return value is not WAITING
 
     def _end(self) -> None:

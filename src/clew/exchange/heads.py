@@ -100,11 +100,19 @@ def _request_line(target: bytes) -> str:
 
 
 def _plain(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:
-    return tuple((name := raw.decode("latin-1"), _shown(name, value.decode("latin-1"))) for raw, value in headers)
+    return tuple(
+        [(name := raw.decode("latin-1"), HIDDEN if _is_secret(name) else value.decode("latin-1")) for raw, value in headers]
+    )
 
 
 def _shown(name: str, value: str) -> str:
-    return HIDDEN if _SECRET.search(name.lower()) and _COUNTED not in name.lower() else value
+    return HIDDEN if _is_secret(name) else value
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(name: str) -> bool:
+    """Whether a header's value is. The same few names come with every request and answer."""
+    return _SECRET.search(name.lower()) is not None and _COUNTED not in name.lower()
 
 
 class ThinkingCounts(NamedTuple):

@@ -131,8 +131,10 @@ def project(
     if isinstance(request, bytes):
         request = parse(request)
     changes: list[Change] = []
+    check = request.source.wanted.check
     for step in steps_for(target) if steps is None else steps:
-        request.source.wanted.check()
+        check()
         request, made = step(request, target, facts)
-        changes.extend(made)
+        if made:
+            changes.extend(made)
     return Projection(request, tuple(changes))
