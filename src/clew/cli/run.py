@@ -14,10 +14,10 @@ import shutil
 import signal
 import sys
 from asyncio.subprocess import Process
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from clew.gateway.ending import Deadline
     from clew.gateway.plan import Plan
     from clew.gateway.process import Gateway
-    from clew.settings.home import Home
     from clew.settings.load import Loaded
 
 
@@ -46,7 +45,6 @@ usage or unknown name, 5 the config cannot be used.
 NOT_FOUND: Final = 127
 NOT_RUNNABLE: Final = 126
 _LAST_SECONDS: Final = 2.0
-_LOG_BYTES: Final = 8 * 1024 * 1024
 
 
 @click.command(epilog=_EXAMPLES, context_settings={"allow_interspersed_args": False})
@@ -58,9 +56,12 @@ _LOG_BYTES: Final = 8 * 1024 * 1024
 )
 @click.option("--model", metavar="NAME", default="", help="What that backend is asked for, whatever the client names.")
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The settings file.")
+@click.option("--debug", is_flag=True, help="Write debug lines to the log (run.log in clew's home), as CLEW_DEBUG=1 does.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.pass_context
-def run(context: click.Context, backend: str, model: str, config: Path | None, command: tuple[str, ...]) -> None:
+def run(
+    context: click.Context, backend: str, model: str, config: Path | None, debug: bool, command: tuple[str, ...]
+) -> None:
     """Start COMMAND with a gateway of its own, and end with it.
 
     On a terminal, Ctrl-] opens a panel over the client: it shows the backends, the last switches and what became of the
@@ -71,8 +72,8 @@ def run(context: click.Context, backend: str, model: str, config: Path | None, c
     from clew.gateway.plan import Plan
     from clew.http.loops import run as run_loop
     from clew.settings.asked_backend import AskedBackend
-    from clew.settings.home import home_of
     from clew.settings.load import load
+    from clew.settings.log_variable import with_debug
 
     if model and not backend:
         raise click.UsageError("--model is the name that one backend has for a model: say which backend with --backend.")
@@ -81,7 +82,8 @@ def run(context: click.Context, backend: str, model: str, config: Path | None, c
         click.echo(f"Error: {command[0]} {'cannot be run' if exists else 'is not a command here'}", err=True)
         context.exit(NOT_RUNNABLE if exists else NOT_FOUND)
     with report_errors(), Deadline() as deadline:
-        loaded = load(config, os.environ, asked=AskedBackend(backend, model))
+        environ = with_debug(os.environ, debug=debug)
+        loaded = load(config, environ, asked=AskedBackend(backend, model))
         backends, disabled = loaded.settings.backends, loaded.settings.disabled
         if backend in disabled:
             raise BadConfig(f"{disabled[backend].says}. Set it, and run this again.")
@@ -97,23 +99,25 @@ def run(context: click.Context, backend: str, model: str, config: Path | None, c
             model=model,
             run_key=f"clew_run_{secrets.token_urlsafe(32)}",
         )
-        context.exit(run_loop(_run(plan, loaded, home_of(os.environ), command, deadline)))
+        context.exit(run_loop(_run(plan, loaded, environ, command, deadline)))
 
 
-async def _run(plan: Plan, loaded: Loaded, home: Home, command: Sequence[str], deadline: Deadline) -> int:
+async def _run(plan: Plan, loaded: Loaded, environ: Mapping[str, str], command: Sequence[str], deadline: Deadline) -> int:
     from clew.cli.panel.gateway import PanelGateway
+    from clew.engine.log.files import open_log_file
     from clew.gateway.client import RunSummary
     from clew.gateway.process import open_gateway
+    from clew.settings.home import home_of
 
-    tally = RunSummary()
-    gateway = await open_gateway(plan, loaded, home)
+    tally, home = RunSummary(), home_of(environ)
+    gateway = await open_gateway(plan, loaded, home, environ=environ)
     try:
-        with _open_log(home) as log:
-            async with gateway.load(log, tally.add) as runtime:
-                code = await _run_client(gateway, command, PanelGateway(runtime.current, tally))
-                deadline.begin(_LAST_SECONDS + loaded.settings.gateway.closing_seconds)
-                gateway.plane.draining = True
-                await gateway.server.close(_LAST_SECONDS)
+        log = open_log_file(loaded.settings.log, home.make().root, "run.log")
+        async with gateway.load(log, tally.add) as runtime:
+            code = await _run_client(gateway, command, PanelGateway(runtime.current, tally))
+            deadline.begin(_LAST_SECONDS + loaded.settings.gateway.closing_seconds)
+            gateway.plane.draining = True
+            await gateway.server.close(_LAST_SECONDS)
     finally:
         await gateway.close()
     for line in tally.lines():
@@ -163,14 +167,3 @@ def _pass_signals_on(client: asyncio.Future[Process]) -> None:
         loop.add_signal_handler(number, pass_on, number)
     for number in (signal.SIGINT, signal.SIGQUIT):
         loop.add_signal_handler(number, (lambda _: None) if sys.stdin.isatty() else pass_on, number)
-
-
-@contextmanager
-def _open_log(home: Home) -> Generator[IO[str]]:
-    """The file where the gateway writes while the client has the terminal. The last one is kept."""
-    path = home.make().root / "run.log"
-    with suppress(FileNotFoundError):
-        if path.stat().st_size > _LOG_BYTES:
-            path.replace(path.with_suffix(".log.1"))
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as log:
-        yield log

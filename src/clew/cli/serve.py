@@ -53,6 +53,7 @@ Exit status: 0 ended by a signal, 1 it cannot listen or keep anything, or had to
 @click.option("--workers", type=click.IntRange(1, 64), metavar="N", help="Processes that share the port.")
 @click.option("--demo", is_flag=True, help="Three simulated backends, in a home of its own.")
 @click.option("--no-admin", is_flag=True, help="For clients only: no page, no API.")
+@click.option("--debug", is_flag=True, help="Write debug lines to the log, as CLEW_DEBUG=1 does.")
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens in one line of JSON.")
 def serve(**options: Any) -> None:
     """Run the gateway: clients in front, any backend behind, switched while they talk."""
@@ -65,6 +66,7 @@ def serve(**options: Any) -> None:
 
 async def _serve(options: Mapping[str, Any], deadline: Deadline) -> None:
     from clew.gateway.ending import Ending
+    from clew.settings.log_variable import with_debug
 
     ending = Ending()
     async with AsyncExitStack() as stack:
@@ -74,7 +76,7 @@ async def _serve(options: Mapping[str, Any], deadline: Deadline) -> None:
             from clew.cli.sim import demo
 
             file, environ = await stack.enter_async_context(demo(os.environ))
-        setup = _look_up(options, file, environ)
+        setup = _look_up(options, file, with_debug(environ, debug=options["debug"]))
         await (_serve_alone if setup.workers == 1 else _serve_with_workers)(setup, ending, deadline)
     deadline.finish()
 

@@ -14,13 +14,14 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from clew.engine.aside import apart
 from clew.engine.current import Current, Reloaded
 from clew.engine.engine import Engine
 from clew.engine.histories import Histories
 from clew.engine.hub import Hub
+from clew.engine.log.files import LogOutput, open_log_file
 from clew.engine.log.request_log import RequestLog, open_log
 from clew.engine.services import EngineServices
 from clew.engine.wakeup import Wakeup, stamp_of
@@ -47,7 +48,7 @@ _READ_ONCE: Final[Mapping[str, tuple[str, ...]]] = {
         *("write_seconds", "idle_seconds"),
     ),
     "store": ("url",),
-    "log": ("form",),
+    "log": ("form", "file", "file_megabytes", "older_files"),
 }
 """Tables, and the keys of each that say how a process begins. All others hold as soon as the file is read."""
 
@@ -98,7 +99,7 @@ async def build_runtime(
     choice: str = "",
     environ: Mapping[str, str] = os.environ,
     logs: bool = True,
-    log_to: IO[str] | None = None,
+    log_to: LogOutput | None = None,
     hidden: tuple[str, ...] = (),
     finished: Finished | None = None,
     commit_seconds: float = COMMIT_LIMIT,
@@ -106,12 +107,12 @@ async def build_runtime(
     """Raises StoreError and SettingsInvalid where something cannot be used.
 
     `name` is a gateway's; `file` the settings file, if one was named; `choice` the backend to begin with, in any case.
-    `logs` opens the log of requests: not in somebody else's process. `hidden` are secrets that it may not show; `finished`
-    is told of every exchange that is over, after the log; `commit_seconds` is how long an answer's end waits for the store.
+    `logs` opens the log of requests, not in another program's process: at `log_to`, else where the settings say. `hidden`
+    are secrets that it may not show; `finished` is told of each exchange, after the log. `commit_seconds`: law 8.
     """
     settings, kept = loaded.settings, loaded.settings.store
     redact = Redactor([*hidden, *_vendor_keys(settings)])
-    log = _open_request_log(settings, redact, log_to) if logs else None
+    log = _open_request_log(settings, redact, log_to or open_log_file(settings.log, home.root)) if logs else None
     sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
     store = await asyncio.to_thread(open_store, kept.url, home.root, content=kept.content, bodies=kept.kept_bodies)
     pool = Pool(_pool_settings(settings, environ))
@@ -141,7 +142,7 @@ async def build_runtime(
     return Runtime(store=store, pool=pool, current=current, hub=services.hub, engine=Engine(services))
 
 
-def _open_request_log(settings: Settings, redact: Redactor, out: IO[str] | None) -> RequestLog:
+def _open_request_log(settings: Settings, redact: Redactor, out: LogOutput | None) -> RequestLog:
     sink = open_log(settings.log, redact, out=out)
     return RequestLog(settings.log, sink=sink, by_sessions=settings.thinking.policy == "session")
 

@@ -23,7 +23,7 @@ import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
@@ -49,6 +49,7 @@ from clew.settings.processes import (
 
 if TYPE_CHECKING:
     from clew.engine.current import Current
+    from clew.engine.log.files import LogOutput
     from clew.engine.runtime import Finished, Runtime
 
 
@@ -134,7 +135,7 @@ async def build_gateway_runtime(
     home: Home,
     *,
     environ: Mapping[str, str] = os.environ,
-    log_to: IO[str] | None = None,
+    log_to: LogOutput | None = None,
     hidden: tuple[str, ...] = (),
     finished: Finished | None = None,
 ) -> Runtime:
@@ -177,7 +178,7 @@ class Gateway:
         return url_of(self.plan.host, self.server.port)
 
     @asynccontextmanager
-    async def load(self, log_to: IO[str] | None = None, finished: Finished | None = None) -> AsyncGenerator[Runtime]:
+    async def load(self, log_to: LogOutput | None = None, finished: Finished | None = None) -> AsyncGenerator[Runtime]:
         """In this block the engine answers."""
         keep_freed_memory()
         runtime = await build_gateway_runtime(

@@ -22,6 +22,7 @@ from clew.settings.backend_rows import backend_of, named_options
 from clew.settings.build_variables import BuildVariable, build_variables, with_variables
 from clew.settings.document import BackendTable, Document, discover_backends
 from clew.settings.key_sources import VariableUnset, expand_variables
+from clew.settings.log_variable import debug_variable, with_debug_variable
 from clew.settings.problems import Key, Problem, fields_of, format_key, nearest, problems_of
 from clew.settings.values import DisabledBackend, Settings
 
@@ -38,6 +39,8 @@ class ExaminedDocument(Struct, frozen=True, kw_only=True):
     """Variables of single backends that are not set. If keys are not looked up, these backends have rows all the same."""
     warnings: tuple[str, ...] = ()
     origins: dict[Key, str] = {}
+    overruling: dict[Key, str] = {}
+    """Where keys come from that outrank the file."""
     variables: tuple[BuildVariable, ...] = ()
 
 
@@ -63,8 +66,10 @@ def examine(
     problems += model_problems
     if problems or models is None:
         return ExaminedDocument(problems=tuple(problems))
-    build, variables = with_variables(document.build, environ), build_variables(document.build, environ)
-    settings = structs.replace(_settings(document, rows, disabled, models), build=build)
+    build, debug = with_variables(document.build, environ), debug_variable(environ)
+    variables = (*build_variables(document.build, environ), *debug)
+    log = with_debug_variable(document.log, environ)
+    settings = structs.replace(_settings(document, rows, disabled, models), build=build, log=log)
     named = {*settings.backends, *settings.disabled}
     if not named:
         return ExaminedDocument(problems=(Problem(("backends",), "no backend is left"),))
@@ -74,8 +79,13 @@ def examine(
     return ExaminedDocument(
         settings=settings,
         unset=tuple(unset),
-        warnings=(*rows.warnings, *([build.budget.warning] if build.budget and build.budget.warning else ())),
+        warnings=(
+            *rows.warnings,
+            *([build.budget.warning] if build.budget and build.budget.warning else ()),
+            *(each.says for each in debug if each.is_bad),
+        ),
         origins=rows.origins | {each.key: f"environment: {each.name}" for each in variables if each.key},
+        overruling={each.key: f"environment: {each.name}" for each in debug if each.key},
         variables=variables,
     )
 

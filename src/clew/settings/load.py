@@ -56,7 +56,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
     disabled: Mapping[str, DisabledBackend] = {}
     """Backends that lack a variable here. Loaded without keys, they are backends of the settings all the same."""
     variables: tuple[BuildVariable, ...] = ()
-    """Variables of the request builder that are set here, and what each does."""
+    """Variables of the request builder and of the log that are set here, and what each does."""
     text: Secret | None = None
     """What the file says. Hidden, because a key may stand in it."""
     names_backends: bool = False
@@ -210,6 +210,7 @@ def _examine(
     )
     origins = {format_key(key): where for key, where in examined.origins.items()}
     origins |= {format_key(key): f"{path}:{line}" for key, line in lines.items()}  # the file outranks what filled the gaps
+    origins |= {format_key(key): where for key, where in examined.overruling.items()}
     warnings = [*examined.warnings, *(each.says for each in disabled.values())]
     if path and _has_readable_key(path, text, settings):
         warnings.append(f"others can read {path}, and a key stands in it: run `chmod 600 {path}`")

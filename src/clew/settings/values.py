@@ -194,13 +194,20 @@ class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     level: Literal["error", "warning", "info", "debug", "trace"] = "info"
     """How much."""
     debug: bool = False
-    """The debug section: what was registered, kept and left out."""
+    """The debug section: what was registered, kept and left out. `--debug` and `CLEW_DEBUG=1` switch it on, too."""
     full_body: bool = False
     """With `debug`: whole requests and answers."""
     pretty_print: bool = False
     """With `full_body`: indented."""
     thinking_text: bool = False
     """Show the text of thinking where bodies are shown; hidden otherwise."""
+    file: str = ""
+    """Write to this file instead of standard error; a relative path begins at the home directory. `clew run` writes to
+    `run.log` if none is named."""
+    file_megabytes: Some = 8
+    """The size at which a file is renamed (`clew.log` to `clew.log.1` …) and a new one begun."""
+    older_files: Count = 1
+    """How many renamed files are kept."""
 
 
 class BuildSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

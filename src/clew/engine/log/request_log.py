@@ -29,10 +29,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from msgspec import structs
 
+from clew.engine.log.files import LogFile, LogOutput
 from clew.engine.log.lines import TRACE, Line, as_json, as_pairs, line_of
 from clew.engine.log.session_lines import decision_lines, registration_lines, short_hash, switch_line
 from clew.engine.log.sink import Sink
@@ -69,7 +70,7 @@ _UNDECIDED: Final = (None, None)
 _GONE: Final = frozenset({"left out", "handed over", "healed"})
 
 
-def open_log(wanted: LogSettings, redact: Redactor, *, out: IO[str] | None = None) -> Sink:
+def open_log(wanted: LogSettings, redact: Redactor, *, out: LogOutput | None = None) -> Sink:
     """Send what clew and its libraries log to `out` (standard error), until the sink is closed. Once per process."""
     own = stream = out or sys.stderr
     with suppress(OSError, ValueError):  # a text in memory
@@ -80,7 +81,7 @@ def open_log(wanted: LogSettings, redact: Redactor, *, out: IO[str] | None = Non
         line = partial(short_line_of, redact=redact)
     else:
         line = partial(line_of, redact=redact, form=as_json if form == "json" else as_pairs, pretty=wanted.pretty_print)
-    sink = Sink(own, line, owned=own is not stream)
+    sink = Sink(own, line, owned=own is not stream or isinstance(own, LogFile))
     logging.addLevelName(TRACE, "TRACE")
     logging.basicConfig(handlers=[sink], level=logging.WARNING, force=True)
     return sink

@@ -10,8 +10,9 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import IO, Final
+from typing import Final
 
+from clew.engine.log.files import LogOutput
 from clew.engine.log.lines import as_json
 
 WAITING: Final = 10_000
@@ -26,7 +27,7 @@ class Sink(logging.Handler):
     An `owned` output is closed then.
     """
 
-    def __init__(self, out: IO[str], line: Callable[[logging.LogRecord], str], *, owned: bool = False) -> None:
+    def __init__(self, out: LogOutput, line: Callable[[logging.LogRecord], str], *, owned: bool = False) -> None:
         super().__init__()
         self._out = out
         self._owned = owned
