@@ -32,6 +32,7 @@ from clew.cli.installation import (
     unknown_text,
 )
 from clew.cli.output import Page, TextLine, TextTable, plural, print_result, printable, printable_table
+from clew.cli.status_blocks import blocks_page
 from clew.cli.threads import exchange_lines
 from clew.errors import StoreError
 from clew.exchange.redact import with_redacted_tries
@@ -39,6 +40,7 @@ from clew.model.turn import Exchange
 from clew.settings.build_variables import BuildVariable
 from clew.settings.key_sources import UnsetVariable, unset_variables
 from clew.settings.processes import ProcessReport, running_gateways
+from clew.settings.registry_reports import registry_reports
 from clew.settings.rollout import unknown_backend
 from clew.settings.values import RoutingRule
 from clew.store import Store
@@ -96,9 +98,10 @@ class StatusReport(Struct, frozen=True, kw_only=True):
 
 @click.command(short_help="Say what is active, what runs, and how it goes.")
 @principal_option
+@click.option("--blocks", is_flag=True, help="The table of the session policy instead: each block, and its state.")
 @json_option
 @click.pass_context
-def status(ctx: click.Context, principal: str, json_: bool) -> None:
+def status(ctx: click.Context, principal: str, blocks: bool, json_: bool) -> None:
     """Say which backend is active and who said so, which gateways run, what is kept, and how the last requests went.
 
     Of the thinking blocks: those that a client sent back (confirmed) and those that none has sent yet; those of the active
@@ -109,12 +112,17 @@ def status(ctx: click.Context, principal: str, json_: bool) -> None:
     Examples:
       clew status
       clew status --json | jq .active.backend
+      clew status --blocks            with `policy = "session"`: what its registry knows
 
     Exit status: 0 ok, 1 the store cannot be read, 5 the config cannot be used. A backend whose variable is not set here is
     named, and does not count: the others work.
     """
     with report_errors():
         installation = find_installation()
+        if blocks:
+            tables = tuple(registry_reports(installation.home))
+            print_result(tables, blocks_page(tables), as_json=json_)
+            return
         try:
             with store_for_reading(installation) as store:
                 found = _read_status(installation, store, principal)

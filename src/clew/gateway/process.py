@@ -46,6 +46,7 @@ from clew.settings.processes import (
     wakeup_path,
     write_report,
 )
+from clew.settings.registry_reports import report_of, write_registry_report
 
 if TYPE_CHECKING:
     from clew.engine.current import Current
@@ -70,6 +71,8 @@ class ProcessRegistration:
         self._started = time.time()
         self._entry: RegisteredGateway | None = None
         self._reported: AppliedSettings | None = None
+        self._table: object = None
+        """The table of the session policy that was written last."""
         self.wakeup = Wakeup(wakeup_path(home, plan.name, os.getpid()))
         self._report(None)
 
@@ -101,6 +104,22 @@ class ProcessRegistration:
                 self._reported = applied
 
         with current.beside(report_change):
+            yield
+
+    @contextmanager
+    def reporting_blocks(self, runtime: Runtime) -> Generator[None]:
+        """In this block, each poll for settings writes the table of the session policy if it changed."""
+        services = runtime.engine.services
+
+        def report_table() -> None:
+            registry = services.sessions.registry
+            table = (registry.session, registry.entries)
+            if registry.session and table != self._table:
+                now, wall = services.clock(), services.wall()
+                write_registry_report(self._home, report_of(registry, self._plan.name, os.getpid(), now=now, wall=wall))
+                self._table = table
+
+        with runtime.current.beside(report_table):
             yield
 
     def catch_up(self, current: Current) -> None:
@@ -196,7 +215,8 @@ class Gateway:
                 files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
                 message = "max_streams is %d instead of %d: this process may open %d files (see `ulimit -n`)"
                 _log.warning(message, room, wanted, files)
-            with self.registration.reporting(runtime.current, self.keys):
+            registration = self.registration
+            with registration.reporting(runtime.current, self.keys), registration.reporting_blocks(runtime):
                 await asyncio.to_thread(self.registration.catch_up, runtime.current)
                 self.plane.serve(runtime.engine, runtime.current)
                 runtime.keep_up(self.registration.wakeup)

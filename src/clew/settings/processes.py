@@ -29,6 +29,7 @@ FILE_WRITTEN: Final = b"f"
 _GATEWAY: Final = ".json"
 _REPORT: Final = ".process"
 _WAKEUP: Final = ".wakeup"
+TABLE: Final = ".blocks"
 _ENDED: Final = (b"Z", b"X")
 """States of a process that has ended, while its parent has not asked how."""
 
@@ -173,9 +174,13 @@ def config_in_use(home: Home, environ: Mapping[str, str]) -> Path | None:
 
 def write_report(home: Home, report: ProcessReport) -> None:
     """Write it as a whole, and without waiting for the disk: after a power cut there is no process to report."""
-    path = home.run / f"{report.gateway}.{report.pid}{_REPORT}"
-    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     raw = msgspec.json.encode(structs.replace(report, born=process_start(report.pid)))
+    write_whole(home.run / f"{report.gateway}.{report.pid}{_REPORT}", raw)
+
+
+def write_whole(path: Path, raw: bytes) -> None:
+    """Write a private file, so that a reader finds the old content or the new, and nothing between."""
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     with raising_settings_errors(path):
         with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(raw)
@@ -183,8 +188,8 @@ def write_report(home: Home, report: ProcessReport) -> None:
 
 
 def remove_report(home: Home, gateway: str, pid: int) -> None:
-    """Remove a report and its FIFO. They may be gone already."""
-    for suffix in (_REPORT, _WAKEUP):
+    """Remove a report, its FIFO and the table of the session policy. They may be gone already."""
+    for suffix in (_REPORT, _WAKEUP, TABLE):
         with suppress(OSError):
             (home.run / f"{gateway}.{pid}{suffix}").unlink()
 
@@ -192,7 +197,7 @@ def remove_report(home: Home, gateway: str, pid: int) -> None:
 def process_reports(home: Home) -> list[ProcessReport]:
     """Of all processes that live, by gateway, parents before workers."""
     alive: list[ProcessReport] = []
-    for report in [_read(path, ProcessReport) for path in _files(home, _REPORT)]:
+    for _, report in read_files(home, _REPORT, ProcessReport):
         if report is not None and is_alive(report.pid, report.born):
             alive.append(report)
         elif report is not None:
@@ -213,6 +218,11 @@ def wake(home: Home, report: ProcessReport, what: bytes = CHANGED) -> None:
             os.write(descriptor, what)
         finally:
             os.close(descriptor)
+
+
+def read_files(home: Home, suffix: str, type: type[T]) -> list[tuple[Path, T | None]]:
+    """The files of the `run` directory with this ending; None for one that cannot be read."""
+    return [(path, _read(path, type)) for path in _files(home, suffix)]
 
 
 def _files(home: Home, suffix: str) -> list[Path]:
