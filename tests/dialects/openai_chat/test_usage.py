@@ -125,9 +125,9 @@ def test_an_estimate_is_not_told_to_clients_of_this_dialect() -> None:
     message: JsonObject = {"role": "assistant", "content": [{"type": "text", "text": "Yes."}], "stop_reason": "end_turn"}
 
     def written(usage: JsonObject) -> tuple[bool, bool]:
-        whole = message | {"usage": usage}
+        whole: JsonObject = {**message, "usage": usage}
         writer = ChatStreamWriter(context)
-        streamed = b"".join([writer.write(event) for event in events_of(whole)])
+        streamed = b"".join([writer.write(event) for event in events_of(whole, chunk=9)])
         return b'"usage"' in streamed, b'"usage"' in write_answer(whole, context)
 
     assert written({"input_tokens": 1, "output_tokens": 2}) == (True, True)
