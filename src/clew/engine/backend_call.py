@@ -81,7 +81,7 @@ class BackendCall:
         on = self._on
         assert on is not None, "nobody was asked"
         if on.heard is not None:
-            self.head_at = on.heard_at
+            self.head_at, asked.request = on.heard_at, None
             return on.heard
         if on.error is not None and asked.is_stale(on.error):
             self._on = None

@@ -170,13 +170,8 @@ class RequestReader:
         self.expects_continue = False
         self.body_size = body.size
         if not body.due:
-            self._complete(body.whole())
-
-    def _complete(self, body: bytes) -> None:
-        assert self._head is not None, "a body has a head before it"
-        self.ready.append(HttpRequest(self._head, body))
-        self.finished = not self._head.keep_alive
-        self._begin()
+            self._body = [body.whole()]
+            self.on_message_complete()
 
     # What llhttp calls.
 
@@ -218,7 +213,11 @@ class RequestReader:
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        self._complete(b"".join(self._body))
+        """A body that came in one piece is not copied."""
+        assert self._head is not None, "a body has a head before it"
+        self.ready.append(HttpRequest(self._head, b"".join(self._body)))
+        self.finished = not self._head.keep_alive
+        self._begin()
 
     def _size_fault(self) -> HttpRefusal | None:
         """What is wrong with the size of the head, as far as it has come. A read may hold more than the head."""

@@ -164,7 +164,8 @@ class PooledCall(Struct, eq=False):
     _pool: Pool
     connections: EndpointConnections
     endpoint: Endpoint
-    request: ClientRequest
+    request: ClientRequest | None
+    """None once it is not sent again: a stream may last for long."""
     timeouts: Timeouts
     limits: ResponseLimits
     began: float
@@ -247,6 +248,7 @@ class PooledCall(Struct, eq=False):
                 await self.connections.slots.take()
 
     def _send(self, connection: ClientConnection) -> None:
+        assert self.request is not None, "nothing is sent after the head of the answer"
         self.begun = connection
         self.connections.open.add(connection)
         self._pool.keep_sweeping()
