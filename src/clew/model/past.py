@@ -85,9 +85,12 @@ class Past:
 
     def _up_to(self, count: int) -> dict[object, _State]:
         """The values that cover no more than the first `count` messages, of each fold the one that covers the most."""
-        found = {fold: known for fold, known in self._states.items() if known[0] <= count}
-        found.update([(fold, known) for fold, known in self._newer.items() if known[0] <= count])
-        return found
+        if self.kept <= count:
+            found = dict(self._states)
+        else:
+            found = {name: known for name, known in self._states.items() if known[0] <= count}
+        covered = next(iter(self._newer.values()), (0, None))[0]  # the same for all: they are over one list of messages
+        return found | self._newer if covered <= count else found
 
 
 class Retold(tuple[RequestMessage, ...]):
