@@ -18,16 +18,19 @@ OFFERED_MODULES = ("clew.errors", "clew.testing")
 def hidden_names(path: Path, test: str) -> list[str]:
     """The names of clew's inside that `test` (`name`, or `Class::name`) of the file at `path` uses, as `module.name`."""
     hidden, definitions, tests = _read(path)
-    seen: set[str] = set()
+    used: set[str] = set()
+    read: set[str] = set()
     to_read: list[ast.AST] = [tests[test]]
+    nested: set[str] = set()
     while to_read:
-        new = _names_in(to_read.pop()) - seen
-        seen |= new
-        to_read += [definitions[name] for name in new if name in definitions]
-    inside = (
-        each for name in (test, *seen) if (node := tests.get(name) or definitions.get(name)) for each in _imports(node)
-    )
-    return sorted({hidden[name] for name in seen if name in hidden} | {module for _, module in inside})
+        node = to_read.pop()
+        names, fixtures = _names_in(node)
+        used |= names
+        nested |= {module for _, module in _imports(node)}
+        new = ((names | fixtures) & definitions.keys()) - read
+        read |= new
+        to_read += [definitions[name] for name in new]
+    return sorted({hidden[name] for name in used if name in hidden} | nested)
 
 
 @cache
@@ -58,12 +61,14 @@ def _defined_by(node: ast.stmt) -> Iterator[str]:
             pass
 
 
-def _names_in(node: ast.AST) -> set[str]:
-    """The names that it uses; the parameters too, for a fixture is asked for by its name."""
+def _names_in(node: ast.AST) -> tuple[set[str], set[str]]:
+    """The names of the file that it uses, and its parameters: a fixture is asked for by its name. A name that it gives to a
+    value of its own is not the file's."""
     walked = list(ast.walk(node))
-    return {each.id for each in walked if isinstance(each, ast.Name)} | {
-        each.arg for each in walked if isinstance(each, ast.arg)
-    }
+    parameters = {each.arg for each in walked if isinstance(each, ast.arg)}
+    names = [each for each in walked if isinstance(each, ast.Name)]
+    own = {each.id for each in names if not isinstance(each.ctx, ast.Load)}
+    return {each.id for each in names} - own - parameters, parameters
 
 
 def _imports(node: ast.AST) -> Iterator[tuple[str, str]]:

@@ -29,16 +29,6 @@ ACCEPTED = ("accepts", "proves")
 
 Marks = Mapping[str, Mapping[str, list[str]]]
 
-NOT_YET = {
-    "S0-": "",
-    "S1-": "",
-    "S2-": "",
-    "S3-": "",
-    "S4-": "",
-    "C": "",
-}
-"""Requirements that no public test proves so far. The list only gets shorter."""
-
 
 class Known(NamedTuple):
     """An id. Each entry of `needs` is a choice of marks, one of which must be there; a `deferred` id may have none.
@@ -105,23 +95,19 @@ def _stale(ids: Mapping[str, Known], marks: Marks) -> Iterable[str]:
             yield f"{name}: deferred to {entry.deferred!r}, but a test names it; say what is proved `now`"
 
 
-def public_problems(ids: Mapping[str, Known], marks: Marks, not_yet: set[str]) -> list[str]:
+def public_problems(ids: Mapping[str, Known], marks: Marks) -> list[str]:
     """What is wrong with the requirements that users must be able to see."""
     through = {test for tests in marks.get("public", {}).values() for test in tests}
-    return [
-        problem for name in ids if name.startswith("req:") for problem in _unseen(name, ids[name], marks, through, not_yet)
-    ]
+    return [problem for name in ids if name.startswith("req:") for problem in _unseen(name, ids[name], marks, through)]
 
 
-def _unseen(name: str, entry: Known, marks: Marks, through: set[str], not_yet: set[str]) -> Iterable[str]:
+def _unseen(name: str, entry: Known, marks: Marks, through: set[str]) -> Iterable[str]:
     seen = not through.isdisjoint(marks.get(name, {}).get("proves", []))
-    if seen and name in not_yet:
-        yield f"{name}: a public test proves it now; take it out of NOT_YET"
     if seen and entry.refused:
         yield f"{name}: refused by {entry.refused}, but a public test proves it"
     if entry.refused and not (ROOT / entry.refused).is_file():
         yield f"{name}: there is no {entry.refused}"
-    if not seen and not entry.refused and name not in not_yet:
+    if not seen and not entry.refused:
         yield f"{name}: no test has both marks proves and public, and no decision refuses it"
 
 
@@ -155,9 +141,7 @@ def test_every_id_is_proved_and_every_mark_is_an_id(collected: Marks) -> None:
 
 @pytest.mark.slow
 def test_every_requirement_can_be_seen_by_users_or_is_refused_by_a_decision(collected: Marks) -> None:
-    not_yet = {f"req:{document}{number}" for document, numbers in NOT_YET.items() for number in numbers.split()}
-    assert not_yet <= set(known())
-    found = public_problems(known(), collected, not_yet)
+    found = public_problems(known(), collected)
     assert not found, f"{len(found)} problems:\n" + "\n".join(found)
 
 
@@ -258,23 +242,18 @@ DECISION = "docs/decisions/2026-11-16-tie-every-requirement-to-a-test.md"
 
 
 @pytest.mark.parametrize(
-    ("entry", "marks", "not_yet", "problems"),
+    ("entry", "marks", "problems"),
     [
-        (Known((ANY,)), SEEN, set(), []),
-        (Known((ANY,)), {"req:A": {"proves": ["t1"]}}, {"req:A"}, []),
-        (Known((ANY,), refused=DECISION), {"req:A": {"proves": ["t1"]}}, set(), []),
-        (Known((ANY,)), SEEN, {"req:A"}, ["req:A: a public test proves it now; take it out of NOT_YET"]),
+        (Known((ANY,)), SEEN, []),
+        (Known((ANY,), refused=DECISION), {"req:A": {"proves": ["t1"]}}, []),
         (
             Known((ANY,)),
             {"req:A": {"proves": ["t1"]}, "public": {"cli": ["t2"]}},
-            set(),
             ["req:A: no test has both marks proves and public, and no decision refuses it"],
         ),
-        (Known((ANY,), refused=DECISION), SEEN, set(), [f"req:A: refused by {DECISION}, but a public test proves it"]),
-        (Known((ANY,), refused="docs/decisions/none.md"), {}, set(), ["req:A: there is no docs/decisions/none.md"]),
+        (Known((ANY,), refused=DECISION), SEEN, [f"req:A: refused by {DECISION}, but a public test proves it"]),
+        (Known((ANY,), refused="docs/decisions/none.md"), {}, ["req:A: there is no docs/decisions/none.md"]),
     ],
 )
-def test_a_requirement_that_users_cannot_see_is_named(
-    entry: Known, marks: Marks, not_yet: set[str], problems: list[str]
-) -> None:
-    assert public_problems({"req:A": entry, "rule:B": Known()}, marks, not_yet) == problems
+def test_a_requirement_that_users_cannot_see_is_named(entry: Known, marks: Marks, problems: list[str]) -> None:
+    assert public_problems({"req:A": entry, "rule:B": Known()}, marks) == problems

@@ -26,6 +26,9 @@ def test_by_a_fixture(engine: object) -> None: assert engine
 def test_by_a_module() -> None: assert clew.store
 def test_inside() -> None:
     from clew.wire import sse
+def test_of_its_own(keyring: str) -> None:
+    Engine = keyring
+    assert Engine
 class TestMore:
     def test_plain(self) -> None: assert Message
     def test_other(self) -> None: assert Engine
@@ -40,6 +43,7 @@ class TestMore:
         ("test_by_a_fixture", ["clew.engine.engine.Engine"]),
         ("test_by_a_module", ["clew.store"]),
         ("test_inside", ["clew.wire.sse"]),
+        ("test_of_its_own", []),
         ("TestMore::test_plain", []),
         ("TestMore::test_other", ["clew.engine.engine.Engine"]),
     ],
