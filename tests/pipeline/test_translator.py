@@ -11,7 +11,7 @@ import pytest
 import clew
 from clew.errors import BackendRejected, SettingsInvalid
 from clew.model.json import JsonObject
-from clew.pipeline import translator
+from clew.pipeline import translator as module
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
 from tests.build import Json, assistant, thinking, tool_result, tool_use, user
@@ -27,7 +27,7 @@ STREAM = (
 
 
 def test_its_example_is_true() -> None:
-    assert doctest.testmod(translator).failed == 0
+    assert doctest.testmod(module).failed == 0
 
 
 def test_a_stream_and_a_whole_answer_say_the_same() -> None:
