@@ -342,7 +342,7 @@ def test_a_gateway_that_runs_is_used(home: Home, simulator: Simulator) -> None:
 def test_ctrl_c_before_anything_is_asked_ends_it_as_a_shell_expects(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it still reads the config, for example: without a word about aborting."""
 
-    def interrupted() -> None:
+    def interrupted(**_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("clew.cli.conversation.find_installation", interrupted)
