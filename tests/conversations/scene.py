@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 WORDS = st.sampled_from(["a", "two words", "ünïcode \U0001f9f6", "line\nbreak", " padded", "x" * 40, "{}", "0"])
 BLANKS = st.sampled_from([" ", "\n", "\t \n"])
-SIGNATURES = st.sampled_from(["s1g", "EqQBCkYICxgC", "clew1.abc", "A" * 300])
+SIGNATURES = st.sampled_from(["s1g", "EqQBCkYICxgC", "A" * 300])
 
 
 def _any(_: ModelFacts) -> bool:

@@ -1,6 +1,6 @@
 """What real clients sent, held to the judge: their requests are legal up to what only the vendor's secret decides.
 
-The captures are of 2026-11-15, redacted: long texts stand as `<redacted 306 chars>`, schemas as `<redacted 5>`, credentials as
+The captures are of 2026-11-15, redacted: long texts stand as `<redacted 306 chars>`, signatures end in `...<288 chars>`, schemas as `<redacted 5>`, credentials as
 `<fake>`. They are filled in again here, so that sizes are as they were.
 """
 
@@ -17,6 +17,7 @@ from tests.manifest import accepts, proves
 from tests.simulator.judging import ask
 
 CAPTURES = sorted((Path(__file__).parent.parent / "fixtures" / "captures").glob("*.json"))
+SIGNATURE = re.compile(r"\.\.\.<(\d+) chars>")
 TEXT = re.compile(r"<redacted (\d+) chars>")
 SCHEMA = re.compile(r"<redacted \d+>")
 
@@ -30,7 +31,7 @@ def filled(value: Any) -> Any:
         case str() if SCHEMA.fullmatch(value):
             return {}
         case str():
-            return TEXT.sub(lambda match: "x" * int(match[1]), value)
+            return SIGNATURE.sub("x", TEXT.sub(lambda match: "x" * int(match[1]), value))
         case _:
             return value
 

@@ -24,6 +24,7 @@ from clew.simulator.anthropic.judge.signatures import RequestSigner, SigningPoin
 from clew.simulator.anthropic.judge.thinking import (
     check_bindings,
     check_empty_signatures,
+    check_foreign_signatures,
     check_modified,
     check_signatures,
     read_thinking,
@@ -172,7 +173,7 @@ def static_violations(
     case = _open(body, headers, kind, Account(name=""), stance or Stance(choices=default_stances()), path)
     if isinstance(case, list):
         return case
-    for phase in (*PHASES, (check_empty_signatures,)):
+    for phase in (*PHASES, (check_empty_signatures, check_foreign_signatures)):
         found = chain.from_iterable(check(case) for check in phase)
         static = (broken for broken in found if rules()[broken.rule].static)
         counted = violations(static, case.stance, asked=asked)

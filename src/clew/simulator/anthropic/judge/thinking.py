@@ -112,13 +112,25 @@ def _is_unsigned(block: RequestBlock) -> bool:
     return block.type == "thinking" and block.value.get("signature") == ""
 
 
+def check_foreign_signatures(case: Case) -> Iterator[BrokenRule]:
+    """Signatures that cannot be Claude's: seen without knowing what Claude made."""
+    for message in case.messages:
+        for block in message.blocks if message.role == "assistant" else ():
+            if block.type == "thinking" and _is_foreign(block):
+                yield BrokenRule("R33.foreign-signature", block.path)
+
+
+def _is_foreign(block: RequestBlock) -> bool:
+    return _OUTSIDE_BASE64.search(as_str(block.value.get("signature"))[:_SHOWS_ITSELF]) is not None
+
+
 def check_signatures(history: ThinkingHistory) -> Iterator[BrokenRule]:
     for returned in history.blocks:
         if returned.imprint is not None or _is_unsigned(returned.block):
             continue
         if returned.block.type == "redacted_thinking":
             rule = "R33.invalid-data"
-        elif _OUTSIDE_BASE64.search(as_str(returned.block.value.get("signature"))[:_SHOWS_ITSELF]):
+        elif _is_foreign(returned.block):
             rule = "R33.foreign-signature"
         else:
             rule = "R33.invalid-signature"
