@@ -97,7 +97,7 @@ def test_on_one_connection_too_each_request_has_its_own_betas(gating: Gating, a:
     connection = http.client.HTTPConnection(gate.url.removeprefix("http://"), timeout=120)
     came: list[str] = []
     for mode in ("adaptive", "disabled") * 2:
-        body = {"model": MODEL, "max_tokens": 2000, "messages": [user("[[scenario:text]]")], "thinking": {"type": mode}}
+        body = {"model": MODEL, "max_tokens": 4000, "messages": [user("[[scenario:text]]")], "thinking": {"type": mode}}
         connection.request("POST", "/v1/messages", json.dumps(body).encode(), headers)
         assert connection.getresponse().read()
         came.append(headers_at(a)["anthropic-beta"])
