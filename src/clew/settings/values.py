@@ -31,10 +31,8 @@ Bodies: TypeAlias = Annotated[str, Meta(pattern=r"^(off|all|last:[0-9]{1,6})$", 
 WebOrigin: TypeAlias = Annotated[
     str, Meta(pattern=r"^https?://[^/*\s@]+$", description="an origin in full: https://host, or http://host:port")
 ]
-KeyName: TypeAlias = Annotated[
-    str,
-    Meta(pattern=r"^(off|ctrl-[abefghklnopqrstuvwxy\]\\^_])$", description="ctrl- and a letter or one of ] \\ ^ _; or off"),
-]
+_KEYS = "ctrl- and a letter (not c, d, i, j, m, z: terminals need these) or one of ] \\ ^ _; or off"
+KeyName: TypeAlias = Annotated[str, Meta(pattern=r"^(off|ctrl-[abefghklnopqrstuvwxy\]\\^_])$", description=_KEYS)]
 StoreUrl: TypeAlias = Annotated[str, Meta(pattern=URL_PATTERN, description=URLS)]
 
 _DAY = 86_400

@@ -95,8 +95,8 @@ def test_a_call_that_is_approved_runs(stage: SetUp, approve: Any) -> None:
         (Denied("not today"), "not today", "Denied: this call was not approved, and was not run. Reason: not today"),
         (
             None,
-            "whoever was asked said neither yes nor no: None",
-            "Denied: this call was not approved, and was not run. Reason: whoever was asked said neither yes nor no: None",
+            "the approval was neither yes nor no: None",
+            "Denied: this call was not approved, and was not run. Reason: the approval was neither yes nor no: None",
         ),
     ],
 )
@@ -114,7 +114,7 @@ def test_a_call_that_is_denied_does_not_run_and_the_model_reads_why(
 @pytest.mark.parametrize("said", [None, 0, 1, "no", "yes", Later, Denied], ids=repr)
 def test_what_is_no_decision_lets_nothing_run(said: Any) -> None:
     call, wanting = ToolCall(id="t1", name="delete"), Tool.of(Files().delete)
-    no = Denied(f"whoever was asked said neither yes nor no: {said!r}")
+    no = Denied(f"the approval was neither yes nor no: {said!r}")
     assert asyncio.run(decision_about(call, wanting, lambda call, tool: said, {})) == (True, no)
     assert asyncio.run(decision_about(call, wanting, None, {"t1": said})) == (True, no)
 

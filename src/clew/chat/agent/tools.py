@@ -257,4 +257,4 @@ def _strict(decision: object) -> Decision:
     """Only True lets a call run: a function that returns nothing has not said yes."""
     if decision is True or isinstance(decision, Denied | Later):
         return decision
-    return Denied("" if decision is False else f"whoever was asked said neither yes nor no: {decision!r}")
+    return Denied("" if decision is False else f"the approval was neither yes nor no: {decision!r}")

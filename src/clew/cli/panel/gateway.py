@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from clew.cli.panel.view import PanelBackend, PanelFacts, PanelSwitch
@@ -28,12 +28,15 @@ class PanelGateway:
 
     @contextmanager
     def following(self) -> Generator[None]:
-        """In this block every switch is noted, whoever made it. At the end the choice of this run is taken back: its gateway
-        is gone then, and another one may get its name."""
-        with self._current.attend(self._note_switch):
-            yield
-        if self._has_chosen:
-            self._current.choose(None)
+        """In this block every switch is noted, also one by `clew use`. At the end the choice of this run is taken back: its
+        gateway is gone then, and another one may get its name."""
+        try:
+            with self._current.attend(self._note_switch):
+                yield
+        finally:
+            if self._has_chosen:
+                with suppress(ClewError, TimeoutError):  # the client's own exit code matters more
+                    self._current.choose(None)
 
     def facts(self) -> PanelFacts:
         settings = self._current.settings

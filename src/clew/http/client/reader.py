@@ -29,7 +29,7 @@ _PARAGRAPH: Final = b"\n\n"
 _MOST_INTERIM: Final = 16
 _CHUNKED: Final = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 _MOST_PARSERS: Final = 16
-"""To keep for whoever needs one next."""
+"""Kept for the next connection that needs one."""
 _MOST_FIELDS: Final = 256
 _LONGEST_VALUE: Final = 128
 _RESTING: Final[list[ResponseParser]] = []

@@ -159,7 +159,7 @@ def _proof_pattern(block_type: str) -> re.Pattern[str]:
 
 
 def can_be_claudes(block_type: str, proof: str) -> bool:
-    """Whether Claude can have written this signature or data of a thinking block: it looks like one, whoever wrote it."""
+    """Whether Claude can have written this signature or data of a thinking block, by how it looks."""
     return _proof_pattern(block_type).match(proof[:_PROOF_START]) is not None
 
 
