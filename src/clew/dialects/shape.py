@@ -19,7 +19,7 @@ from clew.model.events import Event, StreamFailed
 from clew.model.failure import Failure
 from clew.model.http import NO_WAIT, Wait
 from clew.model.json import JsonObject
-from clew.model.request import Request, Wanted
+from clew.model.request import NativeRequest, Request, Wanted
 from clew.wire.sse import SseEvent
 from clew.wire.sse_runs import RunPattern
 
@@ -65,6 +65,8 @@ class AnswerContext(Struct, frozen=True, kw_only=True, eq=False):
     """The answer begins at once, with an empty text block."""
     include_usage: bool = True
     """The client wants to be told what a streamed answer cost."""
+    native: NativeRequest | None = None
+    """The client's request as it came, where its dialect is not the canonical one."""
 
 
 class ClientSession(NamedTuple):

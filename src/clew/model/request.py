@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from clew.model.blocks import Block
+from clew.model.change import Change
 
 Content: TypeAlias = tuple[Block, ...] | str | None
 """A message's content: blocks, a plain string, or nothing at all."""
@@ -85,10 +86,33 @@ ALWAYS: Final = Wanted()
 """For work that is too short to be worth stopping."""
 
 
+class NativeRequest(Struct, frozen=True, kw_only=True, eq=False):
+    """A client's request as it came, where its dialect is not the canonical one."""
+
+    dialect: str
+    raw: bytes
+    detail: object = None
+    """What the code of this dialect alone reads: items by their blocks, kinds of tools, wishes about the answer."""
+    changes: tuple[Change, ...] = ()
+    """What the canonical request has no place for, or has in another form."""
+
+
 class Source:
     """The client's bytes and their first reading; knows where each of its values stood."""
 
-    __slots__ = ("_blocks", "_messages", "block_spans", "body", "held", "in_order", "layout", "raw", "untouched", "wanted")
+    __slots__ = (
+        "_blocks",
+        "_messages",
+        "block_spans",
+        "body",
+        "held",
+        "in_order",
+        "layout",
+        "native",
+        "raw",
+        "untouched",
+        "wanted",
+    )
 
     def __init__(self, raw: bytes, body: Body) -> None:
         self.raw = raw
@@ -105,6 +129,8 @@ class Source:
         """A system prompt in which there was nothing to mend: this one's, or that of a request that it goes on from."""
         self.wanted = ALWAYS
         """Whether anybody waits for what is made of it."""
+        self.native: NativeRequest | None = None
+        """The request of which `raw` was made; None if the client's bytes are canonical."""
         self._messages: dict[int, int] | None = None
         self._blocks: dict[int, tuple[int, int]] | None = None
 
