@@ -212,6 +212,8 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     """An answer in one piece, from the canonical message."""
     write_error: Callable[[Failure, str | None], bytes]
     """The body of a response that is an error; with the id of the exchange."""
+    seals_whole_blocks: bool = False
+    """Its clients lose the text of a thought: what they hold in place of a signature has to bring the whole block."""
 
     # The back role: spoken with backends.
     paths: Mapping[Operation, str]

@@ -23,6 +23,7 @@ DIALECT: Final = Dialect[ChatOptions](
     keep_alive=KEEP_ALIVE,
     write_answer=write_answer,
     write_error=write_error,
+    seals_whole_blocks=True,
     paths=PATHS,
     request_headers=request_headers,
     write_request=write_request,
