@@ -1,0 +1,1 @@
+"""The dialect `openai-responses`: OpenAI's Responses API."""

@@ -1,0 +1,71 @@
+"""What a request of the Responses API says that the canonical request has no place for: its `native.detail`.
+
+The canonical document is the one that backends of the Messages API get as it is, so nothing of this dialect may stand in it.
+What the dialect needs again stands here: the client's own items, by the blocks that were made of them, for backends that
+speak this dialect too; what its tools are called and of which kind they are, for calls in the answer; and all its other
+fields, for the response object, which repeats them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Raw, Struct
+
+from clew.model.request import NativeRequest
+
+DIALECT_NAME: Final = "openai-responses"
+
+SYSTEM: Final = -1
+"""Stands for the index of a message in `ResponsesDetail.items`, where the items are the system prompt."""
+
+ToolKind: TypeAlias = Literal["function", "custom"]
+
+
+class ClientTool(Struct, frozen=True):
+    """A tool as the client knows it. A custom tool takes one text; in the canonical request it takes it as `input`."""
+
+    kind: ToolKind = "function"
+    namespace: str = ""
+    name: str = ""
+
+
+class ClientItem(Struct, frozen=True, eq=False):
+    """An item of the client's `input`, and the blocks of a canonical message that were made of it."""
+
+    raw: Raw
+    path: str
+    """Its place in the client's request: `input.3`."""
+    first: int = 0
+    """The index of its first block in the message."""
+    blocks: int = 0
+    """How many blocks it became; 0 for an item that the canonical request has no place for."""
+
+
+class ResponsesDetail(Struct, frozen=True, kw_only=True, eq=False):
+    """What one request says beyond its canonical form."""
+
+    fields: Mapping[str, Raw] = {}
+    """Every field of the request but `input`, as the client wrote it. null counts as a value."""
+    items: Mapping[int, tuple[ClientItem, ...]] = {}
+    """The items by the index of the canonical message that they became a part of; `SYSTEM` for the system prompt. The index
+    is that of `Source.body`, so `Source.index_of` and `Source.place_of` lead here from a message or a block."""
+    tools: Mapping[str, ClientTool] = {}
+    """The tools by their canonical names."""
+    streams: bool = False
+    include: frozenset[str] = frozenset()
+    wants_compaction: bool = False
+    """The input ends with `compaction_trigger`: the answer is to be one compaction item."""
+
+    def client_tool(self, name: str) -> ClientTool:
+        """The tool of this canonical name; a plain function for one that the client did not declare."""
+        return self.tools.get(name) or ClientTool(name=name)
+
+
+_NONE: Final = ResponsesDetail()
+
+
+def detail_of(native: NativeRequest | None) -> ResponsesDetail:
+    """The detail of a client's request; an empty one where the client speaks another dialect."""
+    return native.detail if native is not None and isinstance(native.detail, ResponsesDetail) else _NONE
