@@ -29,7 +29,15 @@ $(CLIENTS): tests/clients/package-lock.json tests/clients/.npmrc | .venv/.ready
 	$(PY) -m tests.clients.npm ci
 	@touch $@
 
-clients: $(CLIENTS) ## install the JavaScript clients that the tests run, among them two Claude Codes
+# uv installs it in two seconds, pip in forty; but a registry that is set in pip's own configuration only pip knows.
+PYTHON_CLIENTS := tests/clients/.venv/.ready
+$(PYTHON_CLIENTS): requirements/clients.txt | .venv/.ready
+	.venv/bin/uv venv --quiet --clear --seed --python $(PY) tests/clients/.venv
+	.venv/bin/uv pip install --quiet --python tests/clients/.venv --only-binary :all: --require-hashes -r $< \
+	  || tests/clients/.venv/bin/python -m pip install --quiet --only-binary :all: --require-hashes -r $<
+	@touch $@
+
+clients: $(CLIENTS) $(PYTHON_CLIENTS) ## install the clients that the tests run: two Claude Codes, Codex, opencode, SDKs
 
 # `exec`: a shell between make and the gateway would be ended by Ctrl-C, and make would call that an error.
 run: .venv/.ready ## the gateway with three simulated backends: nothing to configure, no key
@@ -42,7 +50,7 @@ check: .venv/.ready ## format, lint, types, layers, fast tests (under two minute
 	$(AT_ONCE) layers types fast
 
 test: .venv/.ready ## everything, with small counts (under ten minutes)
-	$(AT_ONCE) $(CLIENTS) layers types fast
+	$(AT_ONCE) $(CLIENTS) $(PYTHON_CLIENTS) layers types fast
 	$(PY) -m pytest -q -n $(SLOW_JOBS) --dist worksteal -m slow
 
 style: .venv/.ready
@@ -82,15 +90,16 @@ bench-policies: .venv/.ready ## what four ways of treating thinking lose; kept i
 figures: .venv/.ready ## figures of the code, and what one request passes through; S=… counts another checkout
 	$(PY) bench/code_figures.py $(if $(S),--source $(S))
 
-soak: .venv/.ready $(CLIENTS) ## the long counts, and a table of their numbers
+soak: .venv/.ready $(CLIENTS) $(PYTHON_CLIENTS) ## the long counts, and a table of their numbers
 	$(PY) -m tests.soak
 
 lock: | .venv/bin/python ## compile requirements/*.txt and the clients' lock
 	$(PY) -m pip install --quiet uv
 	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --group dev pyproject.toml -o requirements/dev.txt
 	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements/run.txt
+	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --group pyproject.toml:clients -o requirements/clients.txt
 	$(MAKE) --no-print-directory .venv/.ready
 	$(PY) -m tests.clients.npm install --package-lock-only
 
 clean: ## remove what the targets made
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis bench/out tests/clients/node_modules
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis bench/out tests/clients/node_modules tests/clients/.venv

