@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.dialects.openai_chat.request_effort import LOST
+from clew.dialects.openai.effort import LOST
 from clew.model.change import Change
 from clew.model.turn import Exchange
 from tests.build import Json, user

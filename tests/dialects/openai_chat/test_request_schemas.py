@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.request_schemas import fit_schema
+from clew.dialects.openai.schemas import fit_schema
 from clew.errors import RequestInvalid, SettingsInvalid
 from clew.model.facts.chat_backends import validator, validators
 from tests.build import Json, request, user

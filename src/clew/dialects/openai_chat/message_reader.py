@@ -13,8 +13,8 @@ from typing import Final, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Raw
 
+from clew.dialects.openai.fields import OBJECT, OBJECTS, RawObject, blocks_in, decode
 from clew.dialects.openai_chat.carrier import thinking_in
-from clew.dialects.openai_chat.request_fields import OBJECT, OBJECTS, RawObject, blocks_in, decode
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue
 

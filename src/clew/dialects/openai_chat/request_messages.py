@@ -12,11 +12,11 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 
+from clew.dialects.openai.fields import RawMessage, RawObject, RawRequest, RequestChanges, blocks_in
+from clew.dialects.openai.tools import tool_name
 from clew.dialects.openai_chat.options import ChatRequestOptions
-from clew.dialects.openai_chat.request_fields import RawMessage, RawObject, RawRequest, RequestChanges, blocks_in
 from clew.dialects.openai_chat.request_parts import call_id, content_parts, is_text, tool_message
 from clew.dialects.openai_chat.request_reasoning import ReturnedThought, fill_missing, join_fields, returned_thoughts
-from clew.dialects.openai_chat.request_tools import tool_name
 from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject, JsonValue

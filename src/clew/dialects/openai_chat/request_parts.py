@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
 
+from clew.dialects.openai.fields import BOOLEAN, RawObject, RequestChanges, blocks_in
 from clew.dialects.openai_chat.options import ChatRequestOptions
-from clew.dialects.openai_chat.request_fields import BOOLEAN, RawObject, RequestChanges, blocks_in
 from clew.errors import Unrepresentable
 
 Part: TypeAlias = dict[str, object]

@@ -12,8 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from clew.dialects.openai_chat.message_reader import Canonical, invalid, read_messages
-from clew.dialects.openai_chat.request_fields import (
+from clew.dialects.openai.fields import (
     BOOLEAN,
     INTEGER,
     NUMBER,
@@ -24,12 +23,16 @@ from clew.dialects.openai_chat.request_fields import (
     RawObject,
     RequestChanges,
 )
+from clew.dialects.openai_chat.message_reader import Canonical, invalid, read_messages
 from clew.dialects.shape import ClientHeaders
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.change import Change
 from clew.model.request import ALWAYS, Request, Wanted
 from clew.wire.requests import MAX_BYTES, parse
 from clew.wire.strict_json import decode_json
+
+STEP: Final = "openai_chat"
+NO_WORDS: Final = "Chat Completions has no field for it"
 
 HIGHEST_TEMPERATURE: Final = 1
 NO_PLACE = "the canonical request has no place for it"
@@ -67,7 +70,7 @@ def wants_usage(raw: bytes) -> bool:
 
 def unread_fields(raw: bytes) -> tuple[Change, ...]:
     """What of a client's request is not in the canonical one, or is altered there. Raises RequestInvalid."""
-    parameters, changes = _parameters(raw), RequestChanges()
+    parameters, changes = _parameters(raw), RequestChanges(STEP, NO_WORDS)
     for name, value in parameters.fields.items():
         if name not in _READ and value != Raw(b"null"):
             changes.leave_out(name, NO_PLACE)

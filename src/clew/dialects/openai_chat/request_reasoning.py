@@ -16,9 +16,9 @@ from typing import Final, cast
 
 from msgspec import Struct, structs
 
+from clew.dialects.openai.fields import RawObject, RequestChanges
 from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.dialects.openai_chat.payloads import join_entry
-from clew.dialects.openai_chat.request_fields import RawObject, RequestChanges
 from clew.model.blocks import THINKING_TYPES, payload_of
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of
 

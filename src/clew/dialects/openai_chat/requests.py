@@ -12,26 +12,14 @@ from typing import Final, cast
 
 import msgspec
 
+from clew.dialects.openai.effort import effort_fields, effort_wish, merged, with_thinking_off
+from clew.dialects.openai.fields import BOOLEAN, INTEGER, STRINGS, RawObject, RequestChanges, read_raw
+from clew.dialects.openai.tool_schemas import is_closed, schema_to_send
+from clew.dialects.openai.tools import is_forced, refuse_server_tools
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
-from clew.dialects.openai_chat.request_effort import effort_fields, effort_wish, merged, with_thinking_off
-from clew.dialects.openai_chat.request_fields import (
-    BOOLEAN,
-    INTEGER,
-    STRINGS,
-    RawObject,
-    RequestChanges,
-    read_raw,
-)
 from clew.dialects.openai_chat.request_messages import write_messages
-from clew.dialects.openai_chat.request_reader import read_request, unread_fields, wants_usage
-from clew.dialects.openai_chat.request_tools import (
-    is_closed,
-    is_forced,
-    refuse_server_tools,
-    schema_to_send,
-    tool_choice,
-    write_tools,
-)
+from clew.dialects.openai_chat.request_reader import NO_WORDS, STEP, read_request, unread_fields, wants_usage
+from clew.dialects.openai_chat.request_tools import tool_choice, write_tools
 from clew.dialects.shape import WrittenRequest
 from clew.errors import RequestInvalid, Unrepresentable
 from clew.model.json import JsonObject
@@ -123,7 +111,7 @@ def answer_format(parameters: RawObject, options: ChatRequestOptions, changes: R
     if "schema" not in form.fields:
         raise RequestInvalid(f"{path}: Field required", path=path)
     given = form.fields["schema"]
-    schema = schema_to_send(given, path, options, changes) or {"type": "object"}
+    schema = schema_to_send(given, path, options.validator, changes) or {"type": "object"}
     strict = is_closed(given, path)
     if not strict:
         changes.add(path, "replaced", NOT_HELD)
@@ -153,7 +141,7 @@ _CLIENT_NAMES: Final = {
 
 def write_request(request: Request, options: ChatOptions) -> WrittenRequest:
     """The request in this backend's words. Raises Unrepresentable, or RequestInvalid with a path."""
-    given, changes, wanted = read_raw(request), RequestChanges(), options.request
+    given, changes, wanted = read_raw(request), RequestChanges(STEP, NO_WORDS), options.request
     parameters = given.parameters
     request.source.wanted.check()
     refuse_server_tools(parameters)

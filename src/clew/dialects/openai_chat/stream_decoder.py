@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Struct
 
 from clew.dialects.failures.reading import CUT
+from clew.dialects.openai.tools import own_name
 from clew.dialects.openai_chat.endings import TokenTotals, stop_of, totals_of, usage_in
 from clew.dialects.openai_chat.options import ChatAnswerOptions
-from clew.dialects.openai_chat.request_tools import own_name
 from clew.dialects.openai_chat.stream_blocks import BlockWriter, ContentWriter
 from clew.dialects.openai_chat.stream_calls import ToolIds
 from clew.dialects.openai_chat.stream_chunks import SEVERAL, Chunk, ChunkChoice, ChunkDelta, UnsaidParts
@@ -68,7 +68,7 @@ class AnswerDecoder:
         self._options = options
         self.ids = ToolIds(context.message_id)
         self._blocks = BlockWriter()
-        client_name = partial(own_name, body=context.document)
+        client_name = partial(own_name, document=context.document)
         self._content = ContentWriter(self._blocks, self.ids, client_name, own_ids=context.own_ids)
         self._text_calls = text_calls_for(context, options, self.ids)
         self._tags = Tags(options.tags, implicit_open=options.implicit_open)

@@ -23,9 +23,6 @@ Fields: TypeAlias = dict[str, Raw]
 _Content: TypeAlias = str | list[Fields] | None
 _T = TypeVar("_T")
 
-STEP: Final = "openai_chat"
-NO_WORDS: Final = "Chat Completions has no field for it"
-
 STRING = Decoder(str)
 STRINGS = Decoder(list[str])
 INTEGER = Decoder(int)
@@ -77,15 +74,19 @@ class RawRequest(Struct, frozen=True):
 
 
 class RequestChanges:
-    """The changes that writing a request brings, in the order of their first places (law 6).
+    """The changes that reading or writing a request brings, in the order of their first places (law 6).
+
+    `step` is the name under which they are reported, `no_words` what is said of a key that the dialect does not have.
 
     What becomes of many places in the same way (cache marks, citations, ids of calls) is one change with the path of the
     first and a count: a history of a thousand blocks must not become a thousand changes with every request.
     """
 
-    __slots__ = ("_changes", "_groups")
+    __slots__ = ("_changes", "_groups", "_no_words", "_step")
 
-    def __init__(self) -> None:
+    def __init__(self, step: str, no_words: str) -> None:
+        self._step = step
+        self._no_words = no_words
         self._changes: list[Change] = []
         self._groups: dict[str, tuple[int, int]] = {}
 
@@ -97,8 +98,8 @@ class RequestChanges:
                 counted[place] = structs.replace(change, why=f"{change.why} (and {others} more like it)")
         return tuple(counted)
 
-    def add(self, path: str, what: What, why: str, step: str = STEP) -> None:
-        self._changes.append(Change(step, path, what, why))
+    def add(self, path: str, what: What, why: str, step: str = "") -> None:
+        self._changes.append(Change(step or self._step, path, what, why))
 
     def add_to_group(self, group: str, path: str, what: What, why: str) -> None:
         """One of many: only the first of a group is a change of its own."""
@@ -107,8 +108,8 @@ class RequestChanges:
             self.add(path, what, why)
         self._groups[group] = (place, others + 1)
 
-    def leave_out(self, path: str, why: str = NO_WORDS) -> None:
-        self.add(path, "left out", why)
+    def leave_out(self, path: str, why: str = "") -> None:
+        self.add(path, "left out", why or self._no_words)
 
     def leave_out_thought(self, path: str, why: str) -> None:
         """A thought that is not sent, counted with those that the projection left out."""
@@ -118,7 +119,7 @@ class RequestChanges:
         """Every key of the object at this path that this dialect has no words for; keys of one name are one group."""
         for key, value in fields.items():
             if key not in known and value != _NULL:
-                self.add_to_group(key, f"{path}.{key}" if path else key, "left out", NO_WORDS)
+                self.add_to_group(key, f"{path}.{key}" if path else key, "left out", self._no_words)
 
 
 def read_raw(request: Request) -> RawRequest:

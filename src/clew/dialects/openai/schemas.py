@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from clew.dialects.openai_chat.request_schema_rewrites import REWRITES, merge_parts, resolve_reference, without
+from clew.dialects.openai.schema_rewrites import REWRITES, merge_parts, resolve_reference, without
 from clew.model.facts.chat_backends import Validator
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of
 

@@ -8,12 +8,11 @@ What another form outranks is a change, and so is what the backend's knob (`effo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct
 
-from clew.dialects.openai_chat.options import ChatRequestOptions
-from clew.dialects.openai_chat.request_fields import INTEGER, RawMessage, RawObject, RawRequest, RequestChanges
+from clew.dialects.openai.fields import INTEGER, RawMessage, RawObject, RawRequest, RequestChanges
 from clew.model.facts.chat_backends import RANKED, Knob, Level, knob, level_of_budget
 from clew.model.json import JsonObject
 
@@ -35,6 +34,21 @@ FORCED = "this backend refuses a forced tool while it thinks: no thinking this t
 
 _BY_NAME: Final[dict[str, Level]] = {"none": "off", **{level: level for level in RANKED}}
 _FORMS: Final = frozenset({"", "adaptive", "enabled", "disabled", "between_tools"})
+
+
+class EffortOptions(Protocol):
+    """What a dialect's options say about thinking; they explain themselves there."""
+
+    @property
+    def knob(self) -> str: ...
+    @property
+    def thinks(self) -> bool: ...
+    @property
+    def levels(self) -> tuple[Level, ...]: ...
+    @property
+    def budgets(self) -> bool: ...
+    @property
+    def forced(self) -> str: ...
 
 
 class EffortWish(Struct, frozen=True):
@@ -102,7 +116,7 @@ def _effort(parameters: RawObject, messages: Sequence[RawMessage], changes: Requ
 
 
 def with_thinking_off(
-    wish: EffortWish, *, lost: bool, forced: bool, options: ChatRequestOptions, changes: RequestChanges
+    wish: EffortWish, *, lost: bool, forced: bool, options: EffortOptions, changes: RequestChanges
 ) -> EffortWish:
     """The same wish, or off: where reasoning is `lost`, where a tool is `forced` and that goes first, or after a repair."""
     forced = forced and options.forced == "thinking off"
@@ -115,9 +129,7 @@ def with_thinking_off(
     return EffortWish("off")
 
 
-def effort_fields(
-    wish: EffortWish, max_tokens: int | None, options: ChatRequestOptions, changes: RequestChanges
-) -> EffortFields:
+def effort_fields(wish: EffortWish, max_tokens: int | None, options: EffortOptions, changes: RequestChanges) -> EffortFields:
     """The fields for what the client wants."""
     if wish.level is None:
         return EffortFields({})
@@ -150,7 +162,7 @@ def _budget_that_fits(row: Knob, given: int | None, max_tokens: int | None) -> i
     return fitting if fitting >= row.floor else None
 
 
-def _rounded(level: Level, row: Knob, options: ChatRequestOptions) -> Level:
+def _rounded(level: Level, row: Knob, options: EffortOptions) -> Level:
     """The level as the knob rounds it, and then as this model's own list does: the next lower one, else the lowest."""
     level = row.meant(level)
     ranked: list[Level] = [each for each in RANKED if each in options.levels]
