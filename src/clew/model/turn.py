@@ -111,12 +111,31 @@ class Bodies(Struct, frozen=True, kw_only=True):
     times: tuple[tuple[int, float], ...] = ()
 
 
+class NativeTurn(Struct, frozen=True, kw_only=True):
+    """A turn in its client's own dialect, for clients that name an answer by its id instead of sending it back.
+
+    A client may send its whole history with every turn. A store keeps only what is new: the first `before` of the items are
+    those of the exchange `follows` and its answer, if that exchange was kept with the digest `before_digest`. Otherwise the
+    client has changed its history, and all items are kept.
+    """
+
+    items: tuple[bytes, ...]
+    """All of the client's input, in order."""
+    answer: bytes
+    """The whole answer as the client got it."""
+    follows: str = ""
+    before: int = 0
+    before_digest: bytes = b""
+    digest: bytes = b""
+    """Of all items and the fact that an answer followed them."""
+
+
 class TurnRecord(Struct, frozen=True, kw_only=True):
     """One model call, committed as a whole: the exchange, its answer if there was one, and the question.
 
     `asked` are the client's new messages since the previous answer, as JSON bytes; `title` names a new thread; `bodies` are
     written after the commit and kept only for a while. These three are for people to read, and are not kept where the
-    setting `content` is false.
+    setting `content` is false. `native` is kept for clients that name it, and neither is it kept there.
     """
 
     exchange: Exchange
@@ -124,5 +143,6 @@ class TurnRecord(Struct, frozen=True, kw_only=True):
     asked: tuple[bytes, ...] = ()
     title: str = ""
     bodies: Bodies | None = None
+    native: NativeTurn | None = None
     created: float | None = None
     """When the thread began, if not with this turn: an imported thread may have lost its first turns."""

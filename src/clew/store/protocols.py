@@ -24,6 +24,7 @@ from clew.store.values import (
     Hit,
     Lookup,
     LookupResult,
+    NativePassage,
     Passage,
     Retention,
     RunClaim,
@@ -150,6 +151,27 @@ class ExchangeStore(Protocol):
         ...
 
     def exchange(self, principal: str, id: str) -> Exchange | None: ...
+
+
+class NativeTurnStore(Protocol):
+    """Turns in their clients' own dialects, by the ids of their exchanges.
+
+    A caller waits in a thread: a turn that is being written is waited for.
+    """
+
+    def native_history(self, principal: str, exchange: str) -> list[NativePassage]:
+        """The turns up to this one, oldest first: together they are all that the client had said and heard. Empty if this
+        one is not (any more) kept, or one of the others is not."""
+        ...
+
+    def native_turns(self, principal: str, exchanges: Iterable[str]) -> list[NativePassage]:
+        """Those of these turns that are kept, in any order."""
+        ...
+
+    def hide_native_turn(self, principal: str, exchange: str) -> Future[bool]:
+        """Let this turn be found by its id no more. Turns that followed it still have it in their history. False if there is
+        none."""
+        ...
 
 
 class BodyStore(Protocol):
@@ -304,6 +326,7 @@ class Store(
     RecordingStore,
     ThreadStore,
     ExchangeStore,
+    NativeTurnStore,
     BodyStore,
     UsageStore,
     ChoiceStore,

@@ -28,6 +28,14 @@ class Passage(Struct, frozen=True, kw_only=True):
     recording: Recording | None
 
 
+class NativePassage(Struct, frozen=True, kw_only=True):
+    """One turn in its client's own dialect: what was new in the client's input, and the answer as the client got it."""
+
+    exchange: str
+    items: tuple[bytes, ...]
+    answer: bytes
+
+
 class Thread(Struct, frozen=True, kw_only=True):
     """A conversation. `pin` is the backend that it stays with, "" for none."""
 

@@ -170,6 +170,9 @@ _LINKS = {
     "these bodies belong to no exchange": """
         SELECT exchange FROM bodies WHERE NOT EXISTS (SELECT 1 FROM exchanges
             WHERE exchanges.principal = bodies.principal AND exchanges.id = bodies.exchange)""",
+    "this turn in a client's dialect belongs to no exchange": """
+        SELECT exchange FROM natives WHERE NOT EXISTS (SELECT 1 FROM exchanges
+            WHERE exchanges.principal = natives.principal AND exchanges.id = natives.exchange)""",
     "this piece belongs to no bodies": """
         SELECT seq FROM pieces WHERE NOT EXISTS (SELECT 1 FROM bodies WHERE chain = pieces.seq / 1048576 * 1048576)""",
     "it was forgotten, and is not without words": """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from clew.errors import StoreError
 from clew.model.recording import Recordings
 from clew.model.turn import Bodies, Exchange, TurnRecord
 from clew.store.protocols import IDLE
-from clew.store.sqlite import deletions, leases, queries, search, writes
+from clew.store.sqlite import deletions, leases, native_turns, queries, search, writes
 from clew.store.sqlite.batches import run_in_steps
 from clew.store.sqlite.bodies import BodyWriter
 from clew.store.sqlite.database import (
@@ -46,6 +46,7 @@ from clew.store.values import (
     Hit,
     Lookup,
     LookupResult,
+    NativePassage,
     Passage,
     Retention,
     RunClaim,
@@ -57,7 +58,8 @@ from clew.store.values import (
 )
 
 PATIENCE: Final = 10.0
-"""Seconds that a search waits for one step of the index. It takes hundredths, unless the disk or the load is in the way."""
+"""Seconds that a search waits for one step of the index, and a reader for a turn that is being written. Both take hundredths,
+unless the disk or the load is in the way."""
 
 
 class SqliteStore:
@@ -97,6 +99,8 @@ class SqliteStore:
         self._readers = Readers(path, reading)
         self._watch = ChangeWatch(path, reading)
         self._lookups = Lookups(self._readers)
+        self._natives: dict[tuple[str, str], Future[bool]] = {}
+        """Turns in clients' dialects that are being written, by principal and exchange."""
 
     def __enter__(self) -> Self:
         return self
@@ -134,6 +138,10 @@ class SqliteStore:
         self._bodies.follow(recorded, kept)
         if recording is not None:
             self._lookups.expect(recording, recorded, remembers=not is_open and not brought_back)
+        if kept.native is not None:
+            name = (exchange.principal, exchange.id)
+            self._natives[name] = recorded
+            recorded.add_done_callback(lambda _: self._natives.pop(name, None))
         return recorded
 
     def touch(
@@ -210,6 +218,24 @@ class SqliteStore:
             return deleted
 
         return run_in_steps(delete_some, delete_rest)
+
+    # Turns in clients' dialects
+
+    def native_history(self, principal: str, exchange: str) -> list[NativePassage]:
+        self._await_natives(principal, (exchange,))
+        return self._readers.read(native_turns.native_history, principal, exchange)
+
+    def native_turns(self, principal: str, exchanges: Iterable[str]) -> list[NativePassage]:
+        names = tuple(exchanges)
+        self._await_natives(principal, names)
+        return self._readers.read(native_turns.native_turns, principal, names)
+
+    def _await_natives(self, principal: str, exchanges: Iterable[str]) -> None:
+        """An answer whose commit takes longer than it may be held back has reached the client, who may name it now."""
+        wait([each for name in exchanges if (each := self._natives.get((principal, name)))], PATIENCE)
+
+    def hide_native_turn(self, principal: str, exchange: str) -> Future[bool]:
+        return self._writer.submit(lambda connection: native_turns.hide_native_turn(connection, principal, exchange))
 
     # Exchanges, bodies, usage
 

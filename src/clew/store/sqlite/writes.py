@@ -18,6 +18,7 @@ from clew.model.recording import Recording
 from clew.model.turn import TurnRecord
 from clew.store.sqlite.database import Cursor, Database, Value
 from clew.store.sqlite.deletions import NO_HASHES, deletion_hashes, discard_open, is_forgotten, without_text
+from clew.store.sqlite.native_turns import add_native_turn
 from clew.store.sqlite.rows import COLUMNS, columns_of, marks_of, pack, pack_changes, sum_of, without_inputs
 from clew.store.sqlite.writer import Writer
 
@@ -80,14 +81,15 @@ def without_content(turn: TurnRecord) -> TurnRecord:
     recording = turn.recording
     if recording:
         recording = msgspec.structs.replace(recording, blocks=without_inputs(recording.blocks))
-    return msgspec.structs.replace(turn, recording=recording, asked=(), title="", bodies=None)
+    return msgspec.structs.replace(turn, recording=recording, asked=(), title="", bodies=None, native=None)
 
 
 def turn_weight(turn: TurnRecord) -> int:
     """About how many bytes a turn takes while it waits to be written."""
     recording = turn.recording
     said = sum(map(len, recording.blocks)) if recording else 0
-    return sum(map(len, turn.asked)) + said + _CHANGE_BYTES * len(turn.exchange.changes)
+    native = len(turn.native.answer) + sum(map(len, turn.native.items)) if turn.native else 0
+    return sum(map(len, turn.asked)) + said + native + _CHANGE_BYTES * len(turn.exchange.changes)
 
 
 def record(
@@ -120,6 +122,8 @@ def record(
         cursor.execute(_USAGE, (*made_by, *counts, usage.thinking))
     if recording:
         _add_recording(connection, cursor, recording, exchange.ended)
+    if turn.native:
+        add_native_turn(connection, exchange.principal, exchange.id, turn.native)
     return True
 
 
