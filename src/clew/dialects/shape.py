@@ -14,6 +14,7 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from clew.dialects.stored import StoredTurns
 from clew.model.change import Change
 from clew.model.events import Event, StreamFailed
 from clew.model.failure import Failure
@@ -67,6 +68,8 @@ class AnswerContext(Struct, frozen=True, kw_only=True, eq=False):
     """The client wants to be told what a streamed answer cost."""
     native: NativeRequest | None = None
     """The client's request as it came, where its dialect is not the canonical one."""
+    operation: Operation = "messages"
+    """What the client asks for."""
 
 
 class ClientSession(NamedTuple):
@@ -214,6 +217,9 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     """The body of a response that is an error; with the id of the exchange."""
     seals_whole_blocks: bool = False
     """Its clients lose the text of a thought: what they hold in place of a signature has to bring the whole block."""
+
+    stored: StoredTurns | None = None
+    """How its clients name stored answers; None: they send everything."""
 
     # The back role: spoken with backends.
     paths: Mapping[Operation, str]

@@ -95,6 +95,8 @@ class NativeRequest(Struct, frozen=True, kw_only=True, eq=False):
     """What the code of this dialect alone reads: items by their blocks, kinds of tools, wishes about the answer."""
     changes: tuple[Change, ...] = ()
     """What the canonical request has no place for, or has in another form."""
+    compacts: bool = False
+    """The client wants a sealed summary of its history in place of an answer."""
 
 
 class Source:
