@@ -58,8 +58,8 @@ from clew.store.values import (
 )
 
 PATIENCE: Final = 10.0
-"""Seconds that a search waits for one step of the index, and a reader for a turn that is being written. Both take hundredths,
-unless the disk or the load is in the way."""
+"""Seconds that a search waits for one step of the index, and a reader for a turn that is being written. Both take
+hundredths, unless the disk or the load is in the way."""
 
 
 class SqliteStore:
