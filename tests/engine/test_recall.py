@@ -117,7 +117,7 @@ def test_an_answer_that_is_not_committed_yet_is_looked_for_again(asked: Asked) -
     last = [asked.asks() for _ in range(3)][-1]
     asked.store.forget("local", "t", at=NOON).result(120)
     written: Future[bool] = Future()
-    asked.store._lookups.expect(last, written, remembers=True)
+    asked.store._memory.expect(last, written, remembers=True)
     found = asked.store.recall(Lookup(principal="local", keys=last.keys))
     assert found is not None
     assert (found.recordings, found.version) == ((last,), 0)

@@ -173,7 +173,7 @@ def waits(gate: Gate) -> bool:
 
 def waiting(gate: Gate) -> int:
     """How many whole turns are on their way to the disk. One that takes its time is there as open, before."""
-    return sum(recording.whole for recording in list(gate.store._lookups._pending._waiting.values()))
+    return sum(recording.whole for recording in list(gate.store._memory.pending._waiting.values()))
 
 
 @proves("fault:S4")

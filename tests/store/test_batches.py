@@ -7,7 +7,7 @@ import pytest
 
 from clew.errors import StoreError
 from clew.model.turn import Bodies
-from clew.store.sqlite.batches import DelayedQueue
+from clew.store.batches import DelayedQueue
 from clew.store.sqlite.store import SqliteStore
 from clew.store.sqlite.writer import WriterLimits
 from tests.manifest import proves

@@ -12,7 +12,8 @@ import pytest
 
 from clew.errors import RecordCorrupt
 from clew.model.turn import Bodies, Heads
-from clew.store.sqlite.pieces import LEAST, pack_bodies, read_bodies, unpack_bodies
+from clew.store.pieces import LEAST, pack_bodies, unpack_bodies
+from clew.store.sqlite.bodies import read_bodies
 from clew.store.sqlite.store import SqliteStore
 from clew.store.sqlite.writer import WriterLimits
 from clew.store.values import DAY, Retention
@@ -62,7 +63,7 @@ def test_as_many_are_kept_as_the_setting_says(setting: int | None, kept: list[in
 
 def test_what_is_not_to_be_kept_is_not_compressed_either(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pressed: list[Bodies] = []
-    monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", pressed.append)
+    monkeypatch.setattr("clew.store.body_writer.pack_bodies", pressed.append)
     assert (keep(path, 0), pressed) == ([None] * 3, [])
 
 
@@ -127,7 +128,7 @@ def test_a_turn_does_not_wait_for_the_bodies_of_the_one_before(path: Path, monke
         go_on.wait(120)
         return pack_bodies(bodies)
 
-    monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", slow)
+    monkeypatch.setattr("clew.store.body_writer.pack_bodies", slow)
     with SqliteStore(path, limits=AT_ONCE) as store:
         assert store.record(turn(recorded("first"), bodies=WHOLE)).result(120) is True
         assert pressing.wait(120)
@@ -164,7 +165,7 @@ def test_the_bodies_of_an_exchange_that_is_gone_are_not_kept(path: Path, monkeyp
         forgotten.wait(120)
         return pack_bodies(bodies)
 
-    monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", slow)
+    monkeypatch.setattr("clew.store.body_writer.pack_bodies", slow)
     with SqliteStore(path, limits=AT_ONCE) as store:
         store.record(turn(recorded("r"), bodies=WHOLE)).result(120)
         store.forget("local", "t", at=NOON).result(120)
@@ -183,7 +184,7 @@ def test_bodies_that_cannot_be_compressed_are_reported_and_the_next_are_kept(
             raise MemoryError("no room")
         return pack_bodies(bodies)
 
-    monkeypatch.setattr("clew.store.sqlite.bodies.pack_bodies", failing)
+    monkeypatch.setattr("clew.store.body_writer.pack_bodies", failing)
     with SqliteStore(path, limits=AT_ONCE) as store:
         for name, asked in (("first", b"no"), ("second", b"yes")):
             store.record(turn(recorded(name), bodies=Bodies(asked=asked))).result(120)
@@ -202,7 +203,7 @@ def test_bodies_that_cannot_be_written_are_counted(path: Path, monkeypatch: pyte
     def failing(*given: object) -> None:
         raise apsw.FullError("no space")
 
-    monkeypatch.setattr("clew.store.sqlite.bodies._add", failing)
+    monkeypatch.setattr("clew.store.sqlite.bodies.add_bodies", failing)
     with SqliteStore(path) as store:
         for name in ("first", "second"):
             store.record(turn(recorded(name), bodies=WHOLE)).result(120)
@@ -213,7 +214,7 @@ def test_bodies_that_cannot_be_written_are_counted(path: Path, monkeypatch: pyte
 
 def is_decoded(store: SqliteStore, name: str) -> bool:
     """Once it is read from the file: for a moment after it was written it is still at hand as it came."""
-    return store.recordings("local").by_id(name) is not None and ("local", name) in store._lookups.cache._kept
+    return store.recordings("local").by_id(name) is not None and ("local", name) in store._memory.cache._kept
 
 
 def test_nothing_of_a_deleted_thread_stays_in_memory(path: Path) -> None:
@@ -226,7 +227,7 @@ def test_nothing_of_a_deleted_thread_stays_in_memory(path: Path) -> None:
         store.forget("local", "t", at=NOON + 1).result(120)
         store._bodies.close()
         assert list(store._bodies._chains._chains) == [("local", "u", "messages")]
-        assert list(store._lookups.cache._kept) == [("local", "second")]
+        assert list(store._memory.cache._kept) == [("local", "second")]
 
 
 def test_nor_does_anything_where_somebody_else_may_have_deleted_it(path: Path) -> None:
@@ -238,8 +239,8 @@ def test_nor_does_anything_where_somebody_else_may_have_deleted_it(path: Path) -
         store._bodies.close()
         assert (
             dict(store._bodies._chains._chains),
-            dict(store._lookups.cache._kept),
-            store._lookups.cache._bytes,
+            dict(store._memory.cache._kept),
+            store._memory.cache._bytes,
         ) == (
             {},
             {},

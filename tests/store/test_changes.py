@@ -8,7 +8,7 @@ import pytest
 
 from clew.errors import RecordCorrupt
 from clew.model.change import Change
-from clew.store.sqlite.rows import LEAST_COMPRESSED, pack_changes, unpack_changes
+from clew.store.rows import LEAST_COMPRESSED, pack_changes, unpack_changes
 from clew.store.sqlite.store import SqliteStore
 from tests.database import connected
 from tests.store.turns import recorded, turn

@@ -71,7 +71,7 @@ def test_a_look_up_touches_hardly_more_pages_in_a_large_store_than_in_a_small_on
     for count in (10, examples(3_000, soak=100_000)):
         with SqliteStore(tmp_path / f"home{count}" / "store.sqlite") as store:
             wanted = fill(store, count)[count // 2]
-            store._lookups.cache = RecordingCache(0)
+            store._memory.cache = RecordingCache(0)
             found = store.recordings("local")
             looks = (
                 partial(found.by_key, wanted.keys[0]),

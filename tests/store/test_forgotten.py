@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from clew.model.turn import Bodies, TurnRecord
-from clew.store.sqlite.deletions import LONGEST
+from clew.store.deletion_notes import LONGEST
 from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Retention
 from tests.database import connected

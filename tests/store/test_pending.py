@@ -65,4 +65,4 @@ def test_one_that_could_not_be_written_is_not_found_any_more(store: SqliteStore)
     store.close()
     failed = store.record(turn(first))
     assert failed.exception(10) is not None
-    assert store._lookups._pending.of("local") is None
+    assert store._memory.pending.of("local") is None

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.model.turn import Bodies
-from clew.store.sqlite import pieces
-from clew.store.sqlite.pieces import LEAST, MOST_SPANS, BodyChain, Chains, join_spans
+from clew.store import pieces
+from clew.store.pieces import LEAST, MOST_SPANS, BodyChain, Chains, join_spans
 from clew.store.sqlite.store import SqliteStore
 from clew.store.sqlite.writer import WriterLimits
 from clew.store.values import DAY, Retention

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.store.sqlite.search import STEP_CHARACTERS, search_terms
 from clew.store.sqlite.store import SqliteStore
+from clew.store.words import STEP_CHARACTERS, search_terms
 from tests.counts import examples
 from tests.database import connected
 from tests.store.contract.test_search import found, keep, said

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from clew.errors import RecordCorrupt
 from clew.model.recording import Strand
-from clew.store.sqlite.rows import pack
+from clew.store.rows import pack
 from clew.store.sqlite.store import SqliteStore
 from clew.store.values import StoreFault
 from tests.database import connected

@@ -24,15 +24,14 @@ import stat
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Final, Literal, Protocol, TypeVar, cast
 
 import apsw
 import msgspec
 
 from clew.errors import RecordCorrupt, SchemaTooNew, StoreError
+from clew.store.rows import Row, Value
 
-Value: TypeAlias = str | int | float | bytes | None
-Row: TypeAlias = tuple[Value, ...]
 T = TypeVar("T")
 
 

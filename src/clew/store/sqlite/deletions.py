@@ -15,29 +15,24 @@ thread's name may be chosen by a front end and mean something. It is deleted whe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from hashlib import sha256
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
 from clew.errors import RecordCorrupt
 from clew.model.turn import Exchange
-from clew.store.sqlite.database import Database, Row
-from clew.store.sqlite.rows import COLUMNS, marks_of, recording_of_row
+from clew.store.deletion_notes import LONGEST, Deletion, deletion_hash, deletion_hashes
+from clew.store.rows import COLUMNS, Row, marks_of, recording_of_row
+from clew.store.sqlite.database import Database
 from clew.store.sqlite.search import flush, sweep
-from clew.store.values import DAY, Deletions
+from clew.store.values import Deletions
 
 BATCH: Final = 10
 """Records that are deleted in one transaction at most."""
 STEP_SECONDS: Final = 0.02
 """After so long no further record is deleted in a transaction, because turns wait meanwhile. Nearly all of the time is
 taking their words out of the index, one by one, so a record may take a tenth of this, or many times as long."""
-LONGEST: Final = 30 * DAY
-"""No answer takes longer, nor does a process that has lost its disk or its network for a while."""
-NO_HASHES: Final = (b"", b"")
-"""For a turn that is kept in any case."""
 
 RECORDINGS: Final = f"SELECT {COLUMNS}, seq FROM recordings"  # noqa: S608  (the columns are a constant)
 _IN_THREAD = "SELECT recording FROM turns WHERE principal = ?1 AND thread = ?2"
@@ -56,15 +51,6 @@ _IS_FORGOTTEN = "SELECT 1 FROM forgotten WHERE hash IN (?, ?) AND at >= ?"
 _NOTE = "INSERT INTO forgotten VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET at = max(at, excluded.at)"
 _THREAD = "SELECT session, agent FROM threads WHERE principal = ? AND id = ?"
 _LAST_OPEN = "SELECT max(started) FROM exchanges WHERE principal = ? AND thread = ? AND outcome = 'open'"
-
-
-class Deletion(NamedTuple):
-    """The request to delete a thread, when it was made, and whether it includes the agents of its session."""
-
-    principal: str
-    thread: str
-    at: float
-    agents: bool = False
 
 
 def delete_some_of_thread(connection: Database, deletion: Deletion) -> int:
@@ -132,17 +118,6 @@ def deletions(connection: Database) -> Deletions:
     return msgspec.convert(row, Deletions)
 
 
-def deletion_hashes(exchange: Exchange) -> tuple[bytes, bytes]:
-    """The hashes of the deletions that would affect this exchange: of its thread, and of its session with all agents."""
-    principal, session = exchange.principal, exchange.session
-    return _hash(b"thread", principal, exchange.thread), _hash(b"session", principal, session) if session else b""
-
-
-@lru_cache(maxsize=1024)
-def _hash(kind: bytes, principal: str, name: str) -> bytes:
-    return sha256(b"%b\0%b\0%b" % (kind, principal.encode(), name.encode("utf-8", "surrogatepass"))).digest()
-
-
 def _note_deletion(connection: Database, deletion: Deletion) -> bool:
     """False if there is no such thread."""
     principal, thread, at, agents = deletion
@@ -151,21 +126,16 @@ def _note_deletion(connection: Database, deletion: Deletion) -> bool:
         return False
     last = connection.execute(_LAST_OPEN, (principal, thread)).get
     until = max(at, last) if isinstance(last, float) else at  # a clock that was set back spares no answer under way
-    connection.execute(_NOTE, (_hash(b"thread", principal, thread), until))
+    connection.execute(_NOTE, (deletion_hash(b"thread", principal, thread), until))
     session, agent = found
     if agents and session and not agent:
-        connection.execute(_NOTE, (_hash(b"session", principal, str(session)), until))
+        connection.execute(_NOTE, (deletion_hash(b"session", principal, str(session)), until))
     return True
 
 
 def is_forgotten(connection: Database, exchange: Exchange) -> bool:
     """Whether its thread was deleted after it began."""
     return connection.execute(_IS_FORGOTTEN, (*deletion_hashes(exchange), exchange.started)).get is not None
-
-
-def without_text(exchange: Exchange) -> Exchange:
-    """What may stay of an exchange: who answered, how it ended and what it cost, but no name or text of its thread."""
-    return msgspec.structs.replace(exchange, kind="forgotten", thread="", session="", agent="", changes=(), tries=())
 
 
 def prune_notes(connection: Database, now: float) -> None:

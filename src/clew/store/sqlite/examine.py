@@ -32,6 +32,7 @@ from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording, Shelf
 from clew.model.turn import Exchange
 from clew.store.kinds import StoreFinding
+from clew.store.rows import COLUMNS, is_sum_of, marks_of, recording_of_row, unpack_changes
 from clew.store.sqlite.database import (
     APPLICATION,
     OLDEST_SQLITE,
@@ -45,10 +46,9 @@ from clew.store.sqlite.database import (
 from clew.store.sqlite.migrations import MIGRATIONS
 from clew.store.sqlite.queries import exchanges
 from clew.store.sqlite.retention import clock_doubt
-from clew.store.sqlite.rows import COLUMNS, is_sum_of, marks_of, recording_of_row, unpack_changes
-from clew.store.sqlite.search import indexed_words
 from clew.store.text import format_size
 from clew.store.values import ClockDoubt, StoreFault
+from clew.store.words import indexed_words
 from clew.thinking.keys import digest_of, key_of, proof_half, proof_of
 from clew.thinking.strands import strand_keys
 

@@ -9,17 +9,16 @@ is one small select for each name, and each may fail by itself: a damaged row or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from typing import Final
 
 from clew.errors import StoreError
 from clew.model.recording import Recording, Shelf
-from clew.store.memory import PendingRecordings, PinCache, RecordingCache, SessionThreads
-from clew.store.sqlite.database import Value
+from clew.store.lookup_memory import LookupMemory
+from clew.store.memory import RecordingCache
+from clew.store.rows import COLUMNS, Value, tool_hash, verified_recording
 from clew.store.sqlite.queries import pin_of, pinned, settings, thread_of
 from clew.store.sqlite.readers import Readers
-from clew.store.sqlite.rows import COLUMNS, tool_hash, verified_recording
 from clew.store.sqlite.writes import GENERATION, PINS
 from clew.store.values import Lookup, LookupResult
 
@@ -136,49 +135,20 @@ class _LookupRun:
 
 
 class Lookups:
-    """The look-ups of one store. Any thread may ask."""
+    """The look-ups of one store in its file. Any thread may ask."""
 
-    def __init__(self, readers: Readers) -> None:
+    def __init__(self, readers: Readers, memory: LookupMemory) -> None:
         self._readers = readers
-        self._pending = PendingRecordings()
-        self.cache = RecordingCache()
-        self.pins = PinCache()
-        self._sessions = SessionThreads()
+        self._memory = memory
         # Prepare the statements: the first one reads the schema, which takes as long as a hundred others.
         for statement, wanted in ((_EXISTS, 2), (_MARKED, 3), (_WHOLE, 2)):
             readers.rows(statement, ("",) * wanted)
 
-    def expect(self, recording: Recording, recorded: Future[bool], *, remembers: bool) -> None:
-        """Have a recording found that is being written; where it `remembers`, also without a look-up once it is committed.
-        (An answer that is not over is replaced by another, and an imported one is not asked for soon.)"""
-
-        def remember(recorded: Future[bool]) -> None:
-            if remembers and recorded.exception() is None and recorded.result():
-                self.cache.add(recording)
-                self._sessions.learn(recording.principal, recording.session, recording.agent, recording.thread)
-
-        recorded.add_done_callback(remember)  # before it is no longer pending
-        self._pending.add(recording, recorded)
-
     def finder(self, principal: str) -> RecordingFinder:
-        return RecordingFinder(self._readers, self.cache, principal, self._pending.of(principal))
-
-    def recall(self, wanted: Lookup) -> LookupResult | None:
-        pending, version = self._pending.of(wanted.principal), self.cache.version
-        recordings = self.cache.find_all(wanted, pending.all if pending else ())
-        if recordings is None:
-            return None
-        if not recordings or (pending and any(pending.by_id(each.id) for each in recordings)):
-            version = 0  # there is nothing to know; or its commit may fail
-        thread = self._sessions.get(wanted.principal, wanted.session, wanted.agent)
-        threads = {thread, wanted.thread, *[each.thread for each in recordings]}
-        if wanted.known is not None:
-            threads |= wanted.known.threads
-        pins = self.pins.of(wanted.principal, threads)
-        return LookupResult(recordings=recordings, thread=thread, pins=pins, version=version)
+        return RecordingFinder(self._readers, self._memory.cache, principal, self._memory.pending.of(principal))
 
     def gather(self, wanted: Lookup, check: Callable[[], None]) -> LookupResult:
-        principal, version = wanted.principal, self.pins.version
+        principal, version = wanted.principal, self._memory.pins.version
         run = _LookupRun(self.finder(principal), wanted, check)
         recordings = run.recordings()
         thread, thread_failure = "", None
@@ -193,7 +163,7 @@ class Lookups:
                 pins[name] = self._readers.read(pin_of, principal, name)
             except StoreError as error:
                 thread_failure = error
-        self.pins.learn(principal, pins, version)
+        self._memory.pins.learn(principal, pins, version)
         has_pins = bool(run.failure or thread_failure)
         with suppress(StoreError):
             has_pins = has_pins and bool(self._readers.read(pinned, principal, 1))
@@ -208,14 +178,5 @@ class Lookups:
 
     def refresh_pins(self) -> str:
         generation = self._readers.read(settings, PINS).get(GENERATION, "")
-        self.pins.renew(generation)
+        self._memory.pins.renew(generation)
         return generation
-
-    def forget(self, principal: str, thread: str) -> None:
-        """Drop a deleted thread from memory."""
-        self.cache.forget(principal, thread)
-        self._sessions.forget(principal, thread)
-
-    def clear(self) -> None:
-        self.cache.clear()
-        self._sessions.clear()

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from clew.model.turn import NativeTurn
-from clew.store.sqlite.database import Database, Row
-from clew.store.sqlite.rows import pack, unpack
+from clew.store.rows import Row, pack, unpack
+from clew.store.sqlite.database import Database
 from clew.store.values import NativePassage
 
 _DIGEST: Final = "SELECT digest FROM natives WHERE principal = ? AND exchange = ?"

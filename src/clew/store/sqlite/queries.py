@@ -1,30 +1,20 @@
 """Reading: threads, their pins, what was said in them, their branches; what happened to requests, what they used, and the
 statistics of thinking blocks; and choices.
-
-A thread is a tree. A client that rewinds a conversation and continues from there, or asks twice at once, makes a fork: two
-answers followed the same one. A branch is a row of answers of which each followed the one before, and no other answer did. A
-client's sub-agents have threads of their own with the session of the main thread: each begins after the last answer of the
-main thread that was complete when the sub-agent began. An answer whose predecessor was deleted begins a branch. Turns
-without an answer are in no branch: nothing can follow them.
-
-Prices rise with the length of a prompt. So the usage of a day is summed apart by length, between the lengths where any
-vendor's price changes: the price of a group is then the price of its average call, times the calls.
 """
 
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping
 
 import msgspec
-from msgspec import Struct
 
-from clew.model.turn import Exchange, TokenUsage
-from clew.store.sqlite.database import Database, Value, named_rows, typed_row
-from clew.store.sqlite.rows import COLUMNS, recording_of_row, unpack, unpack_changes
-from clew.store.values import Branch, DayAnswers, Days, DayUsage, Passage, Statistics, Thread, UsageTotal
+from clew.model.turn import Exchange
+from clew.store.branches import branches_of
+from clew.store.days import MOST_ANSWERS, PROMPT_STEPS, days_of
+from clew.store.rows import COLUMNS, Value, recording_of_row, unpack, unpack_changes
+from clew.store.sqlite.database import Database, named_rows, typed_row
+from clew.store.values import Branch, Days, Passage, Statistics, Thread, UsageTotal
 
 _ROWS = """
 SELECT id, principal, session, agent, title, pin, created, used,
@@ -106,51 +96,9 @@ def passages(connection: Database, principal: str, thread: str) -> list[Passage]
     return found
 
 
-class _Answer(Struct, frozen=True, array_like=True):
-    id: str
-    followed: str
-    exchange: str
-    thread: str
-    agent: str
-    started: float
-    ended: float
-
-
 def tree(connection: Database, principal: str, thread: str) -> list[Branch]:
-    rows = connection.execute(_ANSWERS, {"principal": principal, "thread": thread}).fetchall()
-    answers = {answer.id: answer for answer in msgspec.convert(rows, list[_Answer])}
-    next_of: dict[str, list[_Answer]] = defaultdict(list)
-    for answer in answers.values():
-        next_of[answer.followed].append(answer)
-    main = [answer for answer in answers.values() if answer.thread == thread]
-    branches: list[Branch] = []
-    for answer in answers.values():
-        before = answers.get(answer.followed)
-        if before is None or before.thread != answer.thread or len(next_of[answer.followed]) > 1:
-            if before is None and answer.agent and answer.thread != thread:  # the answer that started this agent
-                before = next((each for each in reversed(main) if each.ended <= answer.started), None)
-            branches.append(_branch(answer, before, next_of))
-    return branches
+    return branches_of(connection.execute(_ANSWERS, {"principal": principal, "thread": thread}).fetchall(), thread)
 
-
-def _branch(start: _Answer, before: _Answer | None, next_of: Mapping[str, Sequence[_Answer]]) -> Branch:
-    answers = [start]
-    while len(following := next_of.get(answers[-1].id, ())) == 1 and following[0].thread == start.thread:
-        answers += following
-    return Branch(
-        thread=start.thread,
-        agent=start.agent,
-        after=before.exchange if before else "",
-        exchanges=tuple(answer.exchange for answer in answers),
-        began=start.started,
-        ended=answers[-1].ended,
-    )
-
-
-PROMPT_STEPS: Final = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
-"""Tokens of a prompt above which some vendor's price changes."""
-MOST_ANSWERS: Final = 200_000
-"""Answers whose times are read, the newest first."""
 
 _EXCHANGES = """
 SELECT exchanges.id AS id, exchanges.principal AS principal, thread, started, ended, asked_model,
@@ -199,10 +147,6 @@ WHERE marks.principal = ? AND kind = 'key' AND made >= ? AND said.whole GROUP BY
 """  # noqa: S608  (only constants are put in)
 
 _USAGE = ("input", "output", "cache_read", "cache_written", "estimated", "thinking")
-
-_UsageRow = tuple[str, str, str, int, int, int, int, int, int]
-_TimeRow = tuple[str, str, str, int, float | None, float]
-_ThinkingRow = tuple[str, str, str, int]
 
 
 def exchanges(
@@ -257,29 +201,7 @@ def statistics(connection: Database, principal: str, backend: str, now: float, i
 
 
 def days(connection: Database, principal: str, since: float) -> Days:
-    wanted = (principal, since)
-    usage = msgspec.convert(connection.execute(_DAY_USAGE, wanted).fetchall(), list[_UsageRow])
-    times = msgspec.convert(connection.execute(_DAY_TIMES, wanted).fetchall(), list[_TimeRow])
-    thinking = msgspec.convert(connection.execute(_DAY_THINKING, wanted).fetchall(), list[_ThinkingRow])
-    spent: list[DayUsage] = []
-    for day, backend, model, calls, input, output, read, written, estimated in usage:
-        used = TokenUsage(input=input, output=output, cache_read=read, cache_written=written, estimated=bool(estimated))
-        spent.append(DayUsage(day=day, backend=backend, model=model, calls=calls, usage=used))
-    groups: defaultdict[tuple[str, str, str], list[_TimeRow]] = defaultdict(list)
-    for row in times:
-        groups[row[:3]].append(row)
-    thoughts = {row[:3]: row[3] for row in thinking}
-    answers = [
-        DayAnswers(
-            day=day,
-            backend=backend,
-            model=model,
-            asked=len(rows),
-            whole=sum(row[3] for row in rows),
-            thought=thoughts.get((day, backend, model), 0),
-            first_byte=tuple(sorted(row[4] for row in rows if row[4] is not None)),
-            seconds=tuple(sorted(row[5] for row in rows if row[3])),
-        )
-        for (day, backend, model), rows in sorted(groups.items())
-    ]
-    return Days(spent=tuple(spent), answers=tuple(answers))
+    usage, times, thinking = (
+        connection.execute(statement, (principal, since)).fetchall() for statement in (_DAY_USAGE, _DAY_TIMES, _DAY_THINKING)
+    )
+    return days_of(usage, times, thinking)

@@ -17,7 +17,8 @@ from math import inf
 from time import monotonic
 from typing import Final
 
-from clew.store.sqlite.database import Database, Row
+from clew.store.rows import Row
+from clew.store.sqlite.database import Database
 from clew.store.sqlite.deletions import RECORDINGS, STEP_SECONDS, delete_recordings, delete_some, prune_notes
 from clew.store.sqlite.queries import settings
 from clew.store.sqlite.search import sweep

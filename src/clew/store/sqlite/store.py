@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
@@ -15,10 +15,13 @@ import msgspec
 from clew.errors import StoreError
 from clew.model.recording import Recordings
 from clew.model.turn import Bodies, Exchange, TurnRecord
+from clew.store.batches import run_in_steps
+from clew.store.body_writer import BodyRow, BodyWriter
+from clew.store.deletion_notes import Deletion
+from clew.store.lookup_memory import LookupMemory
 from clew.store.protocols import IDLE
+from clew.store.sqlite import bodies as body_rows
 from clew.store.sqlite import deletions, leases, native_turns, queries, search, writes
-from clew.store.sqlite.batches import run_in_steps
-from clew.store.sqlite.bodies import BodyWriter
 from clew.store.sqlite.database import (
     BUSY,
     Database,
@@ -32,10 +35,11 @@ from clew.store.sqlite.database import (
 from clew.store.sqlite.examine import verify
 from clew.store.sqlite.lookups import Lookups
 from clew.store.sqlite.migrations import MIGRATIONS
-from clew.store.sqlite.pieces import read_bodies
 from clew.store.sqlite.readers import ChangeWatch, Readers, as_seen
 from clew.store.sqlite.retention import apply_retention, check_clock
 from clew.store.sqlite.writer import Writer, WriterLimits
+from clew.store.touches import TouchBatch
+from clew.store.turn_content import turn_weight, without_content
 from clew.store.values import (
     Branch,
     CallOwner,
@@ -93,12 +97,14 @@ class SqliteStore:
         self.leases = leases.FileLeases(path)
         limits = limits or WriterLimits()
         self._writer = Writer(connection, path, limits, busy)
-        self._bodies = BodyWriter(self._writer, keep, limits.long_delay)
-        self._touches = writes.TouchBatch(self._writer, limits.long_delay)
+        self._bodies = BodyWriter(self._write_bodies, keep, limits.long_delay)
+        submit_lazily = partial(self._writer.submit, lazily=True, delay=limits.long_delay)
+        self._touches = TouchBatch[Database](submit_lazily, writes.touch)
         reading = partial(connect, path, read_only=True, busy=busy, vfs=vfs)
         self._readers = Readers(path, reading)
         self._watch = ChangeWatch(path, reading)
-        self._lookups = Lookups(self._readers)
+        self._memory = LookupMemory()
+        self._lookups = Lookups(self._readers, self._memory)
         self._natives: dict[tuple[str, str], Future[bool]] = {}
         """Turns in clients' dialects that are being written, by principal and exchange."""
 
@@ -125,7 +131,7 @@ class SqliteStore:
 
     def _record(self, turn: TurnRecord, *, lazily: bool, brought_back: bool = False) -> Future[bool]:
         exchange, readable = turn.exchange, self._content
-        kept = turn if readable else writes.without_content(turn)
+        kept = turn if readable else without_content(turn)
         recording, is_open = kept.recording, exchange.outcome == "open"
         if recording is not None:
             assert (recording.principal, recording.thread) == (exchange.principal, exchange.thread)
@@ -134,10 +140,10 @@ class SqliteStore:
             process = self.leases.name() if is_open and not brought_back else ""
             return writes.record(connection, kept, process=process, readable=readable, brought_back=brought_back)
 
-        recorded = self._writer.submit(write, weight=writes.turn_weight(kept), lazily=lazily)
+        recorded = self._writer.submit(write, weight=turn_weight(kept), lazily=lazily)
         self._bodies.follow(recorded, kept)
         if recording is not None:
-            self._lookups.expect(recording, recorded, remembers=not is_open and not brought_back)
+            self._memory.expect(recording, recorded, remembers=not is_open and not brought_back)
         if kept.native is not None:
             name = (exchange.principal, exchange.id)
             self._natives[name] = recorded
@@ -166,7 +172,7 @@ class SqliteStore:
         return self._lookups.gather(wanted, check)
 
     def recall(self, wanted: Lookup) -> LookupResult | None:
-        return self._lookups.recall(wanted)
+        return self._memory.recall(wanted)
 
     # Threads
 
@@ -184,7 +190,7 @@ class SqliteStore:
 
     def pin(self, principal: str, thread: str, backend: str) -> Future[bool]:
         pinned = self._writer.submit(lambda connection: writes.pin(connection, principal, thread, backend))
-        pinned.add_done_callback(lambda _: self._lookups.pins.clear())
+        pinned.add_done_callback(lambda _: self._memory.pins.clear())
         return pinned
 
     def pin_of(self, principal: str, thread: str) -> str:
@@ -203,11 +209,11 @@ class SqliteStore:
         return self._readers.read(queries.tree, principal, thread)
 
     def forget(self, principal: str, thread: str, *, at: float, agents: bool = False) -> Future[bool]:
-        deletion = deletions.Deletion(principal, thread, at, agents)
+        deletion = Deletion(principal, thread, at, agents)
 
         def clear_memory(_: Future[bool]) -> None:  # other processes find out by `deletions`
             self._bodies.forget(principal, thread)
-            self._lookups.forget(principal, thread)
+            self._memory.forget(principal, thread)
 
         def delete_some() -> Future[int]:
             return self._writer.submit(lambda connection: deletions.delete_some_of_thread(connection, deletion))
@@ -250,7 +256,10 @@ class SqliteStore:
         return as_seen(*found, self.leases) if found else None
 
     def bodies(self, principal: str, exchange: str) -> Bodies | None:
-        return self._bodies.find(principal, exchange) or self._readers.read(read_bodies, principal, exchange)
+        return self._bodies.find(principal, exchange) or self._readers.read(body_rows.read_bodies, principal, exchange)
+
+    def _write_bodies(self, rows: Sequence[BodyRow], limit: int | None) -> Future[None]:
+        return self._writer.submit(lambda connection: body_rows.add_bodies(connection, rows, limit), later=True)
 
     def configure(self, *, content: bool, bodies: int | None) -> None:
         self._content, self._bodies.limit = content, bodies
@@ -310,7 +319,7 @@ class SqliteStore:
 
     def clear_memory(self) -> None:
         self._bodies.forget()
-        self._lookups.clear()
+        self._memory.clear()
 
     def describe(self) -> str:
         return str(self._path)

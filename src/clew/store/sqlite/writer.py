@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 import apsw
 
 from clew.errors import StoreError
-from clew.store.sqlite.batches import DELAY, LONG_DELAY, DelayedQueue
+from clew.store.batches import DELAY, LONG_DELAY, DelayedQueue
 from clew.store.sqlite.database import BUSY, UNREADABLE, Database, store_error
 from clew.store.values import Health
 

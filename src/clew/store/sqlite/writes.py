@@ -8,19 +8,18 @@ that a busy conversation does not rewrite its whole past with every request.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterable
-from concurrent.futures import Future
 
 import msgspec
 
 from clew.model.recording import Recording
 from clew.model.turn import TurnRecord
-from clew.store.sqlite.database import Cursor, Database, Value
-from clew.store.sqlite.deletions import NO_HASHES, deletion_hashes, discard_open, is_forgotten, without_text
+from clew.store.deletion_notes import NO_HASHES, deletion_hashes, without_text
+from clew.store.rows import COLUMNS, Value, columns_of, marks_of, pack, pack_changes, sum_of
+from clew.store.sqlite.database import Cursor, Database
+from clew.store.sqlite.deletions import discard_open, is_forgotten
 from clew.store.sqlite.native_turns import add_native_turn
-from clew.store.sqlite.rows import COLUMNS, columns_of, marks_of, pack, pack_changes, sum_of, without_inputs
-from clew.store.sqlite.writer import Writer
+from clew.store.touches import SEEN_STEP, USED_STEP
 
 PINS, GENERATION = "pins", "generation"
 """The scope and the name of the setting that counts how often a pin was changed, by any process."""
@@ -29,11 +28,6 @@ _NEXT_GENERATION = """
 INSERT INTO settings VALUES (?, ?, '1', 0.0)
 ON CONFLICT (scope, name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)
 """
-
-_CHANGE_BYTES = 144
-"""Of a change while it waits to be written. A long conversation may have a thousand of them with each turn."""
-SEEN_STEP = 60.0
-USED_STEP = 3600.0
 
 _EXCHANGE = f"""
 INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 28))}
@@ -74,22 +68,6 @@ UPDATE recordings SET used = :at WHERE principal = :principal AND used < :at - :
     )
 )
 """
-
-
-def without_content(turn: TurnRecord) -> TurnRecord:
-    """The turn without what is only for people to read."""
-    recording = turn.recording
-    if recording:
-        recording = msgspec.structs.replace(recording, blocks=without_inputs(recording.blocks))
-    return msgspec.structs.replace(turn, recording=recording, asked=(), title="", bodies=None, native=None)
-
-
-def turn_weight(turn: TurnRecord) -> int:
-    """About how many bytes a turn takes while it waits to be written."""
-    recording = turn.recording
-    said = sum(map(len, recording.blocks)) if recording else 0
-    native = len(turn.native.answer) + sum(map(len, turn.native.items)) if turn.native else 0
-    return sum(map(len, turn.asked)) + said + native + _CHANGE_BYTES * len(turn.exchange.changes)
 
 
 def record(
@@ -154,43 +132,6 @@ def touch(connection: Database, principal: str, keys: Iterable[bytes], recording
     connection.execute(_SEEN, bindings)
     connection.execute(_STRANGERS, bindings)
     connection.execute(_USED, {**bindings, "step": USED_STEP, "ids": json.dumps(list(recordings))})
-
-
-class TouchBatch:
-    """Touches that nobody waits for: what requests brought within a moment is marked as seen together. Any thread may add.
-
-    Every request of a conversation brings the blocks of the previous answer. Marking them takes half as long as recording a
-    turn if that is a transaction of its own, and next to nothing together with others. A process that dies loses some of the
-    marks, which does no harm: the next request brings the same blocks.
-    """
-
-    def __init__(self, writer: Writer, delay: float) -> None:
-        """`delay` is how many seconds a touch may wait for others."""
-        self._writer = writer
-        self._delay = delay
-        self._lock = threading.Lock()
-        self._gathered: dict[str, tuple[dict[bytes, None], dict[str, None], float]] = {}
-        """By principal: keys and recordings (dictionaries, to keep the order), and the time of the last request."""
-        self._written: Future[None] | None = None
-
-    def add(self, principal: str, keys: Iterable[bytes], recordings: Iterable[str], at: float) -> Future[None]:
-        """The future is that of all touches that go together."""
-        with self._lock:
-            all_keys, all_recordings, last = self._gathered.get(principal, ({}, {}, 0.0))
-            all_keys.update(dict.fromkeys(keys))
-            all_recordings.update(dict.fromkeys(recordings))
-            self._gathered[principal] = all_keys, all_recordings, max(last, at)
-            if self._written is None or self._written.done():
-                self._written = self._writer.submit(self._write, lazily=True, delay=self._delay)
-                if self._written.done():  # refused: it cannot have begun, since this thread holds the lock
-                    self._gathered = {}
-            return self._written
-
-    def _write(self, connection: Database) -> None:
-        with self._lock:
-            gathered, self._gathered, self._written = self._gathered, {}, None
-        for principal, (keys, recordings, at) in gathered.items():
-            touch(connection, principal, keys, recordings, at)
 
 
 def pin(connection: Database, principal: str, thread: str, backend: str) -> bool:

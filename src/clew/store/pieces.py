@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from clew.errors import RecordCorrupt
 from clew.model.turn import Bodies, Heads
-from clew.store.sqlite.database import Database
+from clew.store.rows import ZLIB_START, compress
 
 LEAST: Final = 16 * 1024
 """Bytes of a body that is worth a chain."""
@@ -34,12 +34,6 @@ MOST_SPANS: Final = 256
 """Of one body: they are written again with each body."""
 CHAIN_PIECES: Final = 1 << 20
 """A chain's number is the place of its first piece; so many places belong to it."""
-
-ZLIB_START: Final = b"\x78"
-"""The first byte of every compressed value. No JSON text begins so, and no MessagePack array of three."""
-_FASTEST: Final = 1
-
-_READ = "SELECT kept, chain FROM bodies WHERE principal = ? AND exchange = ?"
 
 Conversation: TypeAlias = tuple[str, ...]
 
@@ -55,10 +49,6 @@ class PieceSpan(NamedTuple):
 class _KnownBody(NamedTuple):
     body: bytes
     spans: tuple[PieceSpan, ...]
-
-
-def compress(raw: bytes) -> bytes:
-    return zlib.compress(raw, _FASTEST)
 
 
 class BodyChain:
@@ -242,18 +232,12 @@ def unpack_bodies(kept: bytes) -> Bodies:
     return Bodies(asked=asked, sent=sent, answered=rest.answered, heads=rest.heads, times=rest.times)
 
 
-def read_bodies(connection: Database, principal: str, exchange: str) -> Bodies | None:
-    """Raises RecordCorrupt."""
-    found = connection.execute(_READ, (principal, exchange)).fetchone()
-    if found is None:
-        return None
-    kept, chain = found
-    assert isinstance(kept, bytes)
-    if not isinstance(chain, int):
-        return unpack_bodies(kept)
+def join_bodies(kept: bytes, find: Callable[[int], object]) -> Bodies:
+    """Bodies whose requests are pieces of a chain; `find` gives the content of a piece by its number. Raises
+    RecordCorrupt."""
 
     def piece(number: int) -> bytes:
-        content = connection.execute("SELECT content FROM pieces WHERE seq = ?", (chain + number,)).get
+        content = find(number)
         if not isinstance(content, bytes):
             raise RecordCorrupt("the bodies of an exchange cannot be read: a piece is missing")
         return content

@@ -2,8 +2,8 @@
 
 Lists of bytes are packed (MessagePack); keys, all of one length, are joined. Texts are packed as UTF-8 in which lone
 surrogates pass: what a model said is kept even where it is no valid text. `sum` is a checksum over every column but the
-times, so that `verify` finds a changed byte in which SQLite sees nothing wrong. It need not withstand an attacker, so it is
-a short one: a hash took a sixth of the time of all statements of a turn.
+times, so that `verify` finds a changed byte in which the database sees nothing wrong. It need not withstand an attacker, so
+it is a short one: a hash took a sixth of the time of all statements of a turn.
 
 The changes of an exchange are JSON, compressed where there are many. A client that drops its thinking has all of it restored
 with each request, so each exchange of a conversation has a change for every earlier block. They differ by a number in their
@@ -16,7 +16,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -26,9 +26,13 @@ from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
-from clew.store.sqlite.database import Row, Value
-from clew.store.sqlite.pieces import ZLIB_START, compress
 
+Value: TypeAlias = str | int | float | bytes | None
+Row: TypeAlias = tuple[Value, ...]
+
+ZLIB_START: Final = b"\x78"
+"""The first byte of every compressed value. No JSON text begins so, and no MessagePack array of three."""
+_FASTEST: Final = 1
 LEAST_COMPRESSED: Final = 1024
 """Bytes of JSON that are worth compressing: some nine changes."""
 _KEY: Final = 32
@@ -63,6 +67,10 @@ COLUMNS: Final = ", ".join(_Columns.__struct_fields__)
 _bytes = msgspec.msgpack.Decoder(tuple[bytes, ...])
 _said = msgspec.msgpack.Decoder(tuple[tuple[bytes, ...], tuple[bytes, ...]])
 _changes = msgspec.json.Decoder(tuple[Change, ...])
+
+
+def compress(raw: bytes) -> bytes:
+    return zlib.compress(raw, _FASTEST)
 
 
 def columns_of(recording: Recording) -> Row:
