@@ -31,9 +31,9 @@ from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.turn import Exchange, TokenUsage, TurnRecord
 from clew.store.commits import wait_for_commit
 from clew.store.memory import RecordingCache
+from clew.store.rows import marks_of
 from clew.store.sqlite.database import connect
 from clew.store.sqlite.lookups import RecordingFinder
-from clew.store.rows import marks_of
 from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Lookup
 from clew.thinking.keys import block_key
