@@ -1,7 +1,7 @@
 """What an answer says, as the events of blocks: thoughts, texts and calls, in the order in which they are said.
 
-`BlockWriter` keeps one block open at a time, counted from 0 without gaps. What the backend needs back of a thought stands in
-the place of a signature: one `signature_delta` with the payload (`payloads`), just before the block's stop.
+What the backend needs back of a thought stands in the place of a signature: one `signature_delta` with the payload
+(`payloads`), just before the block's stop.
 
 `ContentWriter` decides what becomes a block. What only the backend understands goes to the payload of the thinking block
 that it belongs to. Something opaque that comes when text has begun cannot reopen a thought: it gets an empty thinking block
@@ -11,82 +11,31 @@ before the next call, and if none comes it is left in `late`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Final, Literal, TypeAlias
 
+from clew.dialects.block_writer import BlockKind, BlockWriter
 from clew.dialects.openai_chat.payloads import GrowingPayload
-from clew.dialects.openai_chat.stream_calls import PartialCall, PartialCalls, ToolIds
+from clew.dialects.openai_chat.stream_calls import PartialCall, PartialCalls
 from clew.dialects.openai_chat.stream_tags import TagPiece
 from clew.dialects.openai_chat.stream_thoughts import Mirrors
+from clew.dialects.tool_ids import ToolIds
 from clew.model.blocks import signature_of
-from clew.model.bounds import check_blocks
-from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, written
-from clew.model.json import JsonObject, whole_text
-from clew.model.tokens import TokenTally
-
-BlockKind: TypeAlias = Literal["", "text", "thinking", "tool_use"]
-
-_DELTAS: Final[dict[BlockKind, tuple[str, str]]] = {
-    "": ("", ""),
-    "text": ("text_delta", "text"),
-    "thinking": ("thinking_delta", "thinking"),
-    "tool_use": ("input_json_delta", "partial_json"),
-}
-"""The delta by which a block grows: its type, and the member that has the text."""
-_STARTS: Final[dict[BlockKind, JsonObject]] = {
-    "text": {"type": "text", "text": ""},
-    "thinking": {"type": "thinking", "thinking": "", "signature": ""},
-}
+from clew.model.events import BlockDelta
+from clew.model.json import JsonObject
 
 
-@lru_cache(maxsize=64)
-def _start(kind: BlockKind, index: int) -> BlockStart:
-    return written(BlockStart(index, _STARTS[kind]))
+class SigningWriter(BlockWriter):
+    """Writes blocks of which thoughts are signed once it is known what belongs to them."""
 
-
-@lru_cache(maxsize=64)
-def _stop(index: int) -> BlockStop:
-    return written(BlockStop(index))
-
-
-class BlockWriter:
-    """Writes the events of blocks. What is said of one block between two calls of `take_events` is one delta."""
-
-    __slots__ = (
-        *("_delta", "_events", "_half", "_member", "index", "kind", "last", "payloads", "said", "tokens", "unsigned"),
-    )
+    __slots__ = ("last", "payloads", "unsigned")
 
     def __init__(self) -> None:
-        self._events: list[Event] = []
-        self.said: list[str] = []
-        """More of the open block, to be told with the next event."""
-        self.index = -1
-        """Of the newest block."""
-        self.kind: BlockKind = ""
-        """Of the open block."""
+        super().__init__()
         self.last: BlockKind = ""
         """Of the newest block that says something."""
         self.payloads: dict[int, GrowingPayload] = {}
         """By the index of the thinking block."""
-        self._delta, self._member = _DELTAS[""]
-        self._half = ""  # of a character (`model.json`): it waits for its other half
-        self.tokens = TokenTally()
-        """Of all that was told."""
         self.unsigned: list[tuple[int, int]] = []
         """Thinking blocks that were closed and have no signature yet: where it belongs among the events, and the index."""
-
-    def take_events(self) -> list[Event]:
-        """The events since the last time."""
-        if self.said:
-            self._tell()
-        events, self._events = self._events, []
-        return events
-
-    def add(self, *events: Event) -> None:
-        """Events that belong to no block."""
-        if self.said:
-            self._tell()
-        self._events += events
 
     def sign(self) -> None:
         """Signs the thoughts that were closed, once a chunk is read whole: only then is it known what belongs to them."""
@@ -96,48 +45,15 @@ class BlockWriter:
             self._events.insert(place, BlockDelta(index, {"type": "signature_delta", "signature": signature}))
         self.unsigned.clear()
 
-    def open(self, kind: Literal["text", "thinking"]) -> None:
-        """Opens a block of this kind, unless it is open."""
-        if self.kind != kind:
-            self._open(kind)
-            self._events.append(_start(kind, self.index))
-
     def open_call(self, call_id: str, name: str) -> None:
-        self._open("tool_use")
-        self._events.append(BlockStart(self.index, {"type": "tool_use", "id": call_id, "name": name, "input": {}}))
-        self.tokens.add(name)
+        super().open_call(call_id, name)
         self.last = "tool_use"
 
-    def _open(self, kind: BlockKind) -> None:
-        self.close()
-        self.index += 1
-        check_blocks(self.index + 1)
-        self.kind = kind
-        self._delta, self._member = _DELTAS[kind]
-
-    def _tell(self) -> None:
-        text = "".join([self._half, *self.said])
-        self.said.clear()
-        if not text.isascii():
-            self._half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
-            text = whole_text(text[:-1] if self._half else text)
-        if text:
-            self.tokens.add(text)
-            self._events.append(BlockDelta(self.index, {"type": self._delta, self._member: text}))
-
     def close(self) -> None:
-        if not self.kind:
-            return
-        if self.said:
-            self._tell()
-        if self._half:
-            self._half = ""
-            self.said.append("\ufffd")
-            self._tell()
         if self.kind == "thinking":
+            self.tell_rest()
             self.unsigned.append((len(self._events), self.index))
-        self._events.append(_stop(self.index))
-        self.kind = ""
+        super().close()
 
 
 class ContentWriter:
@@ -157,7 +73,7 @@ class ContentWriter:
         "own_ids",
     )
 
-    def __init__(self, blocks: BlockWriter, ids: ToolIds, client_name: Callable[[str], str], *, own_ids: bool) -> None:
+    def __init__(self, blocks: SigningWriter, ids: ToolIds, client_name: Callable[[str], str], *, own_ids: bool) -> None:
         """`client_name` gives the client's name of the tool that a call names. `own_ids`: calls keep the backend's ids."""
         self.blocks = blocks
         self.own_ids = own_ids

@@ -18,8 +18,6 @@ from clew.model.bounds import check_blocks
 from clew.model.json import JsonObject, JsonValue, object_of, text_of, whole_text, whole_value
 from clew.model.texts import LongText
 
-_UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
-_LONGEST_ID: Final = 64
 _EXTRA: Final = ("extra_content", "provider_specific_fields")
 """What a call carries for its maker alone (the thought signature of Gemini's OpenAI endpoint)."""
 _MARKS: Final = re.compile(r'[\[\]{}"]')
@@ -166,39 +164,6 @@ def _key(place: JsonValue) -> object:
     if type(place) is int:
         return place
     return msgspec.json.encode(whole_value(place)) if isinstance(place, dict | list) else place
-
-
-class ToolIds:
-    """Ids for the calls of one answer that every client takes: of letters, digits, `_` and `-`, and each used once.
-
-    Backends repeat ids, leave them out, or hide kilobytes of signature in them. `seed` is unique to the answer.
-    """
-
-    __slots__ = ("_repeats", "_seed", "_used", "wire")
-
-    def __init__(self, seed: str) -> None:
-        self._seed = _UNSAFE.sub("_", seed)
-        self._used: set[str] = set()
-        self._repeats: dict[str, int] = {}
-        self.wire: dict[str, str] = {}
-        """The backend's own ids, by those that were given, where they differ. "" is a call that came without one."""
-
-    @property
-    def given(self) -> int:
-        """How many ids were given."""
-        return len(self._used)
-
-    def give(self, wire_id: str) -> str:
-        base = _UNSAFE.sub("_", wire_id.split("__thought__")[0])[:_LONGEST_ID] or f"toolu_{self._seed}_{len(self._used)}"
-        unique, count = base, self._repeats.get(base, 1)
-        while unique in self._used:
-            count += 1
-            unique = f"{base}_{count}"
-        self._repeats[base] = count
-        self._used.add(unique)
-        if unique != wire_id:
-            self.wire[unique] = wire_id
-        return unique
 
 
 class _ObjectEnd:

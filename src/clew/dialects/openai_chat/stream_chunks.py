@@ -11,13 +11,13 @@ and what of it can be read is said.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from clew.dialects.failures.bodies import error_in
+from clew.dialects.unsaid import UnsaidKinds
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of, read_object, read_value, text_of
 
 _S = TypeVar("_S", bound=Struct)
@@ -26,8 +26,6 @@ _PARTS: Final = frozenset({"", "text", "output_text", "thinking", "refusal"})
 """Types of content parts whose words are read."""
 SEVERAL: Final = "several"
 """In place of a name: a delta has thinking under several, or in entries."""
-_MOST_KINDS: Final = 40
-_LONGEST_KIND: Final = 40
 
 
 class ChunkDelta(Struct, gc=False):
@@ -135,20 +133,16 @@ def _known(kind: type[_S], value: dict[str, Any]) -> _S:
     return kind(**{name: value[name] for name in kind.__struct_fields__ if name in value})
 
 
-class UnsaidParts:
-    """The parts of one answer that the client does not get. Each kind is reported once."""
+class UnsaidParts(UnsaidKinds):
+    """The parts of one answer that the client does not get."""
 
-    __slots__ = ("_report", "_seen")
-
-    def __init__(self, report: Callable[[str], object]) -> None:
-        self._report = report
-        self._seen: set[str] = set()
+    __slots__ = ()
 
     def note_members(self, delta: ChunkDelta) -> str:
         """Reports images, sounds and references beside the content; the words that a sound says."""
         for kind, value in (("image", delta.images), ("audio", delta.audio), ("annotation", delta.annotations)):
             if value:
-                self._note(kind)
+                self.note(kind)
         audio: JsonValue = delta.audio
         return text_of(object_of(audio).get("transcript"))
 
@@ -156,10 +150,4 @@ class UnsaidParts:
         """Reports one part of a content list, unless its words are read."""
         kind = text_of(part.get("type"))
         if kind not in _PARTS:
-            self._note(kind)
-
-    def _note(self, kind: str) -> None:
-        kind = kind[:_LONGEST_KIND]
-        if kind not in self._seen and len(self._seen) < _MOST_KINDS:
-            self._seen.add(kind)
-            self._report(kind)
+            self.note(kind)

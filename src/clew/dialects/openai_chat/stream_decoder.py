@@ -17,8 +17,7 @@ from clew.dialects.failures.reading import CUT
 from clew.dialects.openai.tools import own_name
 from clew.dialects.openai_chat.endings import TokenTotals, stop_of, totals_of, usage_in
 from clew.dialects.openai_chat.options import ChatAnswerOptions
-from clew.dialects.openai_chat.stream_blocks import BlockWriter, ContentWriter
-from clew.dialects.openai_chat.stream_calls import ToolIds
+from clew.dialects.openai_chat.stream_blocks import ContentWriter, SigningWriter
 from clew.dialects.openai_chat.stream_chunks import SEVERAL, Chunk, ChunkChoice, ChunkDelta, UnsaidParts
 from clew.dialects.openai_chat.stream_tags import Tags
 from clew.dialects.openai_chat.stream_thoughts import (
@@ -32,6 +31,7 @@ from clew.dialects.openai_chat.stream_thoughts import (
 )
 from clew.dialects.openai_chat.text_calls import text_calls_for
 from clew.dialects.shape import AnswerContext
+from clew.dialects.tool_ids import ToolIds
 from clew.model.events import Event, MessageDelta, MessageStart, MessageStop, Ping, written
 from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of
@@ -67,7 +67,7 @@ class AnswerDecoder:
         self._context = context
         self._options = options
         self.ids = ToolIds(context.message_id)
-        self._blocks = BlockWriter()
+        self._blocks = SigningWriter()
         client_name = partial(own_name, document=context.document)
         self._content = ContentWriter(self._blocks, self.ids, client_name, own_ids=context.own_ids)
         self._text_calls = text_calls_for(context, options, self.ids)

@@ -19,10 +19,10 @@ from clew.dialects.openai_chat.carrier import detail_of
 from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.payloads import late_block
-from clew.dialects.openai_chat.stream_calls import ToolIds
 from clew.dialects.openai_chat.stream_chunks import read_chunk, read_whole
 from clew.dialects.openai_chat.stream_decoder import AnswerDecoder
 from clew.dialects.shape import AnswerContext
+from clew.dialects.tool_ids import ToolIds
 from clew.model.events import (
     BlockDelta,
     BlockStart,

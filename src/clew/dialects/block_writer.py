@@ -1,0 +1,114 @@
+"""BlockWriter: what a backend says, as the events of blocks. One is open at a time, counted from 0 without gaps.
+
+Vendors cut a character outside the basic plane in two, each half in a delta of its own: the first half waits for the other.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final, Literal, TypeAlias
+
+from clew.model.bounds import check_blocks
+from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, written
+from clew.model.json import JsonObject, whole_text
+from clew.model.tokens import TokenTally
+
+BlockKind: TypeAlias = Literal["", "text", "thinking", "tool_use"]
+
+_DELTAS: Final[dict[BlockKind, tuple[str, str]]] = {
+    "": ("", ""),
+    "text": ("text_delta", "text"),
+    "thinking": ("thinking_delta", "thinking"),
+    "tool_use": ("input_json_delta", "partial_json"),
+}
+"""The delta by which a block grows: its type, and the member that has the text."""
+_STARTS: Final[dict[BlockKind, JsonObject]] = {
+    "text": {"type": "text", "text": ""},
+    "thinking": {"type": "thinking", "thinking": "", "signature": ""},
+}
+
+
+@lru_cache(maxsize=64)
+def _start(kind: BlockKind, index: int) -> BlockStart:
+    return written(BlockStart(index, _STARTS[kind]))
+
+
+@lru_cache(maxsize=64)
+def _stop(index: int) -> BlockStop:
+    return written(BlockStop(index))
+
+
+class BlockWriter:
+    """Writes the events of blocks. What is said of one block between two calls of `take_events` is one delta."""
+
+    __slots__ = ("_delta", "_events", "_half", "_member", "index", "kind", "said", "tokens")
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self.said: list[str] = []
+        """More of the open block, to be told with the next event."""
+        self.index = -1
+        """Of the newest block."""
+        self.kind: BlockKind = ""
+        """Of the open block."""
+        self._delta, self._member = _DELTAS[""]
+        self._half = ""  # of a character (`model.json`): it waits for its other half
+        self.tokens = TokenTally()
+        """Of all that was told."""
+
+    def take_events(self) -> list[Event]:
+        """The events since the last time."""
+        if self.said:
+            self._tell()
+        events, self._events = self._events, []
+        return events
+
+    def add(self, *events: Event) -> None:
+        """Events that belong to no block."""
+        if self.said:
+            self._tell()
+        self._events += events
+
+    def open(self, kind: Literal["text", "thinking"]) -> None:
+        """Opens a block of this kind, unless it is open."""
+        if self.kind != kind:
+            self._open(kind)
+            self._events.append(_start(kind, self.index))
+
+    def open_call(self, call_id: str, name: str) -> None:
+        self._open("tool_use")
+        self._events.append(BlockStart(self.index, {"type": "tool_use", "id": call_id, "name": name, "input": {}}))
+        self.tokens.add(name)
+
+    def _open(self, kind: BlockKind) -> None:
+        self.close()
+        self.index += 1
+        check_blocks(self.index + 1)
+        self.kind = kind
+        self._delta, self._member = _DELTAS[kind]
+
+    def _tell(self) -> None:
+        text = "".join([self._half, *self.said])
+        self.said.clear()
+        if not text.isascii():
+            self._half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
+            text = whole_text(text[:-1] if self._half else text)
+        if text:
+            self.tokens.add(text)
+            self._events.append(BlockDelta(self.index, {"type": self._delta, self._member: text}))
+
+    def tell_rest(self) -> None:
+        """All that was said of the open block, also half a character that nothing follows."""
+        if self.said:
+            self._tell()
+        if self._half:
+            self._half = ""
+            self.said.append("\ufffd")
+            self._tell()
+
+    def close(self) -> None:
+        """Closes the open block, if there is one."""
+        if self.kind:
+            self.tell_rest()
+            self._events.append(_stop(self.index))
+            self.kind = ""
