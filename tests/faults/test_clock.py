@@ -13,7 +13,7 @@ import pytest
 
 from clew.model.turn import Bodies
 from clew.store import run_housekeeping
-from clew.store.sqlite.retention import CLOCK_SCOPE
+from clew.store.clock_checks import CLOCK_SCOPE
 from clew.store.sqlite.store import SqliteStore
 from clew.store.sqlite.writer import WriterLimits
 from clew.store.values import DAY, Retention

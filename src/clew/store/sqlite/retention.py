@@ -3,11 +3,7 @@
 Age counts from the last use. Usage stays longer, since what was spent remains spent, and it holds no text. Bodies go first:
 nothing needs them, and they take the most room.
 
-A clock that is ahead makes everything old. So the time of each check is kept in the store. A clock that is a week and more
-past the last check is in doubt (past the newest row, before the first check): the machine was off for long, or the clock is
-wrong, at a start or in the middle of a run. For a day from then on nothing is deleted for its age. A clock that is set back
-is not in doubt: it makes nothing older. The doubt is kept too. Otherwise the first turn that is recorded under a wrong clock
-would be the newest row, and the next start would believe the clock.
+A clock that is ahead makes everything old, so it is checked (`clew.store.clock_checks`).
 """
 
 from __future__ import annotations
@@ -17,25 +13,20 @@ from math import inf
 from time import monotonic
 from typing import Final
 
+from clew.store.clock_checks import CLOCK_SCOPE, doubt_of, notes_of
 from clew.store.rows import Row
 from clew.store.sqlite.database import Database
 from clew.store.sqlite.deletions import RECORDINGS, STEP_SECONDS, delete_recordings, delete_some, prune_notes
 from clew.store.sqlite.queries import settings
 from clew.store.sqlite.search import sweep
 from clew.store.sqlite.writes import set_setting
-from clew.store.values import DAY, ClockDoubt, Retention
+from clew.store.values import ClockDoubt, Retention
 
 FREED_PAGES: Final = 500
 """Pages that are given back to the disk in one transaction. What is free for longer is used again anyway."""
 TEXTLESS: Final = 200
 """Records without text that are deleted in one transaction, at the end of a round."""
 _PAGES_AT_A_TIME: Final = 100
-
-CLOCK_SCOPE: Final = "clock"
-"""The scope of the settings in which the checks of the clock are kept."""
-LEAP: Final = 7 * DAY
-WAIT: Final = DAY
-_SEEN, _SINCE, _BEFORE = "seen", "doubted-since", "believed-before"
 
 _UNUSED = f"{RECORDINGS} WHERE used < ? ORDER BY used, seq LIMIT 1"
 _EMPTY_THREAD = """
@@ -136,19 +127,12 @@ def _execute(connection: Database, statement: str, *bindings: float) -> int:
 def check_clock(connection: Database, now: float) -> ClockDoubt | None:
     """Check the clock and note the check, in a transaction of the writer."""
     doubt = clock_doubt(connection, now)
-    kept = {_SEEN: now, _SINCE: doubt.since if doubt else None, _BEFORE: doubt.before if doubt else None}
-    for name, value in kept.items():
-        set_setting(connection, CLOCK_SCOPE, name, None if value is None else repr(value), now)
+    for name, value in notes_of(doubt, now).items():
+        set_setting(connection, CLOCK_SCOPE, name, value, now)
     return doubt
 
 
 def clock_doubt(connection: Database, now: float) -> ClockDoubt | None:
     """What a check at this moment would say. Nothing is noted."""
-    kept = {name: float(value) for name, value in settings(connection, CLOCK_SCOPE).items()}
-    last = kept[_SEEN] if _SEEN in kept else connection.execute(_NEWEST).get
-    if isinstance(last, float) and now > last + LEAP:
-        return ClockDoubt(now, last, is_new=True)
-    since = kept.get(_SINCE)
-    if since is not None and since <= now < since + WAIT:
-        return ClockDoubt(since, kept[_BEFORE])
-    return None
+    newest = connection.execute(_NEWEST).get
+    return doubt_of(settings(connection, CLOCK_SCOPE), newest if isinstance(newest, float) else None, now)

@@ -3,11 +3,9 @@
 Whatever waits is committed together: under load a commit costs one sync for many turns. Each command of several has a
 savepoint of its own, so that a failing command does not affect the others. Futures end after the commit, and only then is a
 checkpoint made; but the future of a command that erases ends when the log is empty too, since the deleted text would still
-be in it. Between two commits the thread sleeps in C, and is woken once: every answer waits for it. Commands that nobody
-waits for are delayed for a moment, so that several go together (`batches`).
+be in it. What waits, and what goes together, `clew.store.write_queue` decides.
 
-The queue is bounded in number and in bytes, and a full one refuses at once: a database that is locked for seconds must cost
-neither memory nor time. A disk that is full may have room later, so each batch tries anew. A disk that fails to write or to
+A disk that is full may have room later, so each batch tries anew. A disk that fails to write or to
 sync may have lost pages that it had accepted (a second sync can report success for pages that are gone), so after an I/O
 error nothing more is written until the store is opened again.
 """
@@ -15,26 +13,22 @@ error nothing more is written until the store is opened again.
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import apsw
 
 from clew.errors import StoreError
-from clew.store.batches import DELAY, LONG_DELAY, DelayedQueue
+from clew.store.batches import DELAY, LONG_DELAY
 from clew.store.sqlite.database import BUSY, UNREADABLE, Database, store_error
 from clew.store.values import Health
+from clew.store.write_queue import Erases, QueueLimits, WriteCommand, WriteQueue
 
 T = TypeVar("T")
 
-Erases: TypeAlias = Literal["", "now", "soon"]
-"""Whether a command deletes text: nothing of it may be left when the command ends, or as soon as no reader prevents it."""
-
+_Command: TypeAlias = WriteCommand[Database]
 Result: TypeAlias = tuple[Any, Exception | None]
 """What a command returned, or the failure that is its own."""
 
@@ -51,13 +45,6 @@ class WriterLimits(NamedTuple):
     long_delay: float = LONG_DELAY
 
 
-class _Command(NamedTuple):
-    run: Callable[[Database], Any]
-    future: Future[Any]
-    weight: int
-    erases: Erases
-
-
 class Writer:
     """Owns the writing connection. `submit` may be called from any thread."""
 
@@ -67,14 +54,8 @@ class Writer:
         self._busy = busy
         self._path = path
         self._limits = limits
-        self._waiting: deque[_Command] = deque()
-        self._later: deque[_Command] = deque()
-        self._lazy: DelayedQueue[_Command] = DelayedQueue(limits.delay)
-        self._bytes = 0
+        self._queue = WriteQueue[Database](QueueLimits(limits.waiting, limits.waiting_bytes, limits.batch, limits.delay))
         self._lock = threading.Lock()
-        self._bell: SimpleQueue[None] = SimpleQueue()
-        self._asleep = False
-        self._closing = False
         self._state: Literal["ok", "degraded", "read-only"] = "ok"
         self._why = ""
         self._wal_pages = 0
@@ -106,24 +87,11 @@ class Writer:
         that runs `lazily` runs then too, after a `delay` in seconds, together with others.
         """
         future: Future[T] = Future()
+        why = f"is read-only since a failure: {self._why}" if self._state == "read-only" else ""
         command = _Command(run, future, weight, erases)
-        with self._lock:
-            count, size = (len(self._lazy), self._lazy.bytes) if lazily else (len(self._waiting), self._bytes)
-            why = ""
-            if self._closing:
-                why = "is closed"
-            elif self._state == "read-only":
-                why = f"is read-only since a failure: {self._why}"
-            elif not later and (count >= self._limits.waiting or size + weight > self._limits.waiting_bytes):
-                why = f"is too slow: {count} writes of {size} bytes wait already"
-            if why:
-                future.set_exception(StoreError(f"{self._path} {why}", file=str(self._path)))
-            elif not lazily:
-                (self._later if later else self._waiting).append(command)
-                self._bytes += weight
-                self._wake()
-            elif self._lazy.add(command, weight, delay):
-                self._wake()
+        why = why or self._queue.add(command, later=later, lazily=lazily, delay=delay)
+        if why:
+            future.set_exception(StoreError(f"{self._path} {why}", file=str(self._path)))
         return future
 
     def health(self) -> Health:
@@ -132,48 +100,24 @@ class Writer:
             if size > most // 4:  # though every checkpoint tries to empty it: soon nothing more may be written
                 reader = "because another process reads without end: find and end it"
                 warning = f"the log has {size} bytes of at most {most}, {reader}"
-            return Health(state=self._state, why=self._why, warning=warning, waiting=len(self._waiting), wal_bytes=size)
+            return Health(state=self._state, why=self._why, warning=warning, waiting=len(self._queue), wal_bytes=size)
 
     def close(self) -> None:
         """Run what waits, then end."""
-        with self._lock:
-            self._closing = True
-            self._wake()
+        self._queue.close()
         self._thread.join()
         self._connection.close()
 
-    def _wake(self) -> None:
-        if self._asleep:
-            self._asleep = False
-            self._bell.put(None)
-
     def _work(self) -> None:
-        while batch := self._next_batch():
+        while batch := self._queue.take():
             self._run(batch)
             del batch  # the next batch may not come for hours, and this one may hold whole bodies
             if self._state == "read-only":
                 continue  # a checkpoint writes, too
-            if self._uncleared and not self._waiting:  # a turn that came meanwhile has waited long enough
+            if self._uncleared and not len(self._queue):  # a turn that came meanwhile has waited long enough
                 self._empty_log(wait=False)
             elif self._wal_pages >= self._limits.checkpoint_pages:
                 self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
-
-    def _next_batch(self) -> list[_Command]:
-        """The commands that wait, up to the bound; none once the writer closes and all is done."""
-        while True:
-            with self._lock:
-                self._asleep = False
-                source, most = (self._waiting, self._limits.batch) if self._waiting else (self._later, 1)
-                batch = [source.popleft() for _ in range(min(most, len(source)))]
-                self._bytes -= sum(each.weight for each in batch)
-                if not batch and (self._closing or self._lazy.is_due()):
-                    batch = self._lazy.take()
-                if batch or self._closing:
-                    return batch
-                self._asleep = True
-                seconds = self._lazy.seconds_left()
-            with suppress(Empty):
-                self._bell.get(timeout=seconds)
 
     def _run(self, batch: list[_Command]) -> None:
         running = [command for command in batch if command.future.set_running_or_notify_cancel()]
