@@ -8,7 +8,7 @@ SLOW_JOBS ?= 4
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup clients run test check style layers types fast golden bench bench-keep bench-peers bench-compare bench-policies figures soak lock clean
+.PHONY: help setup clients run test check style layers types fast golden bench bench-keep bench-parts bench-peers bench-compare bench-policies figures soak lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -77,6 +77,9 @@ bench: .venv/.ready ## what the core, the store and the gateway cost, as ratios 
 bench-keep: .venv/.ready ## what the gateway costs and what noise is, kept in docs/numbers and README.md; for a quiet machine
 	$(PY) bench/gateway.py --keep $(OPTIONS)
 	$(PY) bench/compare.py HEAD HEAD --keep $(OPTIONS)
+
+bench-parts: .venv/.ready ## where the CPU of a request goes, by the parts of the gateway
+	$(PY) bench/parts.py $(OPTIONS)
 
 bench-peers: .venv/.ready ## the same work in LiteLLM and claude-code-router, installed beside it at the first time
 	$(PY) bench/peers.py

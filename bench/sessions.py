@@ -13,10 +13,10 @@ import json
 import os
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from cases import SESSION
 from claude_code import PATH, ClaudeCode, marked
@@ -26,7 +26,9 @@ from measuring import Bench
 from targets import Target
 from traffic import STAMP
 
-__all__ = ["FIRST_NUMBER", "TURNS", "Caller", "Session", "Sessions", "blocks_in", "name_of"]
+__all__ = ["FIRST_NUMBER", "MANY", "TURNS", "Caller", "Session", "Sessions", "answered", "blocks_in", "name_of"]
+
+T = TypeVar("T")
 
 TURNS = 40
 TENTH = 10
@@ -124,6 +126,25 @@ class Caller:
         self._connection.close()
 
 
+def answered(callers: Sequence[Caller], measure: Callable[[Callable[[], Load]], T]) -> T:
+    """One turn of each, side by side; what `measure` says of it. Only what it calls is a matter of the target."""
+    core, bodies, answers = the_core(1), [caller.session.body() for caller in callers], [b""] * len(callers)
+
+    def ask(number: int) -> None:
+        os.sched_setaffinity(0, {core})
+        answers[number] = callers[number].ask(bodies[number])
+
+    def load() -> Load:
+        with ThreadPoolExecutor(SESSION.connections) as pool:
+            list(pool.map(ask, range(len(callers))))
+        return Load(**dict.fromkeys(Load.__dataclass_fields__, 0) | {"done": len(answers)})
+
+    found = measure(load)
+    for caller, answer in zip(callers, answers, strict=True):
+        caller.session.hear(answer)
+    return found
+
+
 class Sessions:
     """`measure` a round; `spent` has what each round took."""
 
@@ -147,21 +168,7 @@ class Sessions:
 
     def _turn(self, target: Target, callers: Sequence[Caller]) -> float:
         """Microseconds for one session, the mean of all."""
-        core, bodies, answers = the_core(1), [caller.session.body() for caller in callers], [b""] * len(callers)
-
-        def ask(number: int) -> None:
-            os.sched_setaffinity(0, {core})
-            answers[number] = callers[number].ask(bodies[number])
-
-        def load() -> Load:
-            with ThreadPoolExecutor(SESSION.connections) as pool:
-                list(pool.map(ask, range(len(callers))))
-            return Load(**dict.fromkeys(Load.__dataclass_fields__, 0) | {"done": len(answers)})
-
-        sample = self._bench.sample(SESSION, target, load)
-        for caller, answer in zip(callers, answers, strict=True):
-            caller.session.hear(answer)
-        return sample.each
+        return answered(callers, lambda load: self._bench.sample(SESSION, target, load)).each
 
     def spent(self, name: str) -> list[float]:
         """Microseconds of one whole session, in each round."""

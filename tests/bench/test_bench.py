@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -174,6 +175,34 @@ def test_silence_is_waited_for_until_nothing_is_put_off(
     assert 100.9 <= now[0] < 101.2
 
 
+def test_every_part_that_has_a_clock_is_a_function_of_the_gateway(bench: dict[str, ModuleType]) -> None:
+    parts = {**bench["parts"].PARTS, **bench["parts"].STATEMENTS}
+    named = [name for names in parts.values() for name in names]
+
+    assert len({bench["part_clocks"].function_named(name) for name in named}) == len(named)
+
+
+def test_the_clock_of_a_part_stands_still_while_another_part_runs_inside(
+    bench: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0]
+    monkeypatch.setattr(bench["part_clocks"], "time", SimpleNamespace(thread_time_ns=lambda: now[0]))
+
+    def spend(nanoseconds: int) -> None:
+        now[0] += nanoseconds
+
+    clocks = bench["part_clocks"].Clocks()
+    inner = clocks.timed("inner", spend)
+
+    def outer() -> None:
+        spend(3)
+        inner(10)
+        spend(4)
+
+    clocks.timed("outer", outer)()
+    assert clocks.taken() == {threading.current_thread().name: {"inner": 10, "outer": 7}}
+
+
 @pytest.mark.slow
 def test_the_clock_keeps_the_time_of_threads_that_have_ended(bench: dict[str, ModuleType]) -> None:
     """A sum over the threads that are there would say nothing of 0.3 s."""
@@ -195,7 +224,10 @@ def test_the_clock_keeps_the_time_of_threads_that_have_ended(bench: dict[str, Mo
     [
         ("core.py", ("--rounds", "1"), "stream of 300 events"),
         ("store.py", ("--rounds", "1", "--blocks", "10"), "one look-up"),
-        *((script, ("--help",), "usage: ") for script in ("gateway.py", "compare.py", "peers.py", "policies.py")),
+        *(
+            (script, ("--help",), "usage: ")
+            for script in ("gateway.py", "compare.py", "parts.py", "peers.py", "policies.py")
+        ),
     ],
 )
 def test_a_script_still_runs(script: str, given: tuple[str, ...], told: str) -> None:
