@@ -14,7 +14,7 @@ from clew import Message, project
 from clew.engine.engine import Engine
 from clew.errors import RequestInvalid
 from clew.testing import Simulator
-from clew.thinking.seal import keyring_of as keyring
+from clew.thinking.keyring import keyring_of as keyring
 
 RING = keyring()
 def made() -> object: return [RING]
@@ -39,7 +39,7 @@ class TestMore:
     ("test", "hidden"),
     [
         ("test_plain", []),
-        ("test_by_a_helper", ["clew.thinking.seal.keyring_of"]),
+        ("test_by_a_helper", ["clew.thinking.keyring.keyring_of"]),
         ("test_by_a_fixture", ["clew.engine.engine.Engine"]),
         ("test_by_a_module", ["clew.store"]),
         ("test_inside", ["clew.wire.sse"]),

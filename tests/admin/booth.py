@@ -24,7 +24,7 @@ from clew.settings.values import Settings
 from clew.store import Store
 from clew.store.sqlite.store import SqliteStore
 from clew.testing.simulator import Background
-from clew.thinking.seal import keyring_of
+from clew.thinking.keyring import keyring_of
 from clew.web import routes
 
 KEY = "the-gateway's-own-key"

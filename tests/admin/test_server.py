@@ -13,7 +13,7 @@ from clew.engine.current import Current
 from clew.engine.hub import Hub
 from clew.settings.home import Home
 from clew.settings.load import load
-from clew.thinking.seal import keyring_of
+from clew.thinking.keyring import keyring_of
 from clew.web import routes
 
 assert not {"starlette", "uvicorn", "prometheus_client"} & set(sys.modules)

@@ -16,7 +16,8 @@ from click.testing import CliRunner, Result
 from clew.cli import main
 from clew.model.origin import Origin
 from clew.settings.home import write_private
-from clew.thinking.seal import Seal, read_secret_text, secret_file_of
+from clew.thinking.keyring import read_secret_text, secret_file_of
+from clew.thinking.seal import Seal
 from tests.build import assistant, redacted, text, thinking, user
 from tests.manifest import proves, public
 from tests.waiting import until

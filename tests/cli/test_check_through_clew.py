@@ -10,7 +10,7 @@ import pytest
 
 from clew.settings.home import write_private
 from clew.testing.plugin import StartSimulator
-from clew.thinking.seal import keyring_of, secret_file_of
+from clew.thinking.keyring import keyring_of, secret_file_of
 from tests.build import user
 from tests.cli.invoking import Clew
 from tests.engine.gate import SECRET, Gate, claude, other

@@ -16,8 +16,9 @@ from clew.chat.formats import FORMATS
 from clew.cli import importing
 from clew.cli.output import progress_bar
 from clew.store.values import Retention
+from clew.thinking.keyring import read_secret_text
 from clew.thinking.keys import block_key
-from clew.thinking.seal import Seal, read_secret_text
+from clew.thinking.seal import Seal
 from tests.build import GLM, text, thinking, tool_result, tool_use
 from tests.chat.formats.lines import Scribbler
 from tests.cli.homes import CONFIG, Home, talk, yesterday

@@ -35,7 +35,7 @@ from clew.settings.values import Settings, StoreSettings
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from clew.testing.simulator import Background
-from clew.thinking.seal import keyring_of
+from clew.thinking.keyring import keyring_of
 from clew.upstream.pool import Pool, PoolSettings
 from clew.wire.sse import SseReader
 from tests.clock import ClockedLoop

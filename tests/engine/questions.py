@@ -8,7 +8,7 @@ from clew.backends.row import Backend
 from clew.engine.snapshot import Snapshot, snapshot_of
 from clew.model.facts import models
 from clew.settings.values import BuildSettings, Retry, Settings, StoreSettings, ThinkingSettings
-from clew.thinking.seal import keyring_of
+from clew.thinking.keyring import keyring_of
 from tests.build import user
 from tests.engine.chatting import DONE
 from tests.engine.chatting import chunk as chat_chunk

@@ -13,7 +13,8 @@ import pytest
 from clew.errors import SettingsInvalid
 from clew.model.origin import Origin
 from clew.settings.own_keys import load_keyring, rotate_keyring
-from clew.thinking.seal import Keyring, Seal, key_id, keyring_of, read_secret_file, read_secret_text, secret_file_of
+from clew.thinking.keyring import Keyring, key_id, keyring_of, read_secret_file, read_secret_text, secret_file_of
+from clew.thinking.seal import Seal
 
 NOTHING: dict[str, str] = {}
 SEAL = Seal("local", Origin("deepseek", "deepseek", "deepseek-reasoner"), "ex_01", 0, b"payload")

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from clew.model.blocks import Made
+from clew.model.blocks import Made, made
 from clew.model.recording import Recording, Strand
-from clew.thinking.history import align, answers_of, holds_all
+from clew.thinking.history import AnswerPiece, align, answers_of, holds_all
 from clew.thinking.keys import answer_content, key_of
 from tests.build import OPUS, Json, assistant, redacted, request, text, thinking, tool_use
 
@@ -73,14 +73,41 @@ def test_thinking_stands_where_it_stood(said: list[Json], client: list[list[Json
     [
         ([thinking("t", "s1"), text("a")], [[text("b")]]),
         ([thinking("t", "s1"), text("a")], [[text("a"), text("b")]]),
-        ([thinking("t", "s1"), tool_use("t1"), text("a")], [[text("a"), tool_use("t1")]]),
+        ([thinking("t", "s1"), tool_use("t1"), tool_use("t2")], [[tool_use("t2"), tool_use("t1")]]),
+        ([thinking("t", "s1"), text("a"), text("b")], [[text("a b")]]),
+        ([thinking("t", "s1"), text("a"), text("b")], [[text("a")], [text("b"), tool_use("t1")]]),
         ([thinking("t", "s1")], [[thinking("t", "s1")]]),
         ([text("a"), thinking("t", "s1"), text("")], [[text("a")]]),
     ],
-    ids=["other words", "more words", "another order", "nothing visible", "it would end in thinking"],
+    ids=[
+        *("other words", "more words", "calls in another order", "words joined otherwise", "a call more"),
+        *("nothing visible", "it would end in thinking"),
+    ],
 )
 def test_what_does_not_line_up_gets_nothing(said: list[Json], client: list[list[Json]]) -> None:
     assert put(client, recorded(*said)) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "client", "want"),
+    [
+        (
+            [thinking("t", "s1"), text("a "), thinking("u", "s2"), text("b"), tool_use("t1")],
+            [text("a b"), tool_use("t1")],
+            ["s1", "a ", "s2", "b", "tool_use"],
+        ),
+        ([thinking("t", "s1"), tool_use("t1"), text("a")], [text(" a"), tool_use("t1")], ["s1", "tool_use", "a"]),
+        ([text("a"), thinking("t", "s1"), text("b\n")], [text("ab")], ["a", "s1", "b\n"]),
+    ],
+    ids=["texts are one", "calls come last", "the end is trimmed"],
+)
+def test_one_text_for_all_is_put_apart_as_it_was_said(said: list[Json], client: list[Json], want: list[str]) -> None:
+    """A dialect with one text for each answer, and its calls behind it, loses only the places: those are recorded."""
+    pieces = align([AnswerPiece(0, made(block)) for block in client], recorded(*said))
+
+    assert pieces is not None
+    blocks = [json.loads(piece.block.raw) for piece in pieces if isinstance(piece.block, Made)]
+    assert [block.get("signature") or block.get("text") or block["type"] for block in blocks] == want
 
 
 def test_a_makers_own_tool_ids_line_up_with_the_safe_ones_that_the_client_got() -> None:

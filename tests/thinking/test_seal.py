@@ -11,7 +11,7 @@ from clew.errors import SealInvalid, SettingsInvalid
 from clew.model.events import data_of
 from clew.model.origin import Origin
 from clew.model.unfold import events_of
-from clew.thinking.seal import MAX_SEALED, PREFIX, Seal, Sealer, is_seal
+from clew.thinking.seal import MAX_SEALED, PREFIX, Seal, Sealer, is_seal, named_key
 from tests.counts import examples
 from tests.identity.hearing import heard
 from tests.manifest import proves
@@ -162,7 +162,9 @@ def test_nothing_that_was_not_minted_opens(token: str) -> None:
     [
         ("", "it does not begin with 'clew1.'"),
         ("EqQBCgIYAhIkN2Y4", "it does not begin with 'clew1.'"),
-        (TOKEN.replace("clew1.", "clew2."), "its version is not known here"),
+        (TOKEN.replace("clew1.", "clew3."), "its version is not known here"),
+        (TOKEN.replace("clew1.", "clew2."), "its layout version is not known here"),
+        ("clew2." + packed(b"\x02" + b"k" * 32).removeprefix(PREFIX), "its key is not known here"),
         (TOKEN.replace("clew1.", "Clew1."), "it does not begin with 'clew1.'"),
         (packed(b"\x02" + unpacked(TOKEN)[1:]), "its layout version is not known here"),
         (PREFIX, "its layout version is not known here"),
@@ -173,7 +175,7 @@ def test_nothing_that_was_not_minted_opens(token: str) -> None:
         (TOKEN + "é", "it is not base64url"),
         (PREFIX + "A", "it is not base64url"),
     ],
-    ids=range(12),
+    ids=range(14),
 )
 def test_a_refusal_says_why(token: str, why: str) -> None:
     """An unknown version is unknown, and so is everything else that is not ours (S3-33)."""
@@ -285,3 +287,59 @@ def test_a_sealer_refuses_keys_that_cannot_protect(keys: dict[str, bytes], curre
         Sealer(keys, current)
 
     assert str(error.value) == why
+
+
+# ── seals that bring the whole block
+
+CLAUDE = Origin("anthropic", "claude", "claude-opus-5-5")
+WHOLE = Seal("local", CLAUDE, "ex_01", 0, b"EqQBCgIYAhIk", kind="thinking", text=TEXT, key=b"k" * 32)
+WHOLE_TOKEN = SEALER.mint(WHOLE)
+
+wholes = st.builds(
+    Seal,
+    principal=names,
+    origin=st.builds(Origin, names, names, names, names),
+    exchange=names,
+    index=st.integers(0, 2**31),
+    payload=st.binary(max_size=200),
+    reference=st.booleans(),
+    kind=st.sampled_from(["thinking", "redacted_thinking"]),
+    text=texts,
+    key=st.binary(min_size=32, max_size=32),
+)
+
+
+@settings(max_examples=examples(24, soak=1200))
+@given(wholes, texts)
+@example(WHOLE, "half a pair: \ud83d")
+def test_a_seal_of_a_whole_block_opens_whatever_text_the_client_has_beside_it(seal: Seal, beside: str) -> None:
+    """Clients of other dialects drop, join and edit the text, so the seal brings it and counts on nothing else."""
+    token = SEALER.mint(seal)
+
+    assert is_seal(token)
+    assert SEALER.open(token, beside, principal=seal.principal) == seal
+
+
+@given(wholes)
+def test_a_seal_of_a_whole_block_names_its_key_to_everybody(seal: Seal) -> None:
+    """A recording is looked for before any secret is at hand."""
+    assert named_key(SEALER.mint(seal)) == seal.key
+
+
+@pytest.mark.parametrize(
+    "proof", ["", TOKEN, "EqQBCgIYAhIk", "clew2.", "clew2.AAAA", "clew2." + "A" * 44, "clew2." + "é" * 60]
+)
+def test_any_other_proof_names_no_key(proof: str) -> None:
+    assert named_key(proof) is None
+
+
+@pytest.mark.parametrize("at", [7, 12, 60, 100, -40, -1])
+def test_a_seal_of_a_whole_block_is_refused_for_any_changed_letter(at: int) -> None:
+    letter = "B" if WHOLE_TOKEN[at] == "A" else "A"
+    token = WHOLE_TOKEN[:at] + letter + (WHOLE_TOKEN[at + 1 :] if at != -1 else "")
+
+    assert refused(token)
+
+
+def test_a_seal_of_a_whole_block_opens_for_its_principal_alone() -> None:
+    assert refused(WHOLE_TOKEN, principal="bob") == "it belongs to another principal"

@@ -217,6 +217,11 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     """The body of a response that is an error; with the id of the exchange."""
     seals_whole_blocks: bool = False
     """Its clients lose the text of a thought: what they hold in place of a signature has to bring the whole block."""
+    joins_texts: bool = False
+    """Its clients hold all texts of an answer as one."""
+    tool_id: Callable[[str, int], str] | None = None
+    """The id that every tool call gets for its clients, of the exchange and the index of the block. None: a backend's own
+    ids pass where they are unique."""
 
     stored: StoredTurns | None = None
     """How its clients name stored answers; None: they send everything."""

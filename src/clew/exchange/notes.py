@@ -21,7 +21,7 @@ from clew.model.request import Request
 from clew.model.turn import Bodies, Exchange, Outcome, Try, TurnRecord
 from clew.pipeline import attempts
 from clew.pipeline.project import Projection
-from clew.pipeline.stream.client_view import ClientView, ViewOptions
+from clew.pipeline.stream.client_view import ClientView, ViewOptions, usual_id
 
 MOST_WHY: Final = 500
 """Characters of a backend's words that are kept of a try. In a stream they may be as many as one likes."""
@@ -109,12 +109,15 @@ class ExchangeNotes:
         return self.received.options.by_sessions
 
     def client_view(self) -> ClientView:
-        """What is put on the answer on its way to the client: thinking from outside Anthropic is sealed, or hidden."""
+        """What is put on the answer on its way to the client: thinking from outside Anthropic is sealed, or hidden; for
+        clients that lose the text of a thought, all of it is sealed."""
         received, route = self.received, self.route
-        options, call = received.options, received.call
-        is_foreign = route.target.realm != ANTHROPIC and call.kind == "messages" and not self.by_sessions
+        options, call, front = received.options, received.call, received.call.front
+        is_kept = call.kind == "messages" and not self.by_sessions
+        is_foreign = is_kept and route.target.realm != ANTHROPIC
+        is_sealed = is_foreign or (is_kept and front.seals_whole_blocks)
         returns_payloads = self.dialect.dialect.always_returns_payloads
-        if not is_foreign and not returns_payloads:
+        if not is_sealed and not returns_payloads:
             return ClientView(_plain_options(received.request.body.model, secret_of(route.key)))
         return ClientView(
             ViewOptions(
@@ -122,11 +125,14 @@ class ExchangeNotes:
                 exchange=self.id,
                 principal=call.principal,
                 origin=origin_of(route),
-                sealer=received.facts.sealer if is_foreign else None,
-                carries=returns_payloads or route.backend.quirks.signed,
+                sealer=received.facts.sealer if is_sealed else None,
+                whole=front.seals_whole_blocks,
+                carries=not is_foreign or returns_payloads or route.backend.quirks.signed,
                 by_reference=options.seals_by_reference,
                 blank=returns_payloads and options.blank_signatures,
-                safe_ids=is_foreign and not route.backend.quirks.unique_tool_ids,
+                safe_ids=is_sealed and (front.tool_id is not None or not route.backend.quirks.unique_tool_ids),
+                make_id=front.tool_id or usual_id,
+                joins_texts=is_sealed and front.joins_texts,
                 hide=is_foreign and options.hides_reasoning,
                 secret=secret_of(route.key),
             )

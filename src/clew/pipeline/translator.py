@@ -30,8 +30,9 @@ from clew.model.origin import Origin
 from clew.model.request import Request, RequestMessage, blocks_of, with_blocks
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.stream.sealed_blocks import SealedBlocks
+from clew.thinking.keyring import keyring_of
 from clew.thinking.keys import proof_of
-from clew.thinking.seal import MAX_SEALED, MIN_SECRET, is_seal, keyring_of
+from clew.thinking.seal import MAX_SEALED, MIN_SECRET, is_seal
 from clew.wire.events import encode_event
 from clew.wire.requests import parse
 

@@ -29,7 +29,8 @@ from msgspec import Struct
 
 from clew.errors import SettingsInvalid
 from clew.settings.home import Home, file_digest, locked, read_private, write_private
-from clew.thinking.seal import MIN_SECRET, Keyring, keyring_of, read_secret_file, read_secret_text, secret_file_of
+from clew.thinking.keyring import Keyring, keyring_of, read_secret_file, read_secret_text, secret_file_of
+from clew.thinking.seal import MIN_SECRET
 
 KEY_VARIABLE: Final = "CLEW_KEY"
 SECRET_VARIABLE: Final = "CLEW_SECRET"  # noqa: S105  (the name of a variable)

@@ -5,8 +5,9 @@ stand between messages without separating anything, because clients move them ab
 
 `align` puts an answer's thinking back between the visible blocks where it stood. The recording's thinking is the truth, its
 visible part is not: the client's copy is what the vendor saw last time, so that stays, whatever the model once said. The two
-line up by type, and id or trimmed text, in order; empty texts, which clients add and drop at will, count for nothing. If
-they do not line up, nothing is put back.
+line up by type, and id or trimmed text, in order; empty texts, which clients add and drop at will, count for nothing. A
+client whose dialect has one text for all, and its calls behind it, holds the same words without their places: those are the
+recording's. If they do not line up, nothing is put back.
 """
 
 from __future__ import annotations
@@ -189,16 +190,35 @@ def holds_all(pieces: Sequence[AnswerPiece], recording: Recording) -> bool:
 def align(pieces: Sequence[AnswerPiece], recording: Recording) -> tuple[AnswerPiece, ...] | None:
     """The client's visible blocks with the recording's thinking, verbatim, between them; None if they do not line up."""
     recorded = [made(raw) for raw in recording.blocks]
-    visible = [piece for piece in pieces if not is_thinking(piece.block)]
+    visible: Sequence[AnswerPiece] = [piece for piece in pieces if not is_thinking(piece.block)]
     # The maker's tool ids as the client got them: a safe id may stand for each.
     ids = iter(recording.said.ids)
     tokens = [(type, next(ids, id) if type.endswith("tool_use") else id) for type, id in _tokens(recorded)]
-    if not visible or tokens != _tokens([piece.block for piece in visible]):
+    if tokens != _tokens([piece.block for piece in visible]):
+        visible = _apart(visible, recorded, tokens)
+    if not visible:
         return None
     held = {key: piece.message for piece in pieces if (key := key_of(piece.block))}
     out = _merge(recorded, visible, [held.get(key) for key in recording.keys])
     ends_in_thinking = is_thinking(out[-1].block) and not is_thinking(recorded[-1])
     return None if ends_in_thinking else tuple(out)
+
+
+def _apart(
+    visible: Sequence[AnswerPiece], recorded: Sequence[Made], tokens: Sequence[tuple[str, str]]
+) -> Sequence[AnswerPiece]:
+    """The client's visible blocks in the places of the recorded ones, where it holds one text for all of these, and the same
+    calls; nothing if it holds anything else."""
+    texts = [block for block in recorded if _token(block) and block.type == "text"]
+    calls = [piece for piece in visible if _token(piece.block) and piece.block.type != "text"]
+    held = [string_of(piece.block.text) for piece in visible if piece.block.type == "text"]
+    said = "".join([string_of(block.text) for block in texts])
+    if "".join(held).strip() != said.strip() or len({piece.message for piece in visible}) != 1:
+        return ()
+    if [_token(piece.block) for piece in calls] != [token for token in tokens if token[0] != "text"]:
+        return ()
+    at, own, call = visible[0].message, iter(texts), iter(calls)
+    return [AnswerPiece(at, next(own)) if type == "text" else next(call) for type, _ in tokens]
 
 
 def _merge(recorded: Sequence[Made], visible: Sequence[AnswerPiece], homes: Sequence[int | None]) -> list[AnswerPiece]:

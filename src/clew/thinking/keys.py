@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from clew.model.blocks import Block, is_signed, string_of
 from clew.model.recording import AnswerContent
+from clew.thinking.seal import named_key
 
 _HALF = 32
 _REMINDER = ("<system-reminder>", "</system-reminder>")
@@ -41,9 +42,13 @@ def proof_of(block: Block) -> str:
 
 
 def key_of(block: Block) -> bytes | None:
-    """The block key, or None for a block that proves nothing. (Text alone never finds a recording: it proves nothing.)"""
+    """The block key, or None for a block that proves nothing. (Text alone never finds a recording: it proves nothing.)
+
+    A seal that brings the whole block names the key itself: the maker's own block's for Claude's, so that a strand is one
+    row whatever the client speaks. Its type does not count, since clients of other dialects have one for both.
+    """
     proof = proof_of(block)
-    return block_key(block.type, proof) if proof else None
+    return (named_key(proof) or block_key(block.type, proof)) if proof else None
 
 
 class ProofRow(NamedTuple):

@@ -38,14 +38,15 @@ def recording_of(
     keys of blocks that the vendor reported as dropped for what came before them: those are not in the strand. `marks` name
     the repairs of `going` (`strands`), `lighter` are the keys of thoughts in it that are only the rest of one.
     """
-    shown = held if held is not None else [made(raw) for raw in blocks]
+    maker = [made(raw) for raw in blocks]
+    shown = held if held is not None else maker
     answers, said = PastAnswers(asked.messages), answer_content(shown)
     followed = last_recording(answers, shelf, context)
     if origin.realm == ANTHROPIC:
-        strand, digest = _strand_of_claude(going, shown, unread, marks, shelf)
+        strand, digest = _strand_of_claude(going, maker, unread, marks, shelf)
     else:
         ahead = [key for block in folded(going.messages, _SIGNED) if (key := key_of(block)) and key not in unread]
-        own = [key for raw in blocks if (key := key_of(made(raw)))]
+        own = [key for block in maker if (key := key_of(block))]
         last = newest_in_realm(origin.realm, followed, shelf)
         strand, digest = _strand_of_others((*marks, *ahead), own, (*marks, *lighter), last, shelf)
     return Recording(
@@ -72,15 +73,15 @@ _SIGNED: Fold[tuple[Block, ...]] = each_of(
 
 
 def _strand_of_claude(
-    going: Request, shown: Sequence[Block], unread: frozenset[bytes], marks: tuple[bytes, ...], shelf: Recordings
+    going: Request, own: Sequence[Block], unread: frozenset[bytes], marks: tuple[bytes, ...], shelf: Recordings
 ) -> tuple[Strand, bytes]:
-    """Strand and digest in realm `anthropic`, where clients hold the blocks as they came."""
+    """Strand and digest in realm `anthropic`: a row of blocks as they came. Clients hold them so, or whole under seals."""
     ahead = folded(going.messages, _SIGNED)
     if unread:
         ahead = tuple([block for block in ahead if key_of(block) not in unread])
     row = ProofRow().extended(ahead) if unread else signed_row(going.messages)
     # A digest does not cover marks. So an answer with marks has none: a later answer must not be linked to them by it.
-    digest = b"" if marks else row.extended([block for block in shown if proof_of(block)]).digest()
+    digest = b"" if marks else row.extended([block for block in own if proof_of(block)]).digest()
     last = shelf.by_key(key_of(ahead[-1]) or b"") if ahead else None
     if last is not None and not marks and proof_half(last.digest) == proof_half(row.digest()):
         # Nearly always: the row of the newest answer in it, and that answer's own blocks.

@@ -1,23 +1,25 @@
-"""Seals: the signature that clew puts on reasoning from outside the realm `anthropic`.
+"""Seals: what clew puts in the place of a signature, so that a thought says whose it is when it comes back.
 
-A sealed block travels through the client like a signed one (clients hand signatures back byte for byte, whatever is in
-them), and when it comes back the seal says who made it and carries what the maker wants back. It is
+A sealed block travels through the client like a signed one: clients hand signatures back byte for byte, whatever is in
+them. There are two layouts, for two kinds of clients:
 
-    "clew1." + base64url(layout version, key id, principal, origin, exchange, index, payload, MAC)
+    "clew1." + base64url(layout, key id, principal, origin, exchange, index, payload, MAC)
+    "clew2." + base64url(layout, block key, key id, principal, origin, exchange, index, kind, text, payload, MAC)
 
-without padding. The MAC is HMAC-SHA256, under a key that is derived from the secret for this one purpose, over all that
-stands before it and over the block's text, so a seal holds for one block of one principal and for nothing else; the
-exchange and the index make no two alike. It authenticates and does not hide: payloads are ciphertext of their vendor
-already, or reasoning that the client was shown anyway. Nothing of a token is interpreted before its MAC holds, except
-which key to try.
+without padding. The first is for clients that keep the text of a thought beside it (the Messages API): it brings what the
+maker wants back, and its MAC is also over the text, so it holds for one block alone. The second is for clients that drop,
+join or edit the text: it brings the whole block, its MAC is over what it brings, and what the client has beside it is for
+people to read. Above `INLINE_LIMIT` either may refer to the store instead.
+
+The MAC is HMAC-SHA256, under a key that is derived from the secret for this one purpose, over all that stands before it.
+The principal is in it, and the exchange and the index make no two alike. A seal authenticates and does not hide: payloads
+are ciphertext of their vendor already, or reasoning that the client was shown anyway. Nothing of a token is interpreted
+before its MAC holds, except which key to try; and a block key, which finds a recording of the principal or nothing
+(`named_key`).
 
 What begins like a seal, of whatever version (`clew1.`, `clew2.` …), never goes to any backend, valid or not: `is_seal` looks
 at the beginning and at nothing else, so that a conversation survives a downgrade.
 For `redacted_thinking` the seal sits in `data`, and the text is "".
-
-The secret behind the seals is a ring of keys, one of which mints. A key is named by a hash of itself, so that machines which
-share a secret share its name without agreeing on one. A ring comes from an environment variable (`read_secret_text`) or from
-a file (`read_secret_file`, `secret_file_of`), which `clew.settings.own_keys` reads and writes.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import base64
 import hmac
 import re
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Literal, NoReturn, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -34,8 +36,12 @@ from msgspec import Struct
 from clew.errors import SealInvalid, SettingsInvalid
 from clew.model.origin import Origin
 
+BlockKind: TypeAlias = Literal["thinking", "redacted_thinking"]
+
 PREFIX = "clew1."
-"""Of the seals that are made here."""
+"""Of a seal beside which the client keeps the text."""
+WHOLE_PREFIX = "clew2."
+"""Of a seal that brings the whole block."""
 _ANY_VERSION = re.compile(r"clew[0-9]+\.")
 
 INLINE_LIMIT = 16 * 1024
@@ -48,15 +54,22 @@ MIN_SECRET = 32
 """As many bytes as the MAC has: a shorter secret would be the weakest part."""
 
 _LAYOUT = b"\x01"
+_WHOLE_LAYOUT = b"\x02"
+_KEY_SIZE = 32
 _MAC_SIZE = 32
 _MAC_PURPOSE = b"clew seal 1: mac"
+_KEY_LETTERS = (1 + _KEY_SIZE) * 4 // 3
+"""Of a token behind its prefix: the layout and the block key, which end where a letter ends."""
 
 _Fields = tuple[str, str, str, str, str, str, int, bool, bytes]
 _fields = msgspec.msgpack.Decoder(_Fields)
+_WholeFields = tuple[str, str, str, str, str, str, int, bool, bytes, BlockKind, bytes]
+_whole_fields = msgspec.msgpack.Decoder(_WholeFields)
 
 
 class Seal(Struct, frozen=True):
-    """The content of a seal. With `reference` the payload is a block key, and the store has what the maker wants back."""
+    """The content of a seal. With `reference` the store has what the maker wants back, under a block key: the payload, or
+    for a whole block `key`."""
 
     principal: str
     origin: Origin
@@ -64,6 +77,11 @@ class Seal(Struct, frozen=True):
     index: int
     payload: bytes = b""
     reference: bool = False
+    kind: BlockKind | None = None
+    """The type of the block that the seal brings whole; None for one that needs the client's text."""
+    text: str = ""
+    key: bytes = b""
+    """Under which the whole block is found in the store."""
 
 
 class Sealer:
@@ -91,28 +109,46 @@ class Sealer:
         """The id of the key that mints."""
         return self._current
 
-    def mint(self, seal: Seal, text: str) -> str:
-        """The seal as a signature for a block with this text. Same input, same token."""
+    def mint(self, seal: Seal, text: str = "") -> str:
+        """The seal as a signature for a block with this text; a whole one needs none. Same input, same token."""
         name, origin = self._current.encode(), seal.origin
         made = (origin.realm, origin.backend, origin.model, origin.account)
         fields: _Fields = (seal.principal, *made, seal.exchange, seal.index, seal.reference, seal.payload)
-        sealed = _LAYOUT + bytes([len(name)]) + name + msgspec.msgpack.encode(fields)
+        prefix, head, more = PREFIX, _LAYOUT, fields
+        if seal.kind is not None:
+            assert len(seal.key) == _KEY_SIZE, "the store finds a whole block by its key"
+            prefix, head, more = WHOLE_PREFIX, _WHOLE_LAYOUT + seal.key, (*fields, seal.kind, _raw(seal.text))
+        sealed = head + bytes([len(name)]) + name + msgspec.msgpack.encode(more)
         assert len(sealed) + _MAC_SIZE <= MAX_SEALED, "a payload of this size goes by reference"
-        return PREFIX + _base64url(sealed + _mac(self._mac_keys[self._current], sealed, text))
+        mac = _mac(self._mac_keys[self._current], prefix, sealed, "" if seal.kind else text)
+        return prefix + _base64url(sealed + mac)
 
     def open(self, token: str, text: str, *, principal: str) -> Seal:
-        """The content of the seal on this text. Raises SealInvalid unless every byte of both is as this principal got it."""
+        """The content of the seal on this text. Raises SealInvalid unless every byte of the token is as this principal got
+        it, and of the text too, where the seal does not bring it."""
         sealed, mac = _split(token)
-        name = sealed[2 : 2 + sealed[1]] if len(sealed) > 1 else b""
-        key = self._mac_keys.get(name.decode("utf-8", "replace"))
+        prefix, at = (WHOLE_PREFIX, 1 + _KEY_SIZE) if sealed[:1] == _WHOLE_LAYOUT else (PREFIX, 1)
+        size = sealed[at] if len(sealed) > at else 0
+        key = self._mac_keys.get(sealed[at + 1 : at + 1 + size].decode("utf-8", "replace"))
         if key is None:
             _refuse("its key is not known here")
-        if not hmac.compare_digest(mac, _mac(key, sealed, text)):
+        if not hmac.compare_digest(mac, _mac(key, prefix, sealed, text if prefix == PREFIX else "")):
             _refuse("it does not fit this block, or a byte was changed")
-        owner, realm, backend, model, account, exchange, index, reference, payload = _fields.decode(sealed[2 + sealed[1] :])
-        if not hmac.compare_digest(_raw(owner), _raw(principal)):
+        seal = _content(sealed[at + 1 + size :], sealed[1:at])
+        if not hmac.compare_digest(_raw(seal.principal), _raw(principal)):
             _refuse("it belongs to another principal")
-        return Seal(owner, Origin(realm, backend, model, account), exchange, index, payload, reference)
+        return seal
+
+
+def _content(fields: bytes, key: bytes) -> Seal:
+    """Of a seal whose MAC holds; `key` is the block key of a whole one."""
+    whole: tuple[BlockKind | None, str] = (None, "")
+    if key:
+        owner, realm, backend, model, account, exchange, index, reference, payload, kind, text = _whole_fields.decode(fields)
+        whole = kind, text.decode("utf-8", "surrogatepass")
+    else:
+        owner, realm, backend, model, account, exchange, index, reference, payload = _fields.decode(fields)
+    return Seal(owner, Origin(realm, backend, model, account), exchange, index, payload, reference, *whole, key)
 
 
 def is_seal(signature: str) -> bool:
@@ -121,9 +157,22 @@ def is_seal(signature: str) -> bool:
     return _ANY_VERSION.match(signature) is not None
 
 
+def named_key(token: str) -> bytes | None:
+    """The block key that a seal of a whole block names; None for any other proof. It is not yet known whether it holds: it
+    can find a recording of the principal that asks, and nothing else."""
+    if not token.startswith(WHOLE_PREFIX):
+        return None
+    try:
+        raw = base64.urlsafe_b64decode(token[len(WHOLE_PREFIX) : len(WHOLE_PREFIX) + _KEY_LETTERS])
+    except ValueError:
+        return None
+    return raw[1:] if len(raw) == 1 + _KEY_SIZE and raw[:1] == _WHOLE_LAYOUT else None
+
+
 def _split(token: str) -> tuple[bytes, bytes]:
     """The sealed bytes and their MAC."""
-    if not token.startswith(PREFIX):
+    layout = {PREFIX: _LAYOUT, WHOLE_PREFIX: _WHOLE_LAYOUT}.get(token[: len(PREFIX)])
+    if layout is None:
         _refuse("its version is not known here" if is_seal(token) else f"it does not begin with {PREFIX!r}")
     if len(token) > len(PREFIX) + MAX_SEALED * 4 // 3 + 1:
         _refuse("it is longer than any seal")
@@ -134,14 +183,14 @@ def _split(token: str) -> tuple[bytes, bytes]:
         _refuse("it is not base64url")
     if _base64url(raw) != text:  # the last character has bits that decoding ignores
         _refuse("it is not base64url in its one canonical form")
-    if raw[:1] != _LAYOUT:
+    if raw[:1] != layout:
         _refuse("its layout version is not known here")
     return raw[:-_MAC_SIZE], raw[-_MAC_SIZE:]
 
 
-def _mac(key: bytes, sealed: bytes, text: str) -> bytes:
+def _mac(key: bytes, prefix: str, sealed: bytes, text: str) -> bytes:
     """The length in front keeps a byte from moving between what is sealed and the text."""
-    return hmac.digest(key, PREFIX.encode() + len(sealed).to_bytes(8, "big") + sealed + _raw(text), "sha256")
+    return hmac.digest(key, prefix.encode() + len(sealed).to_bytes(8, "big") + sealed + _raw(text), "sha256")
 
 
 def _raw(text: str) -> bytes:
@@ -155,84 +204,3 @@ def _base64url(raw: bytes) -> str:
 
 def _refuse(why: str) -> NoReturn:
     raise SealInvalid(f"this seal does not open: {why}")
-
-
-FILE_VERSION = 1
-
-_ID_PURPOSE = b"clew key id 1"
-
-
-class Keyring(Struct, frozen=True):
-    """Secrets by key id. Every one of them opens seals; only the current one mints. Its repr does not show the keys."""
-
-    current: str
-    keys: dict[str, bytes]
-
-    def rotated(self, secret: bytes) -> Keyring:
-        """The ring with a new current key. The old ones stay: clients hold seals that they made."""
-        id = key_id(secret)
-        return Keyring(id, {id: secret, **self.keys})
-
-    def sealer(self) -> Sealer:
-        return Sealer(self.keys, self.current)
-
-    def __repr__(self) -> str:
-        return f"<Keyring of {len(self.keys)}, current {self.current!r}>"
-
-
-class _File(Struct, frozen=True):
-    version: int
-    current: str
-    keys: dict[str, bytes]
-
-
-class _Version(Struct, frozen=True):
-    version: int
-
-
-def key_id(secret: bytes) -> str:
-    """A name that says nothing about the secret."""
-    return hmac.digest(secret, _ID_PURPOSE, "sha256")[:8].hex()
-
-
-def keyring_of(current: bytes, *old: bytes) -> Keyring:
-    keys = {key_id(secret): secret for secret in (current, *old)}
-    return Keyring(key_id(current), keys)
-
-
-def read_secret_text(text: str, *, name: str) -> Keyring:
-    """Secrets separated by commas, the current one first, each used as it is written.
-
-    Hex, base64 or a long phrase are all the same to HMAC, so nothing is decoded and nothing can be decoded in two ways;
-    only the length is checked. `name` is the variable that the text came from.
-    """
-    secrets = [part.strip().encode("utf-8", "surrogateescape") for part in text.split(",")]
-    if min(map(len, secrets)) < MIN_SECRET:
-        raise SettingsInvalid(
-            f"{name} needs at least {MIN_SECRET} characters (of each secret, if several are separated by commas); "
-            "`openssl rand -hex 32` prints a good one",
-            key=name,
-        )
-    return keyring_of(*secrets)
-
-
-def secret_file_of(ring: Keyring) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(_File(FILE_VERSION, ring.current, ring.keys)), indent=2) + b"\n"
-
-
-def read_secret_file(raw: bytes, *, file: str) -> Keyring:
-    """The ring that this file holds. Raises SettingsInvalid for a file of another version, and for a damaged one."""
-    try:
-        version = msgspec.json.decode(raw, type=_Version).version
-        if version != FILE_VERSION:
-            raise SettingsInvalid(f"{file} has version {version}; this clew reads version {FILE_VERSION}", file=file)
-        read = msgspec.json.decode(raw, type=_File)
-    except (ValueError, RecursionError) as error:
-        raise SettingsInvalid(f"{file} is not a secret file of clew: {error}", file=file) from None
-    if read.current not in read.keys:
-        raise SettingsInvalid(f"{file} names {read.current!r} as the current key, and holds no such key", file=file)
-    for id, secret in read.keys.items():
-        # A key that does not fit its name was damaged: every seal made with it would silently be unknown.
-        if len(secret) < MIN_SECRET or key_id(secret) != id:
-            raise SettingsInvalid(f"{file} is damaged: key {id!r} is not what its name says", file=file, key=id)
-    return Keyring(read.current, read.keys)

@@ -13,11 +13,13 @@ from clew.errors import StreamIllegal
 from clew.model.blocks import THINKING_TYPES
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event
 from clew.model.json import JsonObject
+from clew.model.origin import Origin
+from clew.model.recording import AnswerContent
 from clew.model.unfold import events_of
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.stream.sealed_blocks import SealedBlocks
-from clew.thinking.keys import block_key
-from clew.thinking.seal import INLINE_LIMIT, Seal
+from clew.thinking.keys import answer_content, block_key
+from clew.thinking.seal import INLINE_LIMIT, Seal, named_key
 from clew.wire.events import encode_event
 from tests.counts import examples
 from tests.manifest import proves
@@ -276,3 +278,53 @@ def test_thinking_that_cannot_be_read_gets_no_seal() -> None:
 
     with pytest.raises(StreamIllegal, match="cannot be read"):
         relay.feed(wire_bytes([streams.stop(0)]))
+
+
+# ── for clients that lose the text
+
+WHOLE_SEALS = wear(sealer=SEALER, whole=True)
+CLAUDES = wear(sealer=SEALER, whole=True, origin=Origin("anthropic", "claude", "claude-opus-5-5"))
+
+
+@given(events=odd_answers(), dress=st.sampled_from([WHOLE_SEALS, CLAUDES]))
+@settings(max_examples=examples(32, soak=3000), deadline=None)
+def test_a_whole_seal_brings_the_block_that_the_maker_said(events: list[Event], dress: ViewOptions) -> None:
+    own, held = said(events, dress)
+
+    for (index, block), (_, shown) in zip(thinking_in(own), thinking_in(held), strict=True):
+        seal = SEALER.open(proof(shown), "what a client makes of it", principal="local")
+        assert (seal.kind, seal.index, seal.payload.decode("utf-8", "surrogatepass")) == (block["type"], index, proof(block))
+        assert seal.text == str(block.get("thinking", ""))
+
+
+def test_the_key_of_claudes_sealed_block_is_that_of_the_block_and_anothers_is_its_own() -> None:
+    """Claude's strands are rows of its own blocks. The proofs of others may be alike."""
+    block: JsonObject = {"type": "thinking", "thinking": "Hm.", "signature": "EqQB"}
+    claudes, others = ClientView(CLAUDES), ClientView(WHOLE_SEALS)
+    first, second = others.show_block(0, block), others.show_block(1, block)
+
+    assert named_key(proof(claudes.show_block(0, block))) == block_key("thinking", "EqQB")
+    assert named_key(proof(first)) != named_key(proof(second))
+
+
+def test_a_whole_block_above_the_limit_stays_in_the_store_which_is_told_first() -> None:
+    told: list[str] = []
+    view = ClientView(CLAUDES)
+    view.when_referring = lambda: told.append("told")
+    block: JsonObject = {"type": "thinking", "thinking": "x" * INLINE_LIMIT, "signature": "EqQB"}
+
+    seal = SEALER.open(proof(view.show_block(0, block)), "", principal="local")
+
+    assert (seal.reference, seal.text, seal.payload, told) == (True, "", b"", ["told"])
+    assert seal.key == block_key("thinking", "EqQB")
+
+
+def test_a_client_that_joins_texts_holds_them_as_one() -> None:
+    view = ClientView(wear(sealer=SEALER, joins_texts=True))
+    blocks: list[JsonObject] = [
+        {"type": "text", "text": "a "},
+        {"type": "tool_use", "id": "t"},
+        {"type": "text", "text": "b"},
+    ]
+
+    assert answer_content(view.held(blocks)) == AnswerContent(("t",), ("a b",))

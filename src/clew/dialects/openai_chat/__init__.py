@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from clew.dialects.openai_chat.answers import read_answer, read_error, write_answer, write_error
+from clew.dialects.openai_chat.carrier import tool_id
 from clew.dialects.openai_chat.heads import PATHS, ROUTES, request_headers, response_headers, session_of
 from clew.dialects.openai_chat.options import ChatOptions, options_of
 from clew.dialects.openai_chat.repairs import REPAIRS
@@ -24,6 +25,8 @@ DIALECT: Final = Dialect[ChatOptions](
     write_answer=write_answer,
     write_error=write_error,
     seals_whole_blocks=True,
+    joins_texts=True,
+    tool_id=tool_id,
     paths=PATHS,
     request_headers=request_headers,
     write_request=write_request,

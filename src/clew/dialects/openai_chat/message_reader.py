@@ -96,7 +96,7 @@ class _MessageReader:
             if (raw := message.fields.get(name)) is not None
         }
         blocks: list[Canonical] = [dict(each) for each in thinking_in(reasoning)]
-        blocks += _text_parts(message)
+        blocks += _joined(_text_parts(message))
         if refusal := message.string("refusal"):
             blocks.append({"type": "text", "text": refusal})
         for at, fields in enumerate(message.value("tool_calls", OBJECTS) or []):
@@ -123,6 +123,15 @@ def _text_parts(message: RawObject) -> list[Canonical]:
             )
         blocks.append(_with_cache_mark({"type": "text", "text": part.string(part.type)}, part))
     return blocks
+
+
+def _joined(texts: list[Canonical]) -> list[Canonical]:
+    """The texts of an answer as one, as the client got them: whether it sends a string or parts, it is the same answer. The
+    last mark counts."""
+    if len(texts) < 2:
+        return texts
+    marks = [{"cache_control": text["cache_control"]} for text in texts if "cache_control" in text]
+    return [{"type": "text", "text": "".join([str(text["text"]) for text in texts]), **(marks[-1] if marks else {})}]
 
 
 def _with_cache_mark(block: Canonical, part: RawObject) -> Canonical:

@@ -1,9 +1,10 @@
 """ClientView: the few things that are put on an answer for the client's sake, and come off again on the way to the maker.
 
 The model's name as it was asked for: clients drop thinking of a model that they did not ask for. A seal on every thinking
-block from outside the realm `anthropic`, so that a request that brings the block back says whose it is. A safe id on every
-tool call of a backend whose ids may not be unique. Or, with `hide`, no foreign thinking at all. An answer of Claude's gets
-only the name.
+block from outside the realm `anthropic`, so that a request that brings the block back says whose it is; for clients that
+lose the text of a thought, a seal that brings the whole block, on Claude's too. A safe id on every tool call of a backend
+whose ids may not be unique, or on every call. Or, with `hide`, no foreign thinking at all. An answer of Claude's in its own
+dialect gets only the name.
 
 One view belongs to one answer. It remembers what it put on, so that the recording knows what the client holds.
 """
@@ -17,9 +18,14 @@ from msgspec.structs import replace
 
 from clew.model.blocks import THINKING_TYPES, Block, made
 from clew.model.json import JsonObject, JsonValue, text_of
-from clew.model.origin import Origin
+from clew.model.origin import ANTHROPIC, Origin
 from clew.thinking.keys import block_key
 from clew.thinking.seal import INLINE_LIMIT, Seal, Sealer
+
+
+def usual_id(exchange: str, index: int) -> str:
+    """No other tool call has it."""
+    return f"toolu_{exchange}_{index}"
 
 
 class ViewOptions(Struct, frozen=True, kw_only=True):
@@ -32,6 +38,8 @@ class ViewOptions(Struct, frozen=True, kw_only=True):
     origin: Origin
     sealer: Sealer | None = None
     """Seals thinking; None leaves it as it came."""
+    whole: bool = False
+    """Seals bring the whole block: the client loses the text that it gets beside them."""
     carries: bool = True
     """The maker wants its signature back; the seal of a maker that does not is short."""
     blank: bool = False
@@ -41,6 +49,10 @@ class ViewOptions(Struct, frozen=True, kw_only=True):
     inline_limit: int = INLINE_LIMIT
     """Bytes of a payload that travel in a seal; the store keeps what is larger."""
     safe_ids: bool = False
+    make_id: Callable[[str, int], str] = usual_id
+    """Makes a safe id, of the exchange and the index of the block."""
+    joins_texts: bool = False
+    """The client holds all texts of an answer as one."""
     hide: bool = False
     secret: str = ""
     """The operator's key: an error that repeats it does not reach the client."""
@@ -48,7 +60,7 @@ class ViewOptions(Struct, frozen=True, kw_only=True):
     @property
     def is_plain(self) -> bool:
         """Nothing but the name."""
-        return self.sealer is None and not self.safe_ids and not self.hide
+        return self.sealer is None and not self.safe_ids and not self.hide and not self.joins_texts
 
 
 class ClientView:
@@ -65,7 +77,7 @@ class ClientView:
 
     def plain(self) -> ClientView:
         """A view with nothing but the name: for an answer that is read before anything is put on it."""
-        return ClientView(replace(self.options, sealer=None, safe_ids=False, hide=False))
+        return ClientView(replace(self.options, sealer=None, safe_ids=False, hide=False, joins_texts=False))
 
     def is_hidden(self, block: JsonObject) -> bool:
         return self.options.hide and block.get("type") in THINKING_TYPES
@@ -76,7 +88,7 @@ class ClientView:
         if kind == "tool_use":
             if not self.options.safe_ids:
                 return block
-            safe = f"toolu_{self.options.exchange}_{index}"  # no other tool call has it
+            safe = self.options.make_id(self.options.exchange, index)
             self._hold(index, "id", safe)
             return {**block, "id": safe}
         if kind not in THINKING_TYPES or self.options.sealer is None:
@@ -92,23 +104,39 @@ class ClientView:
             assert options.sealer is not None
             wanted = options.carries or kind != "thinking"  # redacted data is the thought itself
             payload = proof.encode("utf-8", "surrogatepass") if wanted else b""
-            reference = bool(payload) and (options.by_reference or len(payload) > options.inline_limit)
-            if reference and self.when_referring is not None:
-                self.when_referring()
-            carried = block_key(kind, proof) if reference else payload
-            seal = Seal(options.principal, options.origin, options.exchange, index, carried, reference)
+            seal = Seal(options.principal, options.origin, options.exchange, index, payload)
+            if options.whole:
+                seal = self._whole(seal, kind, text, proof)
+            elif payload and self._refers(len(payload)):
+                seal = replace(seal, payload=block_key(kind, proof), reference=True)
             token = options.sealer.mint(seal, text)
         self._hold(index, "signature" if kind == "thinking" else "data", token)
         return token
+
+    def _whole(self, seal: Seal, kind: str, text: str, proof: str) -> Seal:
+        """The same, with the whole block: its key is Claude's own, since Claude's strands are rows of these; of another
+        maker's, whose proofs may be alike, a value that no other block has."""
+        is_claudes = seal.origin.realm == ANTHROPIC
+        key = block_key(kind, proof) if is_claudes else block_key(kind, f"{seal.exchange}\0{seal.index}")
+        seal = replace(seal, kind="thinking" if kind == "thinking" else "redacted_thinking", key=key)
+        if self._refers(len(seal.payload) + len(text)):
+            return replace(seal, payload=b"", reference=True)
+        return replace(seal, text=text)
+
+    def _refers(self, size: int) -> bool:
+        """Whether a seal for so much only refers to the store; the store is told so."""
+        refers = self.options.by_reference or size > self.options.inline_limit
+        if refers and self.when_referring is not None:
+            self.when_referring()
+        return refers
 
     def _hold(self, index: int, name: str, value: str) -> None:
         self._held[index] = {**self._held.get(index, {}), name: value}
 
     def held(self, blocks: Sequence[JsonObject]) -> list[Block]:
         """The maker's blocks as the client holds them."""
-        return [
-            made({**block, **self._held.get(index, {})}) for index, block in enumerate(blocks) if not self.is_hidden(block)
-        ]
+        shown = [{**block, **self._held.get(index, {})} for index, block in enumerate(blocks) if not self.is_hidden(block)]
+        return [made(block) for block in (_joined(shown) if self.options.joins_texts else shown)]
 
     def show_message(self, message: JsonObject) -> JsonObject:
         """A whole answer as the client gets it."""
@@ -120,3 +148,16 @@ class ClientView:
             elif not self.is_hidden(block):
                 blocks.append(self.show_block(index, block))
         return {**message, "model": self.options.model, "content": blocks}
+
+
+def _joined(blocks: Sequence[JsonObject]) -> list[JsonObject]:
+    """The blocks with all texts in the place of the first."""
+    texts = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
+    joined: list[JsonObject] = []
+    for block in blocks:
+        if block.get("type") != "text":
+            joined.append(block)
+        elif texts:
+            joined.append({"type": "text", "text": "".join(texts)})
+            texts = []
+    return joined

@@ -18,6 +18,7 @@ from clew.pipeline.step import Facts, Step
 from clew.pipeline.thinking.as_recorded import as_recorded, changes_that_stay
 from clew.pipeline.thinking.binding import for_binding, is_whole, last_answer, strays_in
 from clew.pipeline.thinking.open import for_open
+from clew.pipeline.thinking.opened import with_opened
 from clew.pipeline.thinking.outcomes import apply_outcomes, leave_out_blocks, without_refused_blocks
 from clew.thinking.history import AnswerPiece, answers_of
 from clew.thinking.keys import answer_content, key_of
@@ -36,6 +37,7 @@ def keep_thinking(request: Request, target: Target, facts: Facts) -> tuple[Reque
     if facts.options.policy == "strip":
         found = found_in(request, facts)
         return apply_outcomes(request, found, [leave_out_blocks(request, each, lambda block: STRIPPED) for each in found])
+    request = with_opened(request, facts)
     if target.binding and is_whole(request.messages, target, facts):
         return _without_strays(request, target, facts)
     request, restored = as_recorded(request, target, facts)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clew.model.blocks import Block, Made, is_thinking, made, string_of
+from clew.model.blocks import Block, made, string_of
 from clew.model.change import Change
 from clew.model.origin import Target
 from clew.model.request import Request, blocks_of, with_content
 from clew.pipeline.step import Facts
+from clew.pipeline.thinking.opened import RecordedThoughts
 from clew.pipeline.thinking.outcomes import STEP, open_seal
 from clew.thinking.keys import key_of, proof_of, text_hash
 from clew.thinking.seal import is_seal
@@ -26,14 +27,14 @@ def as_recorded(
     request: Request, target: Target, facts: Facts, among: Iterable[int] | None = None
 ) -> tuple[Request, tuple[Change, ...]]:
     """The request with the recorded thought for each that was changed; `among` are the messages to look at, if not all."""
-    recorded = _Recorded(target, facts)
+    thoughts = RecordedThoughts(facts)
     messages, changes = list(request.messages), list[Change]()
     for index in range(len(messages)) if among is None else among:
         message = messages[index]
         if message.role != "assistant":
             continue
         own = blocks_of(message)
-        blocks = tuple([recorded.instead_of(block) if block.type == "thinking" else block for block in own])
+        blocks = tuple([_instead_of(block, target, facts, thoughts) if block.type == "thinking" else block for block in own])
         changed = [at for at, block in enumerate(blocks) if block is not own[at]]
         changes += [Change(STEP, f"messages.{index}.content.{at}", "restored", CHANGED) for at in changed]
         messages[index] = with_content(message, blocks) if changed else message
@@ -46,32 +47,17 @@ def changes_that_stay(restored: Iterable[Change], decided: Iterable[Change]) -> 
     return tuple([change for change in restored if change.path not in gone])
 
 
-class _Recorded:
-    """The recorded thoughts by the keys of the client's. Each recording is read once, however many thoughts it has."""
-
-    def __init__(self, target: Target, facts: Facts) -> None:
-        self._target = target
-        self._facts = facts
-        self._read: dict[str, dict[bytes | None, Made]] = {}
-
-    def instead_of(self, block: Block) -> Block:
-        """The recorded thought, if the client's differs from it; else the client's."""
-        key = key_of(block)
-        recording = self._facts.recordings.by_key(key) if key else None
-        if recording is None or recording.principal != self._facts.context.principal:
-            return block
-        if recording.origin.realm != self._target.realm and self._target.foreign == "drop":
-            return block  # its thoughts do not go to this reader in any form
-        if recording.id not in self._read:
-            # Its thoughts by their own keys, and by the keys of the seals that the client holds in the same order.
-            thoughts = [thought for raw in recording.blocks if is_thinking(thought := made(raw))]
-            held = dict[bytes | None, Made](zip(recording.keys, thoughts, strict=False))
-            self._read[recording.id] = held | {key_of(thought): thought for thought in thoughts}
-        own = self._read[recording.id].get(key)
-        if own is None or text_hash(own) == text_hash(block):
-            return block
-        if not is_seal(proof_of(block)):
-            return own
-        # The recorded text under the client's seal, if the seal was made for it.
-        sealed = made({"type": "thinking", "thinking": string_of(own.thinking), "signature": proof_of(block)})
-        return sealed if open_seal(sealed, self._facts) is not None else block
+def _instead_of(block: Block, target: Target, facts: Facts, thoughts: RecordedThoughts) -> Block:
+    """The recorded thought, if the client's differs from it; else the client's."""
+    key = key_of(block)
+    recording = thoughts.recording(key)
+    if recording is None or (recording.origin.realm != target.realm and target.foreign == "drop"):
+        return block  # unknown, or its thoughts do not go to this reader in any form
+    own = thoughts.thought(recording, key)
+    if own is None or text_hash(own) == text_hash(block):
+        return block
+    if not is_seal(proof_of(block)):
+        return own
+    # The recorded text under the client's seal, if the seal was made for it.
+    sealed = made({"type": "thinking", "thinking": string_of(own.thinking), "signature": proof_of(block)})
+    return sealed if open_seal(sealed, facts) is not None else block

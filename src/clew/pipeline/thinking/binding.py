@@ -27,6 +27,7 @@ from clew.pipeline.thinking.outcomes import AnswerOutcome, all_thinking, without
 from clew.thinking.history import align, is_signed_by_vendor, signed_row, thoughts_in
 from clew.thinking.keys import block_key, digest_of, key_of, proof_half, proof_of
 from clew.thinking.recognise import RecognisedAnswer
+from clew.thinking.seal import is_seal
 from clew.thinking.strands import longest_tail, strand_keys
 
 ASIDE = "not in the strand of this model's last answer"
@@ -146,7 +147,8 @@ def _groups(found: Sequence[RecognisedAnswer], keys: Sequence[bytes]) -> list[tu
 
 
 def _client_keys(each: RecognisedAnswer) -> tuple[bytes, ...]:
-    return tuple(key for piece in each.pieces if (key := key_of(piece.block)))
+    """Of the blocks that the client's copy can give. One under a seal it cannot: the seals that open are open by now."""
+    return tuple(key for piece in each.pieces if not is_seal(proof_of(piece.block)) and (key := key_of(piece.block)))
 
 
 def _can_place(found: Sequence[RecognisedAnswer], index: int, group: tuple[bytes, ...]) -> bool:

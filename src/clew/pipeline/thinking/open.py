@@ -17,7 +17,6 @@ from hashlib import sha256
 from itertools import compress
 from typing import Final
 
-import msgspec
 from msgspec import UNSET
 
 from clew.model.blocks import Block, Made, is_thinking, made, payload_of, signature_of, string_of
@@ -26,6 +25,7 @@ from clew.model.json import JsonObject
 from clew.model.origin import Target
 from clew.model.request import Request, blocks_of, with_blocks
 from clew.pipeline.step import Facts
+from clew.pipeline.thinking.opened import RecordedThoughts, whole_block
 from clew.pipeline.thinking.outcomes import (
     STEP,
     AnswerOutcome,
@@ -44,7 +44,6 @@ UNRECORDED = "made by a backend that nobody recorded"
 
 _PLACEHOLDERS = {"empty": "", "space": " "}
 
-LOST = "its recording is gone, and its seal holds only a reference"
 REFUSED_BEFORE = "its maker refused it before it gave its last answer"
 MISSING = "this backend wants reasoning in every answer, and this one has none"
 
@@ -88,9 +87,6 @@ def _goes_unsigned(block: Block, target: Target, facts: Facts) -> bool:
 
 def _why_not(block: Block, each: RecognisedAnswer, target: Target, facts: Facts) -> str:
     """A vendor's own signature without a recording is Anthropic's, or from before clew: never another realm's."""
-    seal = open_seal(block, facts)
-    if seal and seal.origin.realm == target.realm:
-        return LOST
     return reason_against(block, each, target, facts) or UNRECORDED
 
 
@@ -101,14 +97,16 @@ def _unsealed(block: Block, target: Target, facts: Facts) -> Made | None:
         return None
     if seal.reference:
         # From the recording under this very seal, whatever became of the answer around it.
-        recording = facts.recordings.by_key(key_of(block) or b"")
-        own = [made(raw) for raw in recording.blocks] if recording else []
-        return next((each for each in own if key_of(each) == seal.payload), None)
+        thoughts, key = RecordedThoughts(facts), key_of(block)
+        recording = thoughts.recording(key)
+        return thoughts.thought(recording, key) if recording else None
+    if seal.kind:
+        return whole_block(seal)
     field = "signature" if block.type == "thinking" else "data"
     value: JsonObject = {"type": block.type}
     if block.thinking is not UNSET:
         value["thinking"] = string_of(block.thinking)
-    return made(msgspec.json.encode({**value, field: seal.payload.decode()}))
+    return made({**value, field: seal.payload.decode("utf-8", "surrogatepass")})
 
 
 def without_refused(

@@ -15,7 +15,7 @@ from clew.model.recording import Recording
 from clew.model.request import Request, blocks_of, with_blocks
 from clew.pipeline.step import Facts
 from clew.thinking.history import AnswerPiece, align, holds_all
-from clew.thinking.keys import block_key, key_of, proof_of
+from clew.thinking.keys import key_of, proof_of
 from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.seal import Seal, is_seal
 
@@ -24,6 +24,7 @@ STEP = "thinking"
 UNSIGNED = "unsigned: no maker accepts it"
 NO_SIGNATURE = "what it has for a signature is not Claude's"
 UNVERIFIED = "its seal does not verify"
+LOST = "its recording is gone, and its seal holds only a reference"
 DROPPED = "the client had left it out"
 UNSEEN = "the client was given nothing to send back for it"
 APART = "its answer came back in another shape"
@@ -118,7 +119,7 @@ def _handed_over(block: Block, each: RecognisedAnswer, target: Target, facts: Fa
     if target.foreign == "drop" or (target.foreign == "native" and not target.takes_unsigned):
         return None
     if is_seal(proof := proof_of(block)):
-        origin = _sealed_by(block, proof, facts)
+        origin = _sealed_by(block, facts)
     else:
         origin = each.recording.origin if each.recording else None
     is_other = origin is not None and origin.realm != target.realm
@@ -135,16 +136,18 @@ def reason_against(block: Block, each: RecognisedAnswer, target: Target, facts: 
     if not proof:
         return UNSIGNED
     if is_seal(proof):
-        origin = _sealed_by(block, proof, facts)
-        return f"made by {origin.backend}" if origin else UNVERIFIED
+        origin = _sealed_by(block, facts)
+        if origin and origin.realm != target.realm:
+            return f"made by {origin.backend}"
+        return LOST if origin and open_seal(block, facts) else UNVERIFIED
     if each.recording and each.recording.origin.realm != target.realm:
         return f"made by {each.recording.origin.backend}"
     return NO_SIGNATURE if target.binding and not can_be_claudes(block.type, proof) else ""
 
 
-def _sealed_by(block: Block, proof: str, facts: Facts) -> Origin | None:
+def _sealed_by(block: Block, facts: Facts) -> Origin | None:
     """The maker of a sealed block. It stays out either way, so a recording under this very seal is proof enough."""
-    recording = facts.recordings.by_key(block_key(block.type, proof))
+    recording = facts.recordings.by_key(key_of(block) or b"")
     if recording is not None and recording.principal == facts.context.principal:
         return recording.origin
     seal = open_seal(block, facts)

@@ -1,0 +1,145 @@
+"""Thoughts under seals that bring the whole block, as a client of the Messages API would hold them.
+
+Clients of other dialects hold a thought as one opaque value; the text beside it is what they made of it. So before anything
+is decided about a history, each such thought is put as its maker said it: from the recording that its seal names, or from
+the seal itself where there is none. Claude's are then signed blocks like any other. Another maker's keep their seals, which
+come off on the way to it (`open`). A seal that does not open, or refers to what is lost, is left as it is: for every step
+after this one it proves nothing, and it goes nowhere.
+
+Some dialects also lose where a thought stood (Chat has them all in front of the text). The recording knows, or else the
+index in the seals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from clew.model.blocks import Block, Made, is_thinking, made, string_of
+from clew.model.json import JsonObject
+from clew.model.origin import ANTHROPIC
+from clew.model.past import Fold, folded
+from clew.model.recording import Recording
+from clew.model.request import Request, RequestMessage, blocks_of, with_blocks
+from clew.pipeline.step import Facts
+from clew.pipeline.thinking.outcomes import open_seal
+from clew.thinking.history import AnswerPiece, align, holds_all, thoughts_in
+from clew.thinking.keys import key_of, proof_of
+from clew.thinking.seal import Seal, named_key
+
+
+class OpenedThought(NamedTuple):
+    """A thought as its maker said it, and what says so."""
+
+    block: Made
+    recording: Recording | None
+    seal: Seal | None
+
+    @property
+    def realm(self) -> str:
+        origin = self.recording.origin if self.recording else self.seal.origin if self.seal else None
+        return origin.realm if origin else ""
+
+
+def with_opened(request: Request, facts: Facts) -> Request:
+    """The request with every thought that can be opened; the very same where there is none."""
+    holders = folded(request.messages, _HOLDERS)
+    if not holders:
+        return request
+    messages, thoughts = list(request.messages), RecordedThoughts(facts)
+    for index in holders:
+        blocks = blocks_of(messages[index])
+        opened = {id(block): found for block in blocks if (found := thoughts.opened(block))}
+        now = [_held(block, opened[id(block)]) if id(block) in opened else block for block in blocks]
+        placed = _placed(now, list(opened.values()))
+        messages[index] = with_blocks(messages[index], tuple(placed))
+    return request.with_messages(tuple(messages))
+
+
+def _holders(before: tuple[int, ...], messages: Sequence[RequestMessage], at: int) -> tuple[int, ...]:
+    found = [
+        index
+        for index, message in enumerate(messages, at)
+        if any(named_key(proof_of(block)) for block in thoughts_in(message))
+    ]
+    return (*before, *found)
+
+
+_HOLDERS = Fold[tuple[int, ...]]((), _holders)
+"""The messages with such thoughts."""
+
+
+class RecordedThoughts:
+    """The recorded thoughts by the keys of the client's. Each recording is read once, however many thoughts it has."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._read: dict[str, dict[bytes | None, Made]] = {}
+
+    def recording(self, key: bytes | None) -> Recording | None:
+        """The recording with this key, if this principal has one."""
+        recording = self._facts.recordings.by_key(key) if key else None
+        return recording if recording and recording.principal == self._facts.context.principal else None
+
+    def thought(self, recording: Recording, key: bytes | None) -> Made | None:
+        """The thought of this recording with this key."""
+        if recording.id not in self._read:
+            # By their own keys, and by the keys of what the client holds in the same order.
+            thoughts = [thought for raw in recording.blocks if is_thinking(thought := made(raw))]
+            held = dict[bytes | None, Made](zip(recording.keys, thoughts, strict=False))
+            self._read[recording.id] = held | {key_of(thought): thought for thought in thoughts}
+        return self._read[recording.id].get(key)
+
+    def opened(self, block: Block) -> OpenedThought | None:
+        """The thought under a seal of the whole block; None for any other block, and for a seal that does not open."""
+        key = named_key(proof_of(block)) if is_thinking(block) else None
+        if key is None:
+            return None
+        if (recording := self.recording(key)) and (thought := self.thought(recording, key)):
+            return OpenedThought(thought, recording, None)
+        seal = open_seal(block, self._facts)
+        return OpenedThought(whole_block(seal), None, seal) if seal and seal.kind and not seal.reference else None
+
+
+def whole_block(seal: Seal) -> Made:
+    """The block that a seal brings."""
+    payload = seal.payload.decode("utf-8", "surrogatepass")
+    if seal.kind == "redacted_thinking":
+        return made({"type": "redacted_thinking", "data": payload})
+    return made({"type": "thinking", "thinking": seal.text, "signature": payload})
+
+
+def _held(block: Block, opened: OpenedThought) -> Made:
+    """As a client of the Messages API holds it: Claude's as it came, another maker's text under the seal."""
+    if opened.realm == ANTHROPIC:
+        return opened.block
+    value: JsonObject = {"type": opened.block.type, "data": proof_of(block)}
+    if opened.block.type == "thinking":
+        value = {"type": "thinking", "thinking": string_of(opened.block.thinking), "signature": proof_of(block)}
+    return made(value)
+
+
+def _placed(blocks: list[Block], opened: Sequence[OpenedThought]) -> list[Block]:
+    """Claude's thoughts where they stood between the visible blocks. Nobody else looks at their places."""
+    if any(each.realm != ANTHROPIC for each in opened) or not opened:
+        return blocks
+    recordings = {each.recording.id: each.recording for each in opened if each.recording}
+    seals = [each.seal for each in opened if each.seal]
+    if len(recordings) == 1 and not seals:
+        pieces, (recording,) = [AnswerPiece(0, block) for block in blocks], recordings.values()
+        aligned = align(pieces, recording) if holds_all(pieces, recording) else None
+        return [piece.block for piece in aligned] if aligned else blocks
+    if not recordings and len({seal.exchange for seal in seals}) == 1:
+        return _by_index(blocks, [seal.index for seal in seals])
+    return blocks
+
+
+def _by_index(blocks: list[Block], indices: list[int]) -> list[Block]:
+    """The leading thoughts at these places, and the other blocks in those that are left; as they are if that cannot be."""
+    thoughts, visible = blocks[: len(indices)], blocks[len(indices) :]
+    is_in_front = all(map(is_thinking, thoughts)) and not any(map(is_thinking, visible))
+    if not is_in_front or not visible or max(indices) >= len(blocks) - 1 or len({*indices}) < len(indices):
+        return blocks
+    at = dict(zip(indices, thoughts, strict=True))
+    rest = iter(visible)
+    return [at.get(index) or next(rest) for index in range(len(blocks))]
