@@ -73,16 +73,20 @@ class ClewError(Exception):
 
 
 class RequestInvalid(ClewError):
-    """The request cannot be read or edited. `path` is a JSON path (`messages.3.content.0.signature`), "" for the whole."""
+    """The request cannot be read or edited. `path` is a JSON path (`messages.3.content.0.signature`), "" for the whole.
+    `code` is the vendor's own word for it, for clients whose dialect has one."""
 
     status: int = 400
     error_type: str = "invalid_request_error"
 
-    def __init__(self, message: str, *, path: str = "", line: int | None = None, column: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, path: str = "", line: int | None = None, column: int | None = None, code: str = ""
+    ) -> None:
         super().__init__(message)
         self.path = path
         self.line = line
         self.column = column
+        self.code = code
 
 
 class Unrepresentable(ClewError):

@@ -1,13 +1,20 @@
 """What is served, what is not, and that there is one reading of a path."""
 
+import asyncio
 import json
+from typing import Any
 
 import pytest
 
+from clew.dialects import DIALECTS
+from clew.dialects.shape import OPERATION_METHODS, Dialect
+from clew.errors import BackendOverloaded, RequestInvalid
+from clew.http.message import ServerLimits
 from clew.testing import Simulator
-from tests.gateway.conftest import KEY, KEYED, Gateway, Making, said, settings_with
+from tests.gateway.conftest import KEY, KEYED, PASSTHROUGH, Gateway, Making, said, settings_with
 from tests.manifest import proves
 from tests.simulator.wire import call
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -53,30 +60,31 @@ def test_what_is_not_served_says_so(gateway: Gateway, path: str, says: str) -> N
     assert says in json.loads(answer[2])["error"]["message"]
 
 
-SAYS = "clew takes Anthropic's Messages API (POST /v1/messages) from clients"
+SERVED = "are not served by clew, which takes POST /v1/messages and POST /v1/chat/completions"
 
 
 @pytest.mark.parametrize(
-    ("path", "what"),
+    ("path", "what", "instead"),
     [
-        ("/v1/chat/completions", "Chat Completions"),
-        ("/chat/completions", "Chat Completions"),
-        ("/v1/responses", "the Responses API"),
-        ("/responses", "the Responses API"),
-        ("/v1/responses/resp_1/cancel", "the Responses API"),
-        ("/v1/completions", "Completions"),
-        ("/v1/embeddings", "Embeddings"),
+        ("/v1/chat/completions/chatcmpl-1", "Stored completions", "to the vendor directly"),
+        ("/v1/responses/resp_1/cancel", "Paths below the Responses API", "to the vendor directly"),
+        ("/v1/completions", "Text completions", "to the vendor directly"),
+        ("/v1/embeddings", "Embeddings", "to the vendor directly"),
+        ("/openai/deployments/gpt/chat/completions?api-version=1", "Azure's paths", "set the client's base URL"),
+        ("/openai/v1/responses", "Azure's paths", "set the client's base URL"),
     ],
 )
 @pytest.mark.parametrize("key", [None, KEY])
 def test_an_openai_client_is_told_what_is_served_in_its_own_shape(
-    gateway: Gateway, path: str, what: str, key: str | None
+    gateway: Gateway, path: str, what: str, instead: str, key: str | None
 ) -> None:
     status, headers, body = gateway.ask(path=path, authorization=key and f"Bearer {key}")
     error = json.loads(body)["error"]
     assert (status, headers["content-type"], headers["x-should-retry"]) == (404, "application/json", "false")
-    assert (set(error), error["type"]) == ({"message", "type", "param", "code"}, "invalid_request_error")
-    assert error["message"].startswith(f"{SAYS}, not {what}")
+    assert set(error) == {"message", "type", "param", "code"}
+    assert (error["type"], error["code"]) == ("invalid_request_error", "unknown_url")
+    assert error["message"].startswith(f"{what} {SERVED}")
+    assert instead in error["message"]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +100,71 @@ def test_a_gemini_client_is_told_what_is_served_in_its_own_shape(gateway: Gatewa
     status, _, body = gateway.ask(path=path, x_goog_api_key="k")
     error = json.loads(body)["error"]
     assert (status, error["code"], error["status"]) == (404, 404, "NOT_FOUND")
-    assert error["message"].startswith(f"{SAYS}, not the Gemini API")
+    assert error["message"].startswith(f"Methods of the Gemini API {SERVED}")
+
+
+FRONTS = [(path, operation, dialect) for dialect in DIALECTS.values() for path, operation in dialect.routes.items()]
+
+
+@pytest.mark.parametrize(("path", "operation", "dialect"), FRONTS, ids=[path for path, _, _ in FRONTS])
+def test_each_path_of_a_dialect_is_served_in_it(gateway: Gateway, path: str, operation: str, dialect: Dialect[Any]) -> None:
+    for method in OPERATION_METHODS[operation]:
+        gateway.engine.calls.clear()
+        asked = path.replace("*", "a-name")
+        assert gateway.ask(method, asked, authorization=f"Bearer {KEY}")[0] == 200
+        call = gateway.engine.calls[0]
+        assert (call.kind, call.front, call.name) == (operation, dialect, "a-name" if "*" in path else "")
+
+
+OPENAI = [path for path, operation, dialect in FRONTS if operation == "messages" and dialect.name.startswith("openai")]
+
+
+def openai_error(answer: tuple[int, dict[str, str], bytes]) -> tuple[int, str, str | None]:
+    """Status, type and code, after the shape was looked at."""
+    error = json.loads(answer[2])["error"]
+    assert set(error) == {"message", "type", "param", "code"}
+    assert answer[1]["content-type"] == "application/json"
+    return answer[0], error["type"], error["code"]
+
+
+@pytest.mark.parametrize("path", OPENAI)
+def test_an_openai_client_gets_every_refusal_in_its_own_shape(making: Making, path: str) -> None:
+    gateway = making(settings_with(PASSTHROUGH, KEYED, max_streams=1), limits=ServerLimits(body_bytes=1000))
+    key = f"Bearer {KEY}"
+    refusals = {
+        (401, "invalid_request_error", "invalid_api_key"): gateway.ask(path=path, authorization="Bearer sk-x"),
+        (405, "invalid_request_error", "unknown_url"): gateway.ask("PUT", path, authorization=key),
+        (403, "invalid_request_error", None): gateway.ask(path=path, origin="https://evil.example", authorization=key),
+        (415, "invalid_request_error", None): gateway.ask(path=path, content_type="text/plain", authorization=key),
+        (413, "invalid_request_error", None): gateway.ask(path=path, body=b"x" * 1001, authorization=key),
+    }
+    assert [openai_error(answer) for answer in refusals.values()] == list(refusals)
+    gateway.engine.error = RequestInvalid("messages.0.role: there is no role 'x'", path="messages.0.role")
+    refused = gateway.ask(path=path, authorization=key)
+    assert openai_error(refused) == (400, "invalid_request_error", None)
+    assert json.loads(refused[2])["error"]["param"] == "messages.0.role"
+    gateway.engine.error = BackendOverloaded("busy", retry_after=2.0)
+    overloaded = gateway.ask(path=path, authorization=key)
+    assert (openai_error(overloaded), overloaded[1]["retry-after"]) == ((503, "server_error", "server_is_overloaded"), "2")
+
+
+@pytest.mark.parametrize("path", OPENAI)
+def test_a_gateway_that_is_busy_or_stopping_says_so_in_the_clients_shape(making: Making, path: str) -> None:
+    gateway = making(settings_with(PASSTHROUGH, KEYED, max_streams=1))
+    gateway.engine.hold = asyncio.Event()
+    held = gateway.peer().send(gateway.request("POST", path, authorization=f"Bearer {KEY}"))
+    until(lambda: gateway.plane.running == 1)
+    busy = gateway.ask(path=path, authorization=f"Bearer {KEY}")
+    assert openai_error(busy) == (503, "server_error", "server_is_overloaded")
+    gateway.loop.call(gateway.server.close(grace=0))
+    assert openai_error(held.response()) == (503, "server_error", "server_is_overloaded")
+
+
+@pytest.mark.parametrize("path", OPENAI)
+def test_a_web_socket_is_refused_so_that_the_client_goes_on_over_http(gateway: Gateway, path: str) -> None:
+    answer = gateway.ask("GET", path, b"", connection="Upgrade", upgrade="websocket", authorization=f"Bearer {KEY}")
+    assert openai_error(answer) == (426, "invalid_request_error", None)
+    assert answer[1]["upgrade"] == "HTTP/1.1"
 
 
 def test_a_long_path_is_not_repeated_whole(gateway: Gateway) -> None:
@@ -140,6 +212,28 @@ def test_a_config_that_could_not_be_taken_is_told_here(making: Making) -> None:
     )
     gateway.plane.listening("0.0.0.0", gateway.port)
     assert json.loads(gateway.ask("GET", "/readyz", b"")[2]) == {"status": "ready"}
+
+
+def test_an_openai_client_gets_the_list_of_models_in_its_own_shape(gateway: Gateway) -> None:
+    bearer = {"authorization": f"Bearer {KEY}"}
+    page = json.loads(gateway.ask("GET", "/v1/models", b"", **bearer)[2])
+    names = [row["id"] for row in page["data"]]
+    assert page["object"] == "list"
+    assert {"claude-opus-5-5", "anthropic/glm/glm-5"} <= set(names)
+    assert page["data"][0] == {"id": names[0], "object": "model", "created": 0, "owned_by": "anthropic"}
+    assert page["data"][-1]["owned_by"] == "glm"
+    one = json.loads(gateway.ask("GET", "/v1/models/anthropic%2Fglm", b"", **bearer)[2])
+    assert one == {"id": "anthropic/glm", "object": "model", "created": 0, "owned_by": "glm"}
+    assert openai_error(gateway.ask("GET", "/v1/models/nobody", b"", **bearer))[0] == 404
+
+
+def test_codex_gets_the_list_of_models_in_its_own_shape(gateway: Gateway) -> None:
+    answer = gateway.ask("GET", "/v1/models?client_version=0.169.0", b"", authorization=f"Bearer {KEY}")
+    rows = json.loads(answer[2])["models"]
+    assert {"claude-opus-5-5", "anthropic/glm"} <= {row["slug"] for row in rows}
+    needed = {"slug", "display_name", "supported_reasoning_levels", "shell_type", "visibility", "supported_in_api"}
+    needed |= {"priority", "support_verbosity", "truncation_policy", "base_instructions", "experimental_supported_tools"}
+    assert all(needed <= set(row) for row in rows)
 
 
 def test_claude_code_can_choose_every_backend_from_the_list(gateway: Gateway) -> None:

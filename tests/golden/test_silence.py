@@ -12,6 +12,7 @@ import pytest
 
 from clew.engine.client_stream import ClientStream
 from clew.settings.values import GatewaySettings
+from clew.wire.sse import PING
 from tests.golden.cases import Scene, scenes
 from tests.golden.driving import relay_of
 from tests.manifest import proves
@@ -47,6 +48,9 @@ class Client:
     def push(self, data: bytes) -> bool:
         self.heard.append(self._clock())
         return True
+
+    def keep_alive(self) -> bytes:
+        return PING
 
     def flow(self) -> Callable[[bytes], bool]:
         return self.push

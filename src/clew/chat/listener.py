@@ -45,7 +45,6 @@ class EventFront:
             anthropic.DIALECT,
             name="events",
             stream_writer=self._writer,
-            keep_alive=b"",
             passthrough=_no_passthrough,
         )
 
@@ -58,6 +57,9 @@ class EventFront:
         self._written += 1
         self._events[number] = event
         return number.to_bytes(NUMBER_BYTES, "big")
+
+    def keep_alive(self) -> bytes:
+        return b""
 
     def read(self, data: bytes) -> Iterator[Event]:
         """The events that these bytes stand for, each once."""

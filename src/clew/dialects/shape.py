@@ -10,9 +10,9 @@ What differs between two backends of one dialect is that dialect's own `options`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from clew.dialects.stored import StoredTurns
 from clew.model.change import Change
@@ -29,6 +29,9 @@ Options = TypeVar("Options")
 Operation: TypeAlias = Literal["messages", "count_tokens"]
 """What a client asks for: an answer, or how many tokens its request has."""
 
+OPERATION_METHODS: Final[Mapping[Operation, tuple[str, ...]]] = {"messages": ("POST",), "count_tokens": ("POST",)}
+"""The methods of HTTP with which it is asked."""
+
 ClientHeaders: TypeAlias = Mapping[str, str]
 """A client's headers: names in lower case, values of repeated ones joined."""
 
@@ -41,6 +44,18 @@ class WrittenRequest(NamedTuple):
 
     body: bytes
     changes: tuple[Change, ...] = ()
+
+
+class SentEvents:
+    """What was written of a streamed answer so far, by all attempts to answer a request."""
+
+    __slots__ = ("count", "has_end")
+
+    def __init__(self) -> None:
+        self.count = 0
+        """How many events, in dialects that number them."""
+        self.has_end = False
+        """Nothing may be written behind it."""
 
 
 class AnswerContext(Struct, frozen=True, kw_only=True, eq=False):
@@ -64,8 +79,8 @@ class AnswerContext(Struct, frozen=True, kw_only=True, eq=False):
     """Tool calls keep the backend's ids; the gateway makes them safe later."""
     eager: bool = False
     """The answer begins at once, with an empty text block."""
-    include_usage: bool = True
-    """The client wants to be told what a streamed answer cost."""
+    sent: SentEvents = field(default_factory=SentEvents)
+    """What the client has of the stream so far. All attempts to answer a request share it."""
     native: NativeRequest | None = None
     """The client's request as it came, where its dialect is not the canonical one."""
     operation: Operation = "messages"
@@ -145,10 +160,20 @@ class StreamReader(Protocol):
 
 
 class StreamWriter(Protocol):
-    """Writes one streamed answer for a client. It cannot write an illegal stream: it raises StreamIllegal instead."""
+    """Writes one streamed answer for a client. It cannot write an illegal stream: it raises StreamIllegal instead.
+
+    Each attempt to answer has a writer of its own, and so have keep-alives and the failures that clew itself tells. A
+    dialect that numbers its events, or must say something first, notes in the context what was written
+    (`AnswerContext.sent`), and writes nothing before the first content, a failure or a keep-alive.
+    """
 
     def write(self, event: Event) -> bytes:
         """The bytes for this event; none where the dialect says nothing for it."""
+        ...
+
+    def keep_alive(self) -> bytes:
+        """What shows a silent client that the answer is still coming, with what must come before it, if that was not written
+        yet; nothing once the end is written."""
         ...
 
 
@@ -193,6 +218,10 @@ class RequestRepairs(Protocol):
         ...
 
 
+def _never(failure: Failure) -> bool:
+    return False
+
+
 class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     """One dialect, as functions of its folder."""
 
@@ -204,17 +233,20 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
 
     # The front role: spoken with clients.
     routes: Mapping[str, Operation]
-    """The paths that clients of this dialect ask, and what for."""
+    """The paths that clients of this dialect ask, the usual one first, and what for. A path that ends in `/*` takes one more
+    name."""
     session_of: Callable[[ClientHeaders], ClientSession]
     read_request: Callable[[bytes, ClientHeaders, Wanted], Request]
     """A client's request body. Raises RequestInvalid with a JSON path, BodyTooLarge, and NotWanted."""
     stream_writer: Callable[[AnswerContext], StreamWriter]
-    keep_alive: bytes
-    """What shows a silent client that the answer is still coming."""
     write_answer: Callable[[JsonObject, AnswerContext], bytes]
     """An answer in one piece, from the canonical message."""
     write_error: Callable[[Failure, str | None], bytes]
     """The body of a response that is an error; with the id of the exchange."""
+    statuses: Mapping[int, int] = {}
+    """Statuses that its clients get in place of others."""
+    is_told_in_stream: Callable[[Failure], bool] = _never
+    """Whether a client that wants a stream is told of this refusal inside one, with a 200."""
     seals_whole_blocks: bool = False
     """Its clients lose the text of a thought: what they hold in place of a signature has to bring the whole block."""
     joins_texts: bool = False

@@ -22,7 +22,6 @@ from clew.exchange.states import HIDDEN_SECONDS, SilenceWatch
 from clew.http.client.connection import ClientConnection
 from clew.http.responder import ChunkWriter, Responder
 from clew.http.timers import timer_groups_of
-from clew.wire.sse import PING
 
 Commit: TypeAlias = Callable[[Callable[[], None]], None]
 """Keeps what came so far, and calls back when that is done, or takes too long."""
@@ -33,7 +32,7 @@ class ClientStream:
 
     __slots__ = (
         *("_catching_up", "_push", "_round", "_rounds", "_silence", "_source"),
-        *("_asking", "_commit", "_flow", "_keep_alive", "_referred", "_withheld"),
+        *("_asking", "_commit", "_flow", "_referred", "_withheld"),
         *("client", "heads", "pushed"),
     )
 
@@ -42,14 +41,11 @@ class ClientStream:
         client: Responder,
         heads: BackendAnswer,
         ping_seconds: float,
-        keep_alive: bytes = PING,
         *,
         is_eager: bool = False,
     ) -> None:
-        """`keep_alive`: what shows a silent client, in its dialect, that the answer is still coming. `is_eager`: answers in
-        another dialect begin at once, and are never silent for longer than a second."""
+        """`is_eager`: answers in another dialect begin at once, and are never silent for longer than a second."""
         self.client = client
-        self._keep_alive = keep_alive
         self.pushed = False
         """Has the answer itself begun to go out?"""
         self.heads = heads
@@ -80,9 +76,9 @@ class ClientStream:
         self._round, source = 0.0, self._source
         heard, shown = (source.heard_at, source.shown_at) if source else (0.0, 0.0)
         check = self._silence.check(self._rounds.now(), heard, shown)
-        if check.is_due:
+        if check.is_due and self._withheld is None:  # what is withheld comes first, in a moment
             self.open(early=True)
-            self.client.push(self._keep_alive)
+            self.client.push(self.heads.keep_alive())
         self._look_after(check.wait)
 
     def open(self, *, early: bool = False) -> None:

@@ -25,7 +25,7 @@ from clew.exchange import commands
 from clew.exchange.answering import record_unasked
 from clew.exchange.call import Call
 from clew.exchange.commands import ExchangeCommand
-from clew.exchange.failures import error_event, refusal_reply
+from clew.exchange.failures import refusal_reply, told_failure
 from clew.exchange.inputs import ReceivedRequest
 from clew.exchange.machine import ExchangeMachine
 from clew.exchange.states import ExchangeState
@@ -83,10 +83,8 @@ class Driver(CommandRunner):
         if self._services.store is not None:
             self._open_turns = OpenTurns(self._services, exchange)
         if received.streams:
-            keep_alive, options = self._call.front.keep_alive, received.options
-            self._stream = ClientStream(
-                self._client, exchange.answering, options.ping_seconds, keep_alive, is_eager=options.eager
-            )
+            options = received.options
+            self._stream = ClientStream(self._client, exchange.answering, options.ping_seconds, is_eager=options.eager)
             self._stream.watch_silence()
         self._work = exchange.run()
         self._resume()
@@ -255,13 +253,15 @@ class Driver(CommandRunner):
         self._process.report_failure(command.failure)
         if self._client.ended:
             return
+        front, answering = self._call.front, self._exchange.answering
         if not self._client.started:
-            headers = self._exchange.answering.headers()
-            self._client.send(*refusal_reply(command.failure, headers, self._id, self._call.front))
-            return
+            if self._stream is None or not front.is_told_in_stream(told_failure(command.failure)):
+                self._client.send(*refusal_reply(command.failure, answering.headers(), self._id, front))
+                return
+            self._stream.open()
         if self._stream is not None:
             self._stream.let_go()
-        self._client.push(error_event(command.failure, self._call.front))
+        self._client.push(answering.client_writer().write(told_failure(command.failure).event()))
         self._client.end()
 
     # Commands: the store, and who else hears of it.

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import structs
 
+from clew.dialects.shape import StreamWriter
 from clew.errors import SettingsInvalid, StoreError
 from clew.exchange.backend_dialect import Refused
 from clew.exchange.commands import (
@@ -236,6 +237,14 @@ class BackendAnswer:
     def headers(self) -> list[tuple[str, str]]:
         """Of the answer, when its first byte goes out."""
         return [*self.passed, *own_headers(self._notes.id, self._notes.route, str(self._notes.counts()))]
+
+    def client_writer(self) -> StreamWriter:
+        """Writes what clew itself tells in a stream: keep-alives, and failures."""
+        notes = self._notes
+        return notes.received.call.front.stream_writer(notes.client_context())
+
+    def keep_alive(self) -> bytes:
+        return self.client_writer().keep_alive()
 
     def early_headers(self) -> list[tuple[str, str]]:
         """Before anybody has answered: who answers is certain only where nobody else could."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from clew.backends.credential import Credential
 from clew.dialects import anthropic
-from clew.dialects.anthropic.requests import betas_in
+from clew.dialects.anthropic.requests import VERSION, betas_in
 from clew.dialects.shape import Dialect, Operation
 from clew.thinking.recognise import Context
 
@@ -48,6 +48,7 @@ class Call:
         "front",
         "headers",
         "kind",
+        "name",
         "principal",
         "query",
         "version",
@@ -57,6 +58,7 @@ class Call:
         self,
         *,
         kind: Kind = "messages",
+        name: str = "",
         body: bytes,
         query: str = "",
         headers: Mapping[str, str] = _NO_HEADERS,
@@ -65,9 +67,11 @@ class Call:
         entry: OwnTurn | None = None,
         front: Dialect[Any] = anthropic.DIALECT,
     ) -> None:
-        """`headers`: lower case, repeated ones joined. `credential`: the client's own `x-api-key` and `authorization`, for
-        backends that take them. `entry`: of a caller that keeps its own conversation. `front`: what the client speaks."""
+        """`name`: at the end of the path, where the route takes one. `headers`: lower case, repeated ones joined.
+        `credential`: the client's own `x-api-key` and `authorization`, for backends that take them. `entry`: of a caller
+        that keeps its own conversation. `front`: what the client speaks."""
         self.kind: Kind = kind
+        self.name = name
         self.body = body
         self.query = query
         self.headers = headers
@@ -80,4 +84,4 @@ class Call:
         session, agent = (entry.session, entry.agent) if entry else (client.session, client.agent)
         self.context = Context(principal=principal, session=session, agent=agent)
         self.betas = betas_in(headers)
-        self.version = headers.get("anthropic-version", "2023-06-01")
+        self.version = headers.get("anthropic-version", VERSION)

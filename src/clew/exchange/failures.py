@@ -11,13 +11,21 @@ from msgspec import Struct, structs
 
 from clew.backends.credential import Credential, Secret
 from clew.dialects.anthropic.answers import write_error
-from clew.dialects.shape import AnswerContext, Dialect
-from clew.errors import BackendError, BackendOverloaded, BackendRejected, ClewError, CredentialsExhausted, Unrepresentable
+from clew.dialects.shape import Dialect
+from clew.errors import (
+    BackendError,
+    BackendOverloaded,
+    BackendRejected,
+    ClewError,
+    CredentialsExhausted,
+    RequestInvalid,
+    Unrepresentable,
+)
 from clew.exchange.heads import JSON_TYPE
 from clew.exchange.inputs import BackendRoute
 from clew.exchange.redact import SHORTEST
-from clew.model.events import StreamFailed
 from clew.model.failure import Failure, error_type_of
+from clew.model.http import NO_WAIT, Wait
 from clew.pipeline.attempts import AttemptOutcome
 from clew.pipeline.stream.secrets import HIDDEN, hidden, hidden_in
 
@@ -114,23 +122,20 @@ def refusal_reply(
 ) -> RefusalReply:
     """A backend's own error as it came, if the client's dialect reads it so."""
     body = _own_body(failure)
-    own = _error_in(body) if body else None
-    if own is not None:
-        told = body if front.is_canonical else front.write_error(Failure(failure.status, own.type, own.message), exchange)
-        return RefusalReply(failure.status, [JSON_TYPE, *headers], told)
-    kind, message = _words(failure, body)
-    final = [NO_RETRY] if isinstance(failure, Unrepresentable | CredentialsExhausted) else []
-    told = front.write_error(Failure(failure.status, kind, message), exchange)
-    return RefusalReply(failure.status, [JSON_TYPE, *final, *headers], told)
+    is_own = _error_in(body) is not None
+    final = [NO_RETRY] if not is_own and isinstance(failure, Unrepresentable | CredentialsExhausted) else []
+    told = body if is_own and front.is_canonical else front.write_error(told_failure(failure), exchange)
+    return RefusalReply(front.statuses.get(failure.status, failure.status), [JSON_TYPE, *final, *headers], told)
 
 
-def error_event(failure: ClewError, front: Dialect[Any]) -> bytes:
-    """The failure as a stream's last event."""
+def told_failure(failure: ClewError) -> Failure:
+    """The failure in canonical words: the backend's own, if it said any."""
     body = _own_body(failure)
-    own = _error_in(body) if body else None
+    own = _error_in(body)
     kind, message = (own.type, own.message) if own else _words(failure, body)
-    writer = front.stream_writer(AnswerContext(model=""))
-    return writer.write(StreamFailed({"type": kind, "message": message}, status=failure.status))
+    wait = Wait(seconds=failure.retry_after) if isinstance(failure, BackendOverloaded) else NO_WAIT
+    place, code = (failure.path, failure.code) if isinstance(failure, RequestInvalid) else ("", "")
+    return Failure(failure.status, kind, message, wait, param=place, code=code)
 
 
 def _own_body(failure: ClewError) -> bytes:

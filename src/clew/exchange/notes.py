@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from clew.dialects.shape import AnswerContext
+from msgspec.structs import replace
+
+from clew.dialects.shape import AnswerContext, SentEvents
 from clew.errors import ClewError, StoreError
 from clew.exchange.backend_dialect import BackendDialect
 from clew.exchange.failures import kind_in, secret_of
@@ -68,6 +70,8 @@ class ExchangeNotes:
     """Now and then while a stream came: how much of it was here, so many seconds after the request."""
     unmade: StoreError | None = None
     """Why the last turn was made without its answer."""
+    sent_events: SentEvents = field(default_factory=SentEvents, repr=False)
+    """What the client was told of a streamed answer."""
     _counted: tuple[Request, ThinkingCounts] | None = None
 
     def __post_init__(self) -> None:
@@ -77,7 +81,10 @@ class ExchangeNotes:
         """What is sent next. To write it may take a moment where the history is long."""
         written = self.dialect.write(projection.request)
         self.going, self.sent, self.projected = projection.request, written.body, projection.changes
-        self.changes = bounded((*projection.changes, *written.changes) if written.changes else projection.changes)
+        native, own = self.received.request.source.native, self.dialect.dialect.name
+        unread = native.changes if native is not None and native.dialect != own else ()
+        changes = (*unread, *projection.changes, *written.changes)
+        self.changes = bounded(changes if unread or written.changes else projection.changes)
         self.unsaid = len([change for change in written.changes if is_unsaid_thought(change)]) if written.changes else 0
 
     def try_route(self, route: BackendRoute, now: float) -> None:
@@ -91,16 +98,25 @@ class ExchangeNotes:
     def answer_context(self, input_tokens: int = 0) -> AnswerContext:
         """What reading and writing the answer must know of this request. The answer is read from its beginning."""
         self.unheard = []
-        return AnswerContext(
-            model=self.received.request.body.model,
-            message_id=f"msg_{self.id}",
-            created=int(self.started),
+        return replace(
+            self.client_context(),
             input_tokens=input_tokens,
-            document=self.received.request.source.raw,
             unsaid=self._leave_out_part,
             report=self.unheard.append,
             eager=self.received.options.eager,
             own_ids=not self.by_sessions,
+        )
+
+    def client_context(self) -> AnswerContext:
+        """What writing to the client must know of its request."""
+        source = self.received.request.source
+        return AnswerContext(
+            model=self.received.request.body.model,
+            message_id=f"msg_{self.id}",
+            created=int(self.started),
+            document=source.raw,
+            native=source.native,
+            sent=self.sent_events,
         )
 
     @property

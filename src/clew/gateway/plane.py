@@ -13,17 +13,20 @@ import asyncio
 import logging
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from clew.dialects import DIALECTS
 from clew.errors import ClewError
 from clew.exchange.call import Call
 from clew.gateway.admission import CREDENTIALS, Admission, Border, Keys, admit, check_content
+from clew.gateway.models import list_for
 from clew.gateway.plan import is_loopback
-from clew.gateway.replies import BUSY, ENDING, MODEL_LISTS, fail, refuse, send_json
+from clew.gateway.replies import BUSY, ENDING, fail, refuse, send_json
 from clew.gateway.routes import Action, Match, RouteTable
-from clew.http.message import LENGTH, HttpRefusal, HttpRequest
+from clew.http.message import LENGTH, HttpRefusal, HttpRequest, RequestHead
 from clew.http.responder import Responder
 from clew.model.json import JsonValue
 from clew.settings.values import GatewaySettings, Settings
@@ -100,8 +103,7 @@ class DataPlane:
             "greet": lambda request, passed, respond: send_json(respond, {"message": "clew"}),
             "health": lambda request, passed, respond: send_json(respond, {"status": "ok"}),
             "readiness": self._readiness,
-            "messages": self._exchange,
-            "count_tokens": self._exchange,
+            "exchange": self._exchange,
             "models": self._list_models,
             "model": self._list_models,
         }
@@ -124,7 +126,7 @@ class DataPlane:
         found = self._check_head(request)
         if isinstance(found, _Passed):
             return found.answer(request, found, respond)
-        refuse(found, respond)
+        self.refuse(found, respond)
         return None
 
     def check(self, request: HttpRequest) -> HttpRefusal | None:
@@ -133,8 +135,8 @@ class DataPlane:
         return found if isinstance(found, HttpRefusal) else None
 
     def refuse(self, refusal: HttpRefusal, respond: Responder) -> None:
-        """Answer a request that the HTTP layer refuses."""
-        refuse(refusal, respond)
+        """Answer a request that is refused, here or by the HTTP layer, in the shape of the path that it asked for."""
+        refuse(refusal, respond, self._routes.dialect_at(refusal.path))
 
     # The checks.
 
@@ -144,29 +146,40 @@ class DataPlane:
             gateway = settings.gateway
             self._border = gateway, Border(*self._address, hosts=gateway.hosts, origins=gateway.origins)
         border = self._border[1]
-        match = border.check(request) or self._routes.find(head.method, head.path)
+        match = border.check(request) or self._find_route(head)
         if isinstance(match, HttpRefusal):
             _log.info("refused with %d", match.status)
-            return match
+            return replace(match, path=head.path)
         route = match.route
         found = admit(request, route.scope, self._keys, border, settings)
         if isinstance(found, Admission) and head.method == "POST":
             found = check_content(request) or found
         if isinstance(found, HttpRefusal):
             _log.info("refused with %d", found.status)
-            return HttpRefusal(found.status, found.reason, found.headers, route.dialect)
+            return replace(found, path=head.path)
         headers = dict(head.joined)
         for name in _KEPT_HERE & headers.keys():
             del headers[name]
         call = Call(
-            kind="count_tokens" if route.action == "count_tokens" else "messages",
+            kind=route.operation,
+            name=match.name,
             body=request.body,
             query=head.query,
             headers=headers,
             principal=found.principal,
             credential=found.credential,
+            front=DIALECTS[route.dialect],
         )
         return _Passed(self._actions[route.action], match, call, min(settings.gateway.max_streams, self._room))
+
+    def _find_route(self, head: RequestHead) -> Match | HttpRefusal:
+        """The route; or why there is none. A client that would rather speak over a WebSocket is told to use HTTP."""
+        found = self._routes.find(head.method, head.path)
+        is_web_socket = head.joined.get("upgrade", "").lower() == "websocket"
+        if isinstance(found, HttpRefusal) and found.status == 405 and is_web_socket:
+            reason = f"{head.path} is served over HTTP alone: send a POST instead of opening a WebSocket."
+            return HttpRefusal(426, reason, (("upgrade", "HTTP/1.1"), *found.headers))
+        return found
 
     # The answers.
 
@@ -179,17 +192,17 @@ class DataPlane:
 
     def _list_models(self, request: HttpRequest, passed: _Passed, respond: Responder) -> None:
         """All models, or the one that the path names."""
-        dialect, settings = passed.match.route.dialect, self.source.settings
-        models = MODEL_LISTS[dialect]
+        settings = self.source.settings
+        models = list_for(request.joined, request.query)
         try:
             name = passed.match.name
             found = models.one(settings, name) if name else models.page(settings, request.query)
         except ClewError as error:
-            fail(error, respond, dialect)
+            fail(error, respond, models.dialect)
             return
         if found is None:
             reason = "There is no model of that name; GET /v1/models lists those that there are."
-            refuse(HttpRefusal(404, reason), respond, dialect)
+            refuse(HttpRefusal(404, reason), respond, models.dialect)
         else:
             send_json(respond, found)
 

@@ -298,7 +298,7 @@ class Connection(TransportWriter):
             responder.abort()
         else:
             responder.keep_alive = False
-            self._server.refuse(HttpRefusal(500, "Internal server error"), responder)
+            self._server.refuse(HttpRefusal(500, "Internal server error", path=responder.asked.partition(" ")[2]), responder)
 
     def _check_ended(self, responder: Responder) -> None:
         if not responder.ended:

@@ -159,5 +159,5 @@ class HttpRefusal:
     reason: str
     headers: tuple[tuple[str, str], ...] = ()
     """Which say more than the words do."""
-    dialect: str = "anthropic"
-    """Whose shape of errors the client expects."""
+    path: str = ""
+    """What was asked for, if that is known: whoever writes the answer may choose its shape by it."""

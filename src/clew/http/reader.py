@@ -15,6 +15,7 @@ refused anyway costs no memory, however long its body is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 import httptools
@@ -94,9 +95,10 @@ class RequestReader:
 
     def refuse(self, refusal: HttpRefusal) -> None:
         """The body that is coming is not wanted any more: forget what came of it, and read nothing behind it."""
+        known = replace(refusal, path=self._head.path) if self._head is not None else refusal
         self._begin()
         self.finished = True
-        self.ready.append(refusal)
+        self.ready.append(known)
 
     def feed(self, data: bytes) -> None:
         """Take what came from the client. Never raises for it."""

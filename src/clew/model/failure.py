@@ -45,6 +45,10 @@ class Failure(Struct, frozen=True):
     wait: Wait = NO_WAIT
     broken: bool = False
     """The backend reported no error: what came is no answer, or not all of one."""
+    param: str = ""
+    """Which part of the request it is about, as a JSON path; "" if it does not say. Some dialects have a field for it,"""
+    code: str = ""
+    """and one for a word that says more than the type; "" leaves that to the dialect."""
 
     def error(self) -> JsonObject:
         """The error object of a body or of an error event."""

@@ -1,6 +1,7 @@
 """Parameters that a client for another model cannot get right: each step makes one of them legal for the target.
 
-`answer_length`: a longer answer than the model gives is asked for as its longest (R7).
+`answer_length`: a longer answer than the model gives is asked for as its longest (R7). So is one whose length a client of
+another dialect left open, since the Messages API does not.
 
 `sampling` (R2, R13, R14): the newer API version has no sampling parameters. In the older one, newer models take only the
 defaults, older ones are narrow while they think, and some take `temperature` or `top_p`, but not both. Refused values are
@@ -36,6 +37,7 @@ SAMPLING_PARAMETERS = ("temperature", "top_p", "top_k")
 WITHOUT_SAMPLING = "2026-10-21"
 """The API version that has no sampling parameters."""
 
+NOT_ASKED = "the client names no length, and the Messages API needs one: the most that this model gives"
 VERSION = f"anthropic-version {WITHOUT_SAMPLING} has no sampling parameters (R2)"
 DEPRECATED = "deprecated for this model (R14)"
 THINKING = "not with thinking (R13)"
@@ -43,11 +45,14 @@ BOTH = "this model takes temperature or top_p, not both (R14)"
 
 
 def answer_length(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
-    """The step: `max_tokens` within the model's cap."""
+    """The step: `max_tokens`, within the model's cap."""
     asked, cap = number_of(request.body.max_tokens), target.profile.max_tokens
-    if not cap or asked is None or asked <= cap:
+    if request.body.max_tokens is UNSET and request.source.native is not None:
+        cap, why = cap or target.profile.max_tokens_usual, NOT_ASKED
+    elif not cap or asked is None or asked <= cap:
         return request, ()
-    why = f"{asked} is more than this model gives ({cap}) (R7)"
+    else:
+        why = f"{asked} is more than this model gives ({cap}) (R7)"
     return request.with_fields(max_tokens=Raw(msgspec.json.encode(cap))), (Change(LIMITS, "max_tokens", "set", why),)
 
 

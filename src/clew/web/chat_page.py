@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, Response
 
 from clew.admin.parameters import read_body
 from clew.admin.services import AdminServices
-from clew.gateway.replies import list_models
+from clew.gateway.models import list_models
 from clew.settings.own_keys import LOCAL
 from clew.thinking.budgets import EFFORTS
 from clew.web.frame import fragment, page

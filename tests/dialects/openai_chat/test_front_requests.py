@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.options import ChatOptions
-from clew.dialects.openai_chat.requests import read_request, unread_fields, wants_usage, write_request
+from clew.dialects.openai_chat.requests import read_request, unread_fields, write_request
 from clew.errors import BodyTooLarge, RequestInvalid
+from clew.model.request import NativeRequest
 
 Json = dict[str, Any]
 USER: Json = {"role": "user", "content": "Hi"}
@@ -21,6 +23,10 @@ TOOL: Json = {"type": "function", "function": FUNCTION}
 def read(*messages: Json, **fields: Any) -> Json:
     raw = json.dumps({"model": "m", "messages": list(messages) or [USER], **fields}).encode()
     return json.loads(read_request(raw, {}).source.raw)
+
+
+def read_native(given: Json) -> NativeRequest | None:
+    return read_request(json.dumps(given).encode(), {}).source.native
 
 
 def messages(*given: Json) -> list[Json]:
@@ -255,8 +261,9 @@ def test_what_is_not_read_is_named() -> None:
 
 
 def test_usage_is_wanted_only_if_asked_for() -> None:
-    assert wants_usage(b'{"stream_options":{"include_usage":true}}')
-    assert not wants_usage(b"{}")
+    asked = {"model": "m", "messages": [USER]}
+    assert not chat_detail(read_native(asked)).include_usage
+    assert chat_detail(read_native({**asked, "stream_options": {"include_usage": True}})).include_usage
 
 
 def test_a_request_that_goes_on_extends_the_canonical_one() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.dialects.openai_chat.answers import write_answer, write_error
+from clew.dialects.openai_chat.detail import ChatDetail
 from clew.dialects.openai_chat.streams import ChatStreamWriter
 from clew.dialects.shape import AnswerContext
 from clew.errors import StreamIllegal
@@ -17,6 +18,7 @@ from clew.model.events import BlockStart, Event, MessageDelta, MessageStart, Mes
 from clew.model.failure import Failure
 from clew.model.http import Wait
 from clew.model.json import JsonObject
+from clew.model.request import NativeRequest
 from clew.model.unfold import events_of
 from tests.counts import examples
 from tests.dialects.openai_chat.accumulate import ApiError, chunks_of, joined, newest
@@ -85,7 +87,8 @@ def test_a_stream_is_put_together_by_the_official_clients() -> None:
 
 
 def test_without_being_asked_for_usage_the_last_chunk_has_the_finish_reason() -> None:
-    quiet = AnswerContext(model="m", include_usage=False)
+    native = NativeRequest(dialect="openai-chat", raw=b"", detail=ChatDetail(include_usage=False))
+    quiet = AnswerContext(model="m", native=native)
     chunks = chunks_of(written(list(events_of(message({"type": "text", "text": "Hi"}), chunk=9)), quiet))
 
     assert chunks[-1]["choices"][0]["finish_reason"] == "stop"

@@ -18,7 +18,6 @@ from clew.dialects.anthropic.requests import (
 )
 from clew.dialects.anthropic.streams import AnthropicStreamReader, AnthropicStreamWriter
 from clew.dialects.shape import Dialect
-from clew.wire.sse import PING
 
 __all__ = ["DIALECT", "AnthropicOptions"]
 
@@ -29,7 +28,6 @@ DIALECT: Final = Dialect[AnthropicOptions](
     session_of=session_of,
     read_request=read_request,
     stream_writer=AnthropicStreamWriter,
-    keep_alive=PING,
     write_answer=write_answer,
     write_error=write_error,
     paths=PATHS,

@@ -36,12 +36,19 @@ def write_request(request: Request, options: AnthropicOptions) -> WrittenRequest
 
 
 PATHS: Final[dict[Operation, str]] = {"messages": "/v1/messages", "count_tokens": "/v1/messages/count_tokens"}
-ROUTES: Final[dict[str, Operation]] = {path: operation for operation, path in PATHS.items()}
+ROUTES: Final[dict[str, Operation]] = {
+    **{path: operation for operation, path in PATHS.items()},
+    # The AI SDK takes ANTHROPIC_BASE_URL for the whole of what stands before `/messages`.
+    "/messages": "messages",
+}
 
 _SESSION = "x-claude-code-session-id"
 _AGENT = "x-claude-code-agent-id"
 _CLASS = "x-claude-code-request-class"
 _BETA = b"anthropic-beta"
+_AGENT_NAME = "user-agent"
+VERSION: Final = "2023-06-01"
+"""Of the API, for clients that name none."""
 
 
 def session_of(headers: ClientHeaders) -> ClientSession:
@@ -49,7 +56,10 @@ def session_of(headers: ClientHeaders) -> ClientSession:
 
 
 def request_headers(headers: ClientHeaders, request: Request, options: AnthropicOptions) -> tuple[tuple[bytes, bytes], ...]:
-    """What passes of the client's own; its betas as the projection left them, where the backend takes any."""
+    """What passes of the client's own; its betas as the projection left them, where the backend takes any. Of a client of
+    another dialect only its name passes: all else is about that dialect."""
+    if request.source.native is not None:
+        headers = {"anthropic-version": VERSION} | ({_AGENT_NAME: name} if (name := headers.get(_AGENT_NAME)) else {})
     passed = passed_headers(headers)
     if options.betas and request.betas == betas_in(headers):
         return passed

@@ -30,7 +30,7 @@ from clew.model.events import (
 from clew.model.json import JsonObject
 from clew.model.lifecycle import LENIENT, Lifecycle
 from clew.wire.events import encode_event
-from clew.wire.sse import Frames, SseLimits
+from clew.wire.sse import PING, Frames, SseLimits
 from clew.wire.sse_runs import pieces_of
 
 _REOPENED: Final = ("text", "thinking")
@@ -130,3 +130,6 @@ class AnthropicStreamWriter:
     def write(self, event: Event) -> bytes:
         self._lifecycle.accept(event)
         return encode_event(event)
+
+    def keep_alive(self) -> bytes:
+        return PING

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.dialects.openai_chat.answers import read_answer, read_error, write_answer, write_error
+from clew.dialects.openai_chat.answers import STATUSES, read_answer, read_error, write_answer, write_error
 from clew.dialects.openai_chat.carrier import tool_id
 from clew.dialects.openai_chat.heads import PATHS, ROUTES, request_headers, response_headers, session_of
 from clew.dialects.openai_chat.options import ChatOptions, options_of
 from clew.dialects.openai_chat.repairs import REPAIRS
+from clew.dialects.openai_chat.request_reader import NAME
 from clew.dialects.openai_chat.requests import read_request, write_request
-from clew.dialects.openai_chat.streams import KEEP_ALIVE, ChatStreamReader, ChatStreamWriter
+from clew.dialects.openai_chat.streams import ChatStreamReader, ChatStreamWriter
 from clew.dialects.shape import Dialect
 
 __all__ = ["DIALECT", "ChatOptions"]
 
 DIALECT: Final = Dialect[ChatOptions](
-    name="openai-chat",
+    name=NAME,
     routes=ROUTES,
     session_of=session_of,
     read_request=read_request,
     stream_writer=ChatStreamWriter,
-    keep_alive=KEEP_ALIVE,
     write_answer=write_answer,
     write_error=write_error,
+    statuses=STATUSES,
     seals_whole_blocks=True,
     joins_texts=True,
     tool_id=tool_id,

@@ -128,6 +128,10 @@ _WORDS: Final[dict[str, tuple[str, str | None]]] = {
 """The type and the code of this dialect, by the canonical type; every other one is a server's error."""
 
 
+STATUSES: Final = {529: 503}
+"""Clients of this dialect know only the second as the status of a server that is overloaded."""
+
+
 def write_error(failure: Failure, request_id: str | None) -> bytes:
     """The body of a response that is an error."""
     return msgspec.json.encode({"error": error_object(failure), "request_id": request_id})
@@ -142,7 +146,7 @@ def error_object(failure: Failure) -> JsonObject:
     seconds = failure.wait.seconds
     if failure.type == "rate_limit_error" and seconds is not None and "try again in" not in message:
         message = f"{message} Please try again in {seconds:g}s."
-    return {"message": message, "type": kind, "param": None, "code": code}
+    return {"message": message, "type": kind, "param": failure.param or None, "code": failure.code or code}
 
 
 def read_error(status: int, headers: BackendHeaders, body: bytes, options: ChatOptions) -> BackendRefusal:

@@ -18,7 +18,8 @@ from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.shape import ClientHeaders, ClientSession, Operation
 from clew.model.request import Request
 
-ROUTES: Final[Mapping[str, Operation]] = {"/v1/chat/completions": "messages"}
+ROUTES: Final[Mapping[str, Operation]] = {"/v1/chat/completions": "messages", "/chat/completions": "messages"}
+"""The second for clients whose base URL is meant to end in `/v1`, and does not."""
 PATHS: Final[Mapping[Operation, str]] = {"messages": "/chat/completions"}
 _SESSIONS: Final = ("x-session-id", "x-session-affinity")
 """What clients call their conversation: opencode, and others after it."""

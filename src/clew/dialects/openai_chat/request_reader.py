@@ -23,17 +23,19 @@ from clew.dialects.openai.fields import (
     RawObject,
     RequestChanges,
 )
+from clew.dialects.openai_chat.detail import ChatDetail
 from clew.dialects.openai_chat.message_reader import Canonical, invalid, read_messages
 from clew.dialects.shape import ClientHeaders
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.change import Change
-from clew.model.request import ALWAYS, Request, Wanted
+from clew.model.request import ALWAYS, NativeRequest, Request, Wanted
 from clew.wire.requests import MAX_BYTES, parse
 from clew.wire.strict_json import decode_json
 
 STEP: Final = "openai_chat"
 NO_WORDS: Final = "Chat Completions has no field for it"
 
+NAME: Final = "openai-chat"
 HIGHEST_TEMPERATURE: Final = 1
 NO_PLACE = "the canonical request has no place for it"
 CAPPED = "a temperature is at most 1"
@@ -60,12 +62,13 @@ def read_request(raw: bytes, headers: ClientHeaders, wanted: Wanted = ALWAYS) ->
     document["messages"] = messages
     document |= _tools(parameters) | _limits(parameters) | _thinking(parameters)
     wanted.check()
-    return parse(msgspec.json.encode(document), wanted=wanted)
+    request = parse(msgspec.json.encode(document), wanted=wanted)
+    request.source.native = NativeRequest(dialect=NAME, raw=raw, detail=_detail(parameters), changes=unread_fields(raw))
+    return request
 
 
-def wants_usage(raw: bytes) -> bool:
-    """Whether the client wants to be told in a stream what the answer cost. Raises RequestInvalid."""
-    return bool(_parameters(raw).object("stream_options").value("include_usage", BOOLEAN))
+def _detail(parameters: RawObject) -> ChatDetail:
+    return ChatDetail(include_usage=bool(parameters.object("stream_options").value("include_usage", BOOLEAN)))
 
 
 def unread_fields(raw: bytes) -> tuple[Change, ...]:

@@ -18,7 +18,7 @@ from clew.dialects.openai.tool_schemas import is_closed, schema_to_send
 from clew.dialects.openai.tools import is_forced, refuse_server_tools
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.request_messages import write_messages
-from clew.dialects.openai_chat.request_reader import NO_WORDS, STEP, read_request, unread_fields, wants_usage
+from clew.dialects.openai_chat.request_reader import NO_WORDS, STEP, read_request, unread_fields
 from clew.dialects.openai_chat.request_tools import tool_choice, write_tools
 from clew.dialects.shape import WrittenRequest
 from clew.errors import RequestInvalid, Unrepresentable
@@ -119,7 +119,7 @@ def answer_format(parameters: RawObject, options: ChatRequestOptions, changes: R
     return {"response_format": {"type": "json_schema", "json_schema": described}}
 
 
-__all__ = ["read_request", "unread_fields", "wants_usage", "write_request"]
+__all__ = ["read_request", "unread_fields", "write_request"]
 
 REFUSED = "this backend refuses the field"
 BETAS = "a header of Anthropic's: "

@@ -16,6 +16,7 @@ from typing import Final
 from clew.dialects.failures.reading import CUT, UNREADABLE, failure_in, failure_named
 from clew.dialects.openai_chat.answers import completion_id, error_object
 from clew.dialects.openai_chat.carrier import detail_of
+from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.payloads import late_block
@@ -174,9 +175,12 @@ class ChatStreamWriter:
             case _:
                 return b""
 
+    def keep_alive(self) -> bytes:
+        return KEEP_ALIVE
+
     def _write_usage(self) -> bytes:
         """What it cost, if the client asked for that. There are no words here for an estimate, so it is left out."""
-        if not self._context.include_usage or OUTPUT_ESTIMATED in self._usage:
+        if not chat_detail(self._context.native).include_usage or OUTPUT_ESTIMATED in self._usage:
             return b""
         return self._head + b',"choices":[],"usage":' + encoded(chat_usage(self._usage)) + b"}\n\n"
 

@@ -49,6 +49,9 @@ class ToyStreamWriter:
         self._lifecycle.accept(event)
         return data_of(event) + b"\n"
 
+    def keep_alive(self) -> bytes:
+        return b"\n"
+
 
 class ToyStreamReader:
     late: JsonObject | None = None
@@ -102,7 +105,6 @@ DIALECT: Final[Dialect[Any]] = Dialect[Any](
     session_of=lambda headers: ClientSession(headers.get("x-toy", "")),
     read_request=read_request,
     stream_writer=ToyStreamWriter,
-    keep_alive=b"\n",
     write_answer=lambda message, context: msgspec.json.encode({"toy": message}),
     write_error=write_error,
     paths={"messages": "/toy"},
