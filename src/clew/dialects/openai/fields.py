@@ -20,6 +20,8 @@ from clew.model.request import Request, blocks_of
 from clew.wire.requests import encode
 
 Fields: TypeAlias = dict[str, Raw]
+Canonical: TypeAlias = dict[str, object]
+"""A piece of a canonical request that is being made: plain values, and raw ones that are passed on."""
 _Content: TypeAlias = str | list[Fields] | None
 _T = TypeVar("_T")
 
@@ -120,6 +122,11 @@ class RequestChanges:
         for key, value in fields.items():
             if key not in known and value != _NULL:
                 self.add_to_group(key, f"{path}.{key}" if path else key, "left out", self._no_words)
+
+
+def invalid(path: str, why: str) -> RequestInvalid:
+    """The error that says what is wrong, and where."""
+    return RequestInvalid(f"{path}: {why}", path=path)
 
 
 def read_raw(request: Request) -> RawRequest:

@@ -7,21 +7,18 @@ the assistant has its thoughts first (`carrier`), then its text, then its calls.
 
 from __future__ import annotations
 
-import re
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
-from clew.dialects.openai.fields import OBJECT, OBJECTS, RawObject, blocks_in, decode
+from clew.dialects.openai.fields import OBJECT, OBJECTS, Canonical, RawObject, blocks_in, decode, invalid
+from clew.dialects.openai.media import file_document, image_source
 from clew.dialects.openai_chat.carrier import thinking_in
-from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue
 
-_DATA_URL: Final = re.compile(r"data:([^;,]*)((?:;[^;,]+)*),(.*)", re.DOTALL)
 _SYSTEM: Final = ("system", "developer")
 _any: Final[msgspec.json.Decoder[JsonValue]] = msgspec.json.Decoder()
-Canonical: TypeAlias = dict[str, object]
 
 
 class CanonicalMessages(NamedTuple):
@@ -29,11 +26,6 @@ class CanonicalMessages(NamedTuple):
 
     system: list[Canonical]
     messages: list[Canonical]
-
-
-def invalid(path: str, why: str) -> RequestInvalid:
-    """The error that says what is wrong, and where."""
-    return RequestInvalid(f"{path}: {why}", path=path)
 
 
 def read_messages(parameters: RawObject) -> CanonicalMessages:
@@ -144,36 +136,11 @@ def _user_block(part: RawObject) -> Canonical:
             return {"type": "text", "text": part.string("text")}
         case "image_url":
             image = part.object("image_url")
-            return {"type": "image", "source": _source(image.string("url"), f"{image.path}.url")}
+            return {"type": "image", "source": image_source(image.string("url"), f"{image.path}.url")}
         case "file":
-            return _document(part.object("file"))
+            return file_document(part.object("file"))
         case kind:
             raise invalid(part.path, f"a part of type {kind!r} cannot be passed on: send text, image_url or file")
-
-
-def _source(url: str, path: str) -> JsonObject:
-    """A URL as the source of an image; one that holds the data itself becomes that data."""
-    data = _DATA_URL.fullmatch(url)
-    if data is None:
-        if not url.lower().startswith(("http://", "https://")):
-            raise invalid(path, "an image is a URL of http:// or https://, or a data: URL")
-        return {"type": "url", "url": url}
-    if ";base64" not in data[2].lower():
-        raise invalid(path, "a data: URL must be base64")
-    return {"type": "base64", "media_type": data[1] or "image/png", "data": data[3]}
-
-
-def _document(file: RawObject) -> Canonical:
-    """A file that comes with the request. One that lies at the vendor can be read by nobody else."""
-    url = file.string("file_data")
-    if not url:
-        raise invalid(file.path, "only a file with file_data can be passed on: one that lies at the vendor is not there")
-    data = _DATA_URL.fullmatch(url)
-    if data is None or ";base64" not in data[2].lower():
-        raise invalid(f"{file.path}.file_data", "it must be a data: URL with base64")
-    source: JsonObject = {"type": "base64", "media_type": data[1] or "application/pdf", "data": data[3]}
-    title = file.string("filename")
-    return {"type": "document", "source": source, **({"title": title} if title else {})}
 
 
 def _call_block(call_id: str, function: RawObject) -> Canonical:

@@ -20,11 +20,13 @@ from clew.dialects.openai.fields import (
     OBJECTS,
     STRING,
     STRINGS,
+    Canonical,
     RawObject,
     RequestChanges,
+    invalid,
 )
 from clew.dialects.openai_chat.detail import ChatDetail
-from clew.dialects.openai_chat.message_reader import Canonical, invalid, read_messages
+from clew.dialects.openai_chat.message_reader import read_messages
 from clew.dialects.shape import ClientHeaders
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.change import Change

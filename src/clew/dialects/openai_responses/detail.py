@@ -55,8 +55,10 @@ class ResponsesDetail(Struct, frozen=True, kw_only=True, eq=False):
     """The tools by their canonical names."""
     streams: bool = False
     include: frozenset[str] = frozenset()
-    wants_compaction: bool = False
-    """The input ends with `compaction_trigger`: the answer is to be one compaction item."""
+    input: tuple[Raw, ...] = ()
+    """All items in their order, with what the client named by its id in place of the name."""
+    is_whole: bool = True
+    """The client sent all of them itself."""
 
     def client_tool(self, name: str) -> ClientTool:
         """The tool of this canonical name; a plain function for one that the client did not declare."""

@@ -1,0 +1,237 @@
+"""A client's request as the canonical request: parameters, tools (`request_tool_reader`), and the items (`item_reader`).
+
+The canonical document is built in the Messages API's shapes and then read like any other, so that every step works on it.
+What would be answered wrongly without a field is refused with its path. A field that has no canonical counterpart is kept
+for backends of this dialect (`detail`), and named as a change for all others.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+from clew.dialects.openai.fields import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    STRINGS,
+    Canonical,
+    RawObject,
+    RequestChanges,
+    decode,
+    invalid,
+)
+from clew.dialects.openai_responses.detail import DIALECT_NAME, ResponsesDetail
+from clew.dialects.openai_responses.item_reader import ItemReader
+from clew.dialects.openai_responses.request_tool_reader import ReadTools, read_tool_choice, read_tools
+from clew.dialects.shape import ClientHeaders
+from clew.dialects.stored import StoredItems, StoredReferences
+from clew.errors import BodyTooLarge, RequestInvalid
+from clew.model.request import ALWAYS, NativeRequest, Request, Wanted
+from clew.wire.requests import MAX_BYTES, parse
+from clew.wire.strict_json import decode_json
+
+STEP: Final = "openai_responses"
+HIGHEST_TEMPERATURE: Final = 1
+NO_PLACE: Final = "the canonical request has no place for it"
+CAPPED: Final = "a temperature is at most 1"
+
+_READ: Final = frozenset(
+    {"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature"}
+    | {"top_p", "stream", "reasoning", "text", "user", "safety_identifier"}
+)
+_KEPT_HERE: Final = frozenset({"store", "include", "stream_options", "previous_response_id", "background", "conversation"})
+"""What is heeded by the gateway itself, or refused."""
+_REFUSED: Final = {
+    "background": "an answer cannot be made in the background here: send background false, and stream",
+    "conversation": "there are no conversations here: send the whole input, or a previous_response_id",
+    "prompt": "a prompt that lies at OpenAI is not there: send its text as instructions",
+}
+_ITEMS: Final = msgspec.json.Decoder(list[Raw])
+_TRIGGER: Final = "compaction_trigger"
+_NAMING: Final = (b'"previous_response_id"', b'"item_reference"', b"compaction")
+_READ_OF_REASONING: Final = frozenset({"effort", "summary", "generate_summary", "max_tokens", "enabled"})
+_SUMMARIES: Final = frozenset({"compaction", "compaction_summary", "context_compaction"})
+
+
+def read_request(raw: bytes, headers: ClientHeaders, wanted: Wanted = ALWAYS) -> Request:
+    """Raises RequestInvalid with a JSON path, BodyTooLarge, and NotWanted."""
+    return read_request_with(raw, headers, wanted, StoredItems())
+
+
+def read_request_with(raw: bytes, headers: ClientHeaders, wanted: Wanted, stored: StoredItems) -> Request:
+    """The same, with what stands behind the ids that the client names."""
+    parameters, changes = _parameters(raw), RequestChanges(STEP, NO_PLACE)
+    _refuse(parameters, stored)
+    items, is_whole = _items(parameters, stored)
+    read = [RawObject(path, decode(each, OBJECT, path)) for path, each in _with_paths(items, stored)]
+    compacts = bool(read) and read[-1].type == _TRIGGER
+    if compacts:
+        items, read = items[:-1], read[:-1]
+    _note_unread(parameters, changes)
+    tools = read_tools(parameters, [each for each in read if each.type == "additional_tools"], changes)
+    reader = ItemReader(tools.names, changes, stored.opened)
+    reader.begin(parameters.string("instructions"))
+    for item, each in zip(read, items, strict=True):
+        wanted.check()
+        reader.take(item, each)
+    request = parse(msgspec.json.encode(_document(parameters, reader, tools, changes)), wanted=wanted)
+    request.source.native = NativeRequest(
+        dialect=DIALECT_NAME,
+        raw=raw,
+        detail=_detail(parameters, tools, reader, items, is_whole=is_whole),
+        changes=changes.all(),
+        compacts=compacts,
+    )
+    return request
+
+
+def references_in(raw: bytes) -> StoredReferences | None:
+    """What a request names that is stored; None for nothing, and for a body that cannot be read."""
+    if not any(name in raw for name in _NAMING):
+        return None
+    try:
+        parameters = _parameters(raw)
+        items = [RawObject("", decode(each, OBJECT, "")) for each in _items(parameters, StoredItems())[0]]
+        named = tuple(item.string("id") for item in items if item.type == "item_reference")
+        sealed = tuple(item.string("encrypted_content") for item in items if item.type in _SUMMARIES)
+        found = StoredReferences(parameters.string("previous_response_id"), named, tuple(filter(None, sealed)))
+    except (RequestInvalid, BodyTooLarge):
+        return None
+    return found if any(found) else None
+
+
+def _parameters(raw: bytes) -> RawObject:
+    if len(raw) > MAX_BYTES:
+        raise BodyTooLarge(f"the request body has {len(raw)} bytes, more than the {MAX_BYTES} allowed")
+    try:
+        return RawObject("", OBJECT.decode(raw))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        decode_json(raw)  # raises with line and column where the bytes are no JSON at all
+        raise RequestInvalid("the request body must be a JSON object") from None
+
+
+def _refuse(parameters: RawObject, stored: StoredItems) -> None:
+    if parameters.value("background", BOOLEAN):
+        raise invalid("background", _REFUSED["background"])
+    for name in ("conversation", "prompt"):
+        if parameters.fields.get(name, Raw(b"null")) != Raw(b"null"):
+            raise invalid(name, _REFUSED[name])
+    previous = parameters.string("previous_response_id")
+    if previous and not stored.before:
+        raise RequestInvalid(f"Previous response with id '{previous}' not found.", path="previous_response_id")
+
+
+def _items(parameters: RawObject, stored: StoredItems) -> tuple[tuple[Raw, ...], bool]:
+    """The whole input, and whether the client sent all of it."""
+    given = parameters.fields.get("input")
+    if given is None or given == Raw(b"null"):
+        raise invalid("input", "Field required")
+    if bytes(given).lstrip().startswith(b'"'):
+        message = {"type": "message", "role": "user", "content": parameters.string("input")}
+        return (*stored.before, Raw(msgspec.json.encode(message))), False
+    own = decode(given, _ITEMS, "input")
+    if not stored.by_id:
+        return (*stored.before, *own), not stored.before
+    found = [stored.by_id.get(_reference(each), each) for each in own]
+    return (*stored.before, *found), False
+
+
+def _reference(raw: Raw) -> str:
+    """The id that an item names; "" for one that is there itself."""
+    item = RawObject("", decode(raw, OBJECT, "input"))
+    return item.string("id") if item.type == "item_reference" else ""
+
+
+def _with_paths(items: tuple[Raw, ...], stored: StoredItems) -> list[tuple[str, Raw]]:
+    """Each item with its path; those in front of the client's own have none there."""
+    before = len(stored.before)
+    return [(f"input.{at - before}" if at >= before else f"previous.{at}", each) for at, each in enumerate(items)]
+
+
+def _note_unread(parameters: RawObject, changes: RequestChanges) -> None:
+    changes.leave_out_unknown("", parameters.fields, _READ | _KEPT_HERE)
+    changes.leave_out_unknown("reasoning", parameters.object("reasoning").fields, _READ_OF_REASONING)
+    changes.leave_out_unknown("text", parameters.object("text").fields, {"format"})
+    if (parameters.value("temperature", NUMBER) or 0) > HIGHEST_TEMPERATURE:
+        changes.add("temperature", "set", CAPPED)
+
+
+def _detail(
+    parameters: RawObject, tools: ReadTools, reader: ItemReader, items: tuple[Raw, ...], *, is_whole: bool
+) -> ResponsesDetail:
+    return ResponsesDetail(
+        fields={name: value for name, value in parameters.fields.items() if name != "input"},
+        items=reader.items(),
+        tools=tools.named,
+        streams=bool(parameters.value("stream", BOOLEAN)),
+        include=frozenset(parameters.value("include", STRINGS) or []),
+        input=items,
+        is_whole=is_whole,
+    )
+
+
+def _document(parameters: RawObject, reader: ItemReader, tools: ReadTools, changes: RequestChanges) -> Canonical:
+    document: Canonical = {"model": parameters.string("model")}
+    if prompt := reader.prompt():
+        document["system"] = prompt
+    document["messages"] = reader.messages()
+    if tools.documents:
+        document["tools"] = tools.documents
+    document |= read_tool_choice(parameters, tools, changes)
+    return document | _limits(parameters) | _thinking(parameters)
+
+
+def _limits(parameters: RawObject) -> Canonical:
+    """The length of the answer, sampling, streaming, and who asks."""
+    fields, found = parameters.fields, Canonical()
+    if parameters.value("max_output_tokens", INTEGER) is not None:
+        found["max_tokens"] = fields["max_output_tokens"]
+    temperature = parameters.value("temperature", NUMBER)
+    if temperature is not None:
+        found["temperature"] = fields["temperature"] if temperature <= HIGHEST_TEMPERATURE else HIGHEST_TEMPERATURE
+    if parameters.value("top_p", NUMBER) is not None:
+        found["top_p"] = fields["top_p"]
+    if (streams := parameters.value("stream", BOOLEAN)) is not None:
+        found["stream"] = streams
+    if user := parameters.string("safety_identifier") or parameters.string("user"):
+        found["metadata"] = {"user_id": user}
+    return found
+
+
+def _thinking(parameters: RawObject) -> Canonical:
+    """How much to think, what is shown of it, and the form of the answer."""
+    wish = parameters.object("reasoning")
+    effort, budget, enabled = wish.string("effort"), wish.value("max_tokens", INTEGER), wish.value("enabled", BOOLEAN)
+    shown = {"display": "summarized" if wish.string("summary") or wish.string("generate_summary") else "omitted"}
+    config: Canonical = {}
+    found: Canonical = {}
+    if effort == "none" or enabled is False:
+        found["thinking"] = {"type": "disabled"}
+    elif budget is not None:
+        found["thinking"] = {"type": "enabled", "budget_tokens": budget, **shown}
+    elif wish.fields:
+        found["thinking"] = {"type": "adaptive", **shown}
+        config |= {"effort": effort} if effort else {}
+    if form := _answer_format(parameters.object("text").object("format")):
+        config["format"] = form
+    return found | ({"output_config": config} if config else {})
+
+
+def _answer_format(form: RawObject) -> Canonical | None:
+    match form.type:
+        case "" | "text":
+            return None
+        case "json_object":
+            return {"type": "json_schema", "schema": {"type": "object"}}
+        case "json_schema":
+            if "schema" not in form.fields:
+                raise invalid(f"{form.path}.schema", "Field required")
+            return {"type": "json_schema", "schema": form.fields["schema"]}
+        case kind:
+            raise invalid(
+                f"{form.path}.type", f"an answer of type {kind!r} cannot be asked for: text, json_object or json_schema"
+            )
