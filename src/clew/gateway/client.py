@@ -1,7 +1,7 @@
 """For the client that is started beside a gateway: the variables it needs, and what the gateway did for it.
 
 A client keeps the variables that it has. The gateway's key goes beside the client's own credential, in the header
-`x-clew-key`, by the variable that Claude Code and the SDKs of both makers have for headers of the user's own. Where no backend
+`x-clew-key`, by the variable that Claude Code and both makers' SDKs have for headers of the user's own. Where no backend
 takes the client's credential, the key is the credential as well. That alone is not enough: Anthropic's SDKs prefer
 ANTHROPIC_API_KEY. OpenAI's clients have one variable for a credential, and most have no other way to send one: so that
 variable is replaced.
