@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.openai_chat.answers import write_answer, write_error
+from clew.dialects.openai.errors import write_error
+from clew.dialects.openai_chat.answers import write_answer
 from clew.dialects.openai_chat.detail import ChatDetail
 from clew.dialects.openai_chat.streams import ChatStreamWriter
 from clew.dialects.shape import AnswerContext

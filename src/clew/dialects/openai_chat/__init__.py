@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.dialects.openai_chat.answers import STATUSES, read_answer, read_error, write_answer, write_error
+from clew.dialects.openai.errors import STATUSES, read_error, write_error
+from clew.dialects.openai.limits import response_headers
+from clew.dialects.openai_chat.answers import read_answer, write_answer
 from clew.dialects.openai_chat.carrier import tool_id
-from clew.dialects.openai_chat.heads import PATHS, ROUTES, request_headers, response_headers, session_of
+from clew.dialects.openai_chat.heads import PATHS, ROUTES, request_headers, session_of
 from clew.dialects.openai_chat.options import ChatOptions, options_of
 from clew.dialects.openai_chat.repairs import REPAIRS
 from clew.dialects.openai_chat.request_reader import NAME

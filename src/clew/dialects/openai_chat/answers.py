@@ -1,24 +1,17 @@
-"""Answers in one piece and errors: read from backends, and written for clients.
+"""Answers in one piece: read from backends, and written for clients.
 
-An answer of a backend is decoded as a stream of one chunk, so that there is one reading of the protocol and not two. Of an
-error the official SDKs choose the exception by the status and show `message`; other clients look at `type` and `code`. In a
-stream the same object stands in an event of its own, and nothing follows it.
+An answer of a backend is decoded as a stream of one chunk, so that there is one reading of the protocol and not two.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
-import msgspec
-
-from clew.dialects.failures.reading import UNREADABLE, failure_in, failure_of
+from clew.dialects.failures.reading import UNREADABLE, failure_in
 from clew.dialects.openai_chat.carrier import detail_of
 from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
-from clew.dialects.openai_chat.heads import response_headers
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.stream_chunks import chunk_of
 from clew.dialects.openai_chat.stream_decoder import AnswerDecoder
-from clew.dialects.shape import AnswerContext, BackendHeaders, BackendRefusal, Operation
+from clew.dialects.shape import AnswerContext, Operation
 from clew.model.assemble import Assembler
 from clew.model.change import broken_calls
 from clew.model.events import StreamFailed
@@ -110,48 +103,3 @@ def _chat_message(blocks: list[JsonObject], context: AnswerContext) -> JsonObjec
     said |= {"reasoning_details": details} if details else {}
     said |= {"tool_calls": calls} if calls else {}
     return said
-
-
-TOO_LONG: Final = "Your input exceeds the context window of this model. Please adjust your input and try again."
-_PROMPT: Final = "prompt is too long"
-
-_WORDS: Final[dict[str, tuple[str, str | None]]] = {
-    "invalid_request_error": ("invalid_request_error", None),
-    "authentication_error": ("invalid_request_error", "invalid_api_key"),
-    "billing_error": ("insufficient_quota", "insufficient_quota"),
-    "permission_error": ("invalid_request_error", None),
-    "not_found_error": ("invalid_request_error", "model_not_found"),
-    "request_too_large": ("invalid_request_error", None),
-    "rate_limit_error": ("requests", "rate_limit_exceeded"),
-    "overloaded_error": ("server_error", "server_is_overloaded"),
-}
-"""The type and the code of this dialect, by the canonical type; every other one is a server's error."""
-
-
-STATUSES: Final = {529: 503}
-"""Clients of this dialect know only the second as the status of a server that is overloaded."""
-
-
-def write_error(failure: Failure, request_id: str | None) -> bytes:
-    """The body of a response that is an error."""
-    return msgspec.json.encode({"error": error_object(failure), "request_id": request_id})
-
-
-def error_object(failure: Failure) -> JsonObject:
-    """The error as it stands in a body or in a stream."""
-    kind, code = _WORDS.get(failure.type, ("server_error", None))
-    message = failure.message
-    if _PROMPT in message.lower():
-        code, message = "context_length_exceeded", f"{TOO_LONG} ({message})"
-    seconds = failure.wait.seconds
-    if failure.type == "rate_limit_error" and seconds is not None and "try again in" not in message:
-        message = f"{message} Please try again in {seconds:g}s."
-    return {"message": message, "type": kind, "param": failure.param or None, "code": failure.code or code}
-
-
-def read_error(status: int, headers: BackendHeaders, body: bytes, options: ChatOptions) -> BackendRefusal:
-    """The error that a backend's response with this status reports, in canonical words."""
-    failure = failure_of(status, body)
-    request_id = dict(response_headers(headers, wall=0)).get("request-id")
-    document = msgspec.json.encode({"type": "error", "error": failure.error(), "request_id": request_id})
-    return BackendRefusal(failure.status, document, failure.wait, is_canonical=True)

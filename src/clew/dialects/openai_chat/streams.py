@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import Final
 
 from clew.dialects.failures.reading import CUT, UNREADABLE, failure_in, failure_named
-from clew.dialects.openai_chat.answers import completion_id, error_object
+from clew.dialects.openai.errors import error_object, failure_of_event
+from clew.dialects.openai_chat.answers import completion_id
 from clew.dialects.openai_chat.carrier import detail_of
 from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
@@ -35,7 +36,6 @@ from clew.model.events import (
     Ping,
     StreamFailed,
 )
-from clew.model.failure import Failure, error_type_of
 from clew.model.json import JsonObject, JsonValue, encoded, object_of, text_of
 from clew.model.lifecycle import STRICT, Lifecycle
 from clew.model.texts import LongText
@@ -167,9 +167,7 @@ class ChatStreamWriter:
             case MessageStop():
                 return self._finish("end_turn") + self._write_usage() + _DONE
             case StreamFailed():
-                kind = text_of(event.error.get("type")) or error_type_of(event.status or 500)
-                failure = Failure(event.status or 500, kind, text_of(event.error.get("message")), event.wait)
-                return b"data: " + encoded({"error": error_object(failure)}) + b"\n\n"
+                return b"data: " + encoded({"error": error_object(failure_of_event(event))}) + b"\n\n"
             case Ping():
                 return KEEP_ALIVE
             case _:
