@@ -52,3 +52,13 @@ def check_held(events: int, size: int) -> None:
 MOST_TOKENS: Final = 1 << 40
 """No answer has a trillion tokens: a larger count is a fault of the backend (an unsigned number below zero is near 2^64) and
 counts as unknown. So sums of counts stay within what SQLite can hold."""
+
+
+MOST_EVENTS_WAITING: Final = 10_000
+"""Events of parts of an answer that wait for another part to end. Vendors send one part after the other."""
+
+
+def check_waiting(events: int) -> None:
+    """Raises AnswerTooLarge if too many events wait for a part of the answer to end."""
+    if events > MOST_EVENTS_WAITING:
+        raise AnswerTooLarge(f"more than {MOST_EVENTS_WAITING} events came out of turn; clew keeps no more")

@@ -1,0 +1,209 @@
+"""From the events of an answer to canonical events.
+
+An item is known by its place in the output: some servers give it another id in each event. One item is told at a time, in
+the order in which they begin; the events of others wait until it is over, which in an ordinary stream none has to. The last
+event repeats all items: what was never told before is told then.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from clew.dialects.failures.reading import CUT, failure_in
+from clew.dialects.openai_responses.endings import canonical_usage, stop_reason_of
+from clew.dialects.openai_responses.options import ResponsesOptions
+from clew.dialects.openai_responses.stream_events import ResponsesEvent
+from clew.dialects.openai_responses.stream_items import AnswerInItems, ItemTeller, teller_of
+from clew.dialects.shape import AnswerContext
+from clew.model.bounds import check_blocks, check_waiting
+from clew.model.events import Event, MessageDelta, MessageStart, MessageStop, Ping, written
+from clew.model.failure import Failure
+from clew.model.json import JsonObject, object_of, objects_of, text_of
+from clew.model.tokens import OUTPUT_ESTIMATED
+
+_PING: Final = written(Ping())
+_MESSAGE_STOP: Final = written(MessageStop())
+
+_GROWS: Final = {
+    "response.output_text.delta": "message",
+    "response.output_text.done": "message",
+    "response.refusal.delta": "message",
+    "response.refusal.done": "message",
+    "response.reasoning_summary_text.delta": "reasoning",
+    "response.reasoning_summary_text.done": "reasoning",
+    "response.reasoning_text.delta": "reasoning",
+    "response.reasoning_text.done": "reasoning",
+    "response.function_call_arguments.delta": "function_call",
+    "response.function_call_arguments.done": "function_call",
+    "response.custom_tool_call_input.delta": "custom_tool_call",
+    "response.custom_tool_call_input.done": "custom_tool_call",
+}
+"""The type of the item that each event adds to."""
+_ADDED: Final = "response.output_item.added"
+_DONE: Final = "response.output_item.done"
+_ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_FAILED: Final = frozenset({"failed", "cancelled"})
+_ANNOTATION: Final = "response.output_text.annotation.added"
+_RENUMBERED: Final = 1 << 32
+"""From here on, places of items whose server gives every item the same one."""
+_NO_REASON: Final = "the backend gave up without a word why"
+
+
+class ResponseDecoder:
+    """`take` events, then `end`, or `fail`; `take_events` after each."""
+
+    __slots__ = (
+        *("_answer", "_context", "_finished", "_id", "_items", "_kind", "_place", "_places", "_started", "_teller"),
+        *("_waiting", "_waiting_count", "ended", "failure"),
+    )
+
+    def __init__(self, context: AnswerContext, options: ResponsesOptions) -> None:
+        self._context = context
+        self._answer = AnswerInItems(context, options)
+        self._teller: ItemTeller | None = None
+        self._place = -1  # of the item that is being told,
+        self._id = ""  # its id as it began,
+        self._kind = ""  # and its type
+        self._items = 0  # that have begun
+        self._finished: set[int] = set()
+        self._places: dict[int, int] = {}  # by the backend's own number, where it repeats one
+        self._waiting: dict[int, list[ResponsesEvent]] = {}
+        self._waiting_count = 0
+        self._started = False
+        self.ended = False
+        """Nothing may follow: the answer is whole, or it failed."""
+        self.failure: Failure | None = None
+
+    def take_events(self) -> list[Event]:
+        """The events since the last time."""
+        return self._answer.blocks.take_events()
+
+    def begin(self, *, eager: bool = False) -> None:
+        """The start of the message; `eager` opens an empty text block before anything is known."""
+        if self._started:
+            return
+        self._started = True
+        context = self._context
+        message: JsonObject = {"id": context.message_id, "type": "message", "role": "assistant", "content": []}
+        message |= {"model": context.model, "stop_reason": None, "stop_sequence": None}
+        self._answer.blocks.add(MessageStart({**message, "usage": self._estimate()}))
+        if eager:
+            self._answer.blocks.open("text")
+        self._answer.blocks.add(_PING)
+
+    def take(self, event: ResponsesEvent) -> None:
+        """One event that is no error."""
+        kind = event.type
+        if kind in _GROWS and event.output_index == self._place and self._teller is not None:
+            self._teller.take(event)  # as nearly always
+            return
+        self.begin()
+        if kind in _GROWS or kind in (_ADDED, _DONE):
+            self._take_of_item(event)
+            while self._teller is None and self._waiting:
+                self._tell_waiting()
+        elif kind in _ENDS:
+            self._end_as(event.own_response, kind.rpartition(".")[2])
+        elif kind == _ANNOTATION:
+            self._answer.unsaid.note("annotation")
+
+    def _take_of_item(self, event: ResponsesEvent) -> None:
+        """An event of an item: of the one that is being told, or of one that begins, or of one that has to wait."""
+        item = event.own_item
+        place = self._place_of(event, text_of(item.get("id")))
+        if place in self._finished:
+            return
+        if self._teller is not None and place != self._place:
+            self._waiting.setdefault(place, []).append(event)
+            self._waiting_count += 1
+            check_waiting(self._waiting_count)
+            return
+        if self._teller is None:
+            self._begin_item(place, item or {"type": _GROWS.get(event.type)})
+        if event.type == _DONE:
+            self._finish_item(item)
+        elif event.type != _ADDED and self._teller is not None:
+            self._teller.take(event)
+
+    def _place_of(self, event: ResponsesEvent, item_id: str) -> int:
+        given = event.output_index
+        if type(given) is not int:
+            if event.type == _ADDED:
+                self._finish_item({})
+            return _RENUMBERED + self._items if self._teller is None else self._place
+        place = self._places.get(given, given)
+        if event.type == _ADDED and (place in self._finished or (place == self._place and item_id != self._id)):
+            self._finish_item({})  # of this number, if it is not over: another one has it now
+            place = self._places[given] = _RENUMBERED + self._items
+        return place
+
+    def _begin_item(self, place: int, item: JsonObject) -> None:
+        self._items += 1
+        check_blocks(self._items)
+        self._place, self._id, self._kind = place, text_of(item.get("id")), text_of(item.get("type"))
+        self._teller = teller_of(self._answer, item)
+
+    def _finish_item(self, item: JsonObject) -> None:
+        if self._teller is not None:
+            self._finished.add(self._place)
+            teller, self._teller = self._teller, None
+            teller.finish(item)
+
+    def _tell_waiting(self) -> None:
+        """What came of the item that waited longest."""
+        place = next(iter(self._waiting))
+        events = self._waiting.pop(place)
+        self._waiting_count -= len(events)
+        for event in events:
+            self._take_of_item(event)
+
+    def _end_as(self, response: JsonObject, status: str) -> None:
+        """The last event, which names a status by its type."""
+        said = text_of(response.get("status"))
+        self.end({**response, "status": said if said in _FAILED or said == "incomplete" else status})
+
+    def end(self, response: JsonObject) -> None:
+        """Everything has come: the response as a whole."""
+        if self.ended:
+            return
+        self.begin()
+        if response.get("status") in _FAILED:
+            error = response.get("error") or {"message": _NO_REASON}
+            self.fail(failure_in({"error": error}) or CUT)
+            return
+        self._finish_items(objects_of(response.get("output")), is_cut=response.get("status") == "incomplete")
+        answer = self._answer
+        answer.blocks.close()
+        reason = stop_reason_of(response, called=answer.calls > 0, refused=answer.refused)
+        usage = self._usage(object_of(response.get("usage")))
+        answer.blocks.add(MessageDelta({"stop_reason": reason, "stop_sequence": None}, usage), _MESSAGE_STOP)
+        self.ended = True
+
+    def _finish_items(self, output: list[JsonObject], *, is_cut: bool) -> None:
+        """Those that are not over, and those that never began."""
+        while self._teller is not None or self._waiting:
+            if self._teller is None:
+                self._tell_waiting()
+            whole = {} if is_cut or self._items > len(output) else output[self._items - 1]
+            self._finish_item(whole if whole.get("type") == self._kind else {})
+        for item in output[self._items :]:
+            self._begin_item(_RENUMBERED + self._items, item)
+            self._finish_item(item)
+
+    def _estimate(self) -> JsonObject:
+        return canonical_usage({"input_tokens": self._context.input_tokens})
+
+    def _usage(self, given: JsonObject) -> JsonObject:
+        """What the backend counted. An output that it did not count is estimated, and marked as such."""
+        usage = canonical_usage(given) if given else self._estimate()
+        if not usage["output_tokens"] and (about := self._answer.blocks.tokens.total()):
+            usage |= {"output_tokens": about, OUTPUT_ESTIMATED: True}
+        return usage
+
+    def fail(self, failure: Failure) -> None:
+        """The answer broke off. An open block stays open, because a stop would say that it is whole."""
+        if self.ended:
+            return
+        self._answer.blocks.add(failure.event())
+        self.failure = failure
+        self.ended = True

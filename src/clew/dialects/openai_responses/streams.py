@@ -1,0 +1,77 @@
+"""Streamed answers of backends: bytes to canonical events.
+
+A stream ends with `response.completed`, `response.incomplete` or `response.failed`, or with an `error`. Some servers send
+`[DONE]` behind that. An end without any of them is a cut, which the client must hear of, unless the backend's options say
+that it is none. What comes behind the end is ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from clew.dialects.failures.reading import CUT, UNREADABLE, failure_in, failure_named
+from clew.dialects.openai_responses.options import ResponsesOptions
+from clew.dialects.openai_responses.stream_decoder import ResponseDecoder
+from clew.dialects.openai_responses.stream_events import read_event
+from clew.dialects.shape import AnswerContext
+from clew.model.events import Event
+from clew.model.json import JsonObject, read_object
+from clew.wire.sse import SseEvent, SseReader
+
+_ERROR: Final = "error"
+_DONE: Final = b"[DONE]"
+
+
+class ResponsesStreamReader:
+    """`feed` bytes as they come, `flush` at their end. Texts of one block that come in one read are one delta."""
+
+    late: JsonObject | None = None
+    __slots__ = ("_cut_is_end", "_decoder", "_eager", "_sse")
+
+    def __init__(self, context: AnswerContext, options: ResponsesOptions) -> None:
+        self._eager = context.eager
+        self._cut_is_end = options.cut_is_end
+        self._decoder = ResponseDecoder(context, options)
+        self._sse = SseReader()
+
+    def begin(self) -> list[Event]:
+        """With an eager context: the start of the message and an empty text block, before the backend has said anything."""
+        if self._eager:
+            self._decoder.begin(eager=True)
+        return self._decoder.take_events()
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that these bytes complete. Raises SseTooLarge, AnswerTooLarge."""
+        self._read(self._sse.feed(data))
+        return self._decoder.take_events()
+
+    def flush(self) -> list[Event]:
+        """The events that the end of the bytes completes."""
+        self._read(self._sse.flush())
+        if self._cut_is_end:
+            self._decoder.end({})
+        else:
+            self._decoder.fail(CUT)
+        return self._decoder.take_events()
+
+    def _read(self, events: list[SseEvent]) -> None:
+        for event in events:
+            if self._decoder.ended:
+                return
+            self._take(event)
+
+    def _take(self, sse: SseEvent) -> None:
+        event, decoder = read_event(sse.data), self._decoder
+        if event is None:
+            if sse.data.strip() not in (_DONE, b""):
+                decoder.fail(UNREADABLE)
+            return
+        if type(event.type) is not str:
+            event.type = sse.name.decode("latin-1")
+            if not event.type and (failure := failure_in(read_object(sse.data) or {})) is not None:
+                decoder.fail(failure)
+                return
+        if event.type == _ERROR:
+            decoder.fail(failure_named(sse.data))
+        else:
+            decoder.take(event)
