@@ -151,7 +151,7 @@ def test_every_make_target_that_a_page_names_exists() -> None:
     named = {name for page in PAGES for name in re.findall(r"`make ([a-z]+)`", page.read_text())}
     assert named <= targets
     contributing = (ROOT / "CONTRIBUTING.md").read_text()
-    assert {"run", "test", "check", "soak", "bench", "figures", "golden", "lock"} == set(
+    assert {"run", "test", "check", "soak", "bench", "figures", "golden", "clients", "lock"} == set(
         re.findall(r"^\| `make ([a-z]+)`", contributing, re.M)
     )
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,6 +92,52 @@ def test_where_only_stored_keys_are_used_the_runs_key_is_the_credential(home: Pa
     given = eval(run(home, sys.executable, "-c", SHOW).stdout)
     assert set(given) == {"ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS"}
     assert given["ANTHROPIC_CUSTOM_HEADERS"] == f"x-clew-key: {given['ANTHROPIC_AUTH_TOKEN']}"
+
+
+OPENAI = "import os; print({k: v for k, v in os.environ.items() if k.startswith('OPENAI_')})"
+TAKES_OWN = """
+[backends.mine]
+dialect = "openai-chat"
+url = "http://127.0.0.1:9/v1"
+auth = "passthrough"
+"""
+
+
+@pytest.mark.slow
+@public("cli")
+@pytest.mark.parametrize("takes_own", [False, True])
+def test_clients_of_openai_get_its_variables_and_lose_a_key_that_no_backend_takes(home: Path, takes_own: bool) -> None:
+    """Most of them can send one credential only. Where a backend takes the client's own, that stays."""
+    configure(home, a="http://127.0.0.1:9")
+    if takes_own:
+        with (home / "clew.toml").open("a") as file:
+            file.write(TAKES_OWN)
+    given = eval(run(home, sys.executable, "-c", OPENAI, OPENAI_API_KEY="sk-mine").stdout)
+    header = given.pop("OPENAI_CUSTOM_HEADERS").removeprefix("x-clew-key: ")
+    assert header.startswith("clew_run_")
+    assert given.pop("OPENAI_BASE_URL").endswith("/v1")
+    assert given == {"OPENAI_API_KEY": "sk-mine" if takes_own else header}
+
+
+@pytest.mark.slow
+@public("cli")
+def test_codex_gets_a_provider_by_options_of_this_run(home: Path) -> None:
+    """They stand before what the user says to it, and name the variables that hold the key."""
+    codex = home / "codex"
+    codex.write_text('#!/bin/sh\nfor each; do echo "$each"; done; echo "$OPENAI_API_KEY"; echo "$CLEW_RUN_KEY"\n')
+    codex.chmod(0o755)
+    configure(home, a="http://127.0.0.1:9")
+    *told, key, again = run(home, "--", str(codex), "exec", "Why?").stdout.splitlines()
+    assert ([*told[:3:2], *told[4:]], key, key.startswith("clew_run_")) == (["-c", "-c", "exec", "Why?"], again, True)
+    provider = tomllib.loads("\n".join(told[1:4:2]))
+    assert provider["model_provider"] == "clew"
+    assert provider["model_providers"]["clew"].pop("base_url").startswith("http://127.0.0.1:")
+    assert provider["model_providers"]["clew"] == {
+        "name": "clew",
+        "env_key": "OPENAI_API_KEY",
+        "env_http_headers": {"x-clew-key": "CLEW_RUN_KEY"},
+        "wire_api": "responses",
+    }
 
 
 @pytest.mark.slow

@@ -37,9 +37,12 @@ COMMANDS: Final[Mapping[str, _Row]] = {
     "log": _Row("clew.cli.log:log", "Say what befell each request, and why."),
     "show": _Row("clew.cli.show:show_thread", "Show a conversation as it was said, or as a backend would get it."),
     "export": _Row("clew.cli.export:export", "Write conversations to a file or to standard output, in several formats."),
-    "import": _Row("clew.cli.importing:import_threads", "Take conversations from files: exports, Claude Code transcripts."),
+    "import": _Row(
+        "clew.cli.importing:import_threads", "Take conversations from files: exports, transcripts of Claude Code and Codex."
+    ),
     "forget": _Row("clew.cli.forget:forget", "Delete a conversation, with nothing of it left behind."),
     "run": _Row("clew.cli.run:run", "Start a client with a gateway of its own."),
+    "env": _Row("clew.cli.env:env", "Print what connects a client to a gateway that runs: variables, or its config."),
     "doctor": _Row("clew.cli.doctor:doctor", "Find what is wrong with this clew and around it, and how to mend it."),
     "check": _Row("clew.cli.check:check", "Find what a request or a transcript breaks, offline."),
     "sim": _Row("clew.cli.sim:sim", "Run the simulator: the vendor's rules, without a key."),

@@ -36,7 +36,9 @@ Examples:
   clew run -- claude
   clew run --backend glm -- claude -p "Why is the sky blue?"
   clew run --backend openrouter --model x-ai/grok-code-fast-1 -- claude
-  clew run -- python my_agent.py       anything that reads ANTHROPIC_BASE_URL
+  clew run -- codex                    Codex gets a provider of clew's own, by options of this run
+  clew run -- opencode -m openai/gpt-5.5
+  clew run -- python my_agent.py       anything that reads ANTHROPIC_BASE_URL or OPENAI_BASE_URL
 
 \b
 Exit status: the command's own; 127 if there is no such command, 126 if it cannot be run; before it starts, 1 failed, 2 wrong
@@ -130,10 +132,11 @@ async def _run_client(gateway: Gateway, command: Sequence[str], panel: PanelGate
     """Run the command to its end. Its exit code, as a shell would give it."""
     from clew.cli.panel.terminal import ClientTerminal, has_terminal
     from clew.cli.panel.typed import switch_key
-    from clew.gateway.client import variables
+    from clew.gateway.client import variables, with_options
 
     settings = gateway.loaded.settings
     environ = {**os.environ, **variables(settings, gateway.url, gateway.plan.run_key, os.environ)}
+    command = with_options(command, gateway.url)
     client: asyncio.Future[Process] = asyncio.get_running_loop().create_future()
     _pass_signals_on(client)
     key = switch_key(settings.run.switch_key)

@@ -1,17 +1,22 @@
 """For the client that is started beside a gateway: the variables it needs, and what the gateway did for it.
 
 A client keeps the variables that it has. The gateway's key goes beside the client's own credential, in the header
-`x-clew-key`, by the variable that Claude Code and both of Anthropic's SDKs have for headers of the user's own. Where no
-backend takes the client's credential, the key is the credential as well. That alone is not enough: the SDKs prefer
-ANTHROPIC_API_KEY.
+`x-clew-key`, by the variable that Claude Code and both makers' SDKs have for headers of the user's own. Where no backend
+takes the client's credential, the key is the credential as well. That alone is not enough: Anthropic's SDKs prefer
+ANTHROPIC_API_KEY. OpenAI's clients have one variable for a credential, and most have no other way to send one: so that
+variable is replaced.
+
+Codex reads its address from its configuration alone, and gets a provider of clew's own by options.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
+from clew.gateway.codex import RUN_KEY, codex_options
 from clew.model.change import THINKING_STEPS, What
 from clew.model.origin import ANTHROPIC
 from clew.settings.values import Settings
@@ -24,14 +29,34 @@ if TYPE_CHECKING:
 BASE_URL: Final = "ANTHROPIC_BASE_URL"
 TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105  (a variable's name)
 CUSTOM_HEADERS: Final = "ANTHROPIC_CUSTOM_HEADERS"
+OPENAI_BASE_URL: Final = "OPENAI_BASE_URL"
+OPENAI_KEY: Final = "OPENAI_API_KEY"
+OPENAI_HEADERS: Final = "OPENAI_CUSTOM_HEADERS"
 _HEADER: Final = "x-clew-key"
+_MESSAGES: Final = "anthropic"
 _SHOWN: Final[tuple[What, ...]] = ("restored", "left out", "handed over", "healed")
 
 
 def variables(settings: Settings, url: str, key: str, environ: Mapping[str, str]) -> dict[str, str]:
     """The variables to set, on top of those that the client has."""
-    headers = {CUSTOM_HEADERS: _with_key(environ.get(CUSTOM_HEADERS, ""), key)}
-    return {BASE_URL: url, **({} if _takes_credentials(settings) else {TOKEN: key}), **headers}
+    headers = {name: _with_key(environ.get(name, ""), key) for name in (CUSTOM_HEADERS, OPENAI_HEADERS)}
+    keeps_own = environ.get(OPENAI_KEY) and any(
+        backend.auth == "passthrough" and backend.dialect != _MESSAGES for backend in settings.backends.values()
+    )
+    return {
+        BASE_URL: url,
+        **({} if _takes_credentials(settings) else {TOKEN: key}),
+        OPENAI_BASE_URL: f"{url}/v1",
+        **({} if keeps_own else {OPENAI_KEY: key}),
+        RUN_KEY: key,
+        **headers,
+    }
+
+
+def with_options(command: Sequence[str], url: str) -> list[str]:
+    """The command of a client, with the options that it needs to find the gateway. Most need none: they read variables."""
+    name, *rest = command
+    return [name, *(codex_options(url) if PurePath(name).stem == "codex" else ()), *rest]
 
 
 def line_to_copy(settings: Settings, url: str, key: str, command: str = "claude", *, expands: bool = False) -> str:
@@ -39,12 +64,30 @@ def line_to_copy(settings: Settings, url: str, key: str, command: str = "claude"
 
     `expands`: `key` is not the key itself, but an expression that the shell expands, such as `$CLEW_KEY`.
     """
+    expression = key if expands else ""
+    return " ".join(
+        [*(_assignment(*pair, expression) for pair in _anthropic_variables(settings, url, key).items()), command]
+    )
+
+
+def shell_lines(settings: Settings, url: str, expression: str) -> list[str]:
+    """What a shell runs so that every client that it starts finds the gateway. The shell makes the key from `expression`."""
+    pairs = {
+        **_anthropic_variables(settings, url, expression),
+        OPENAI_BASE_URL: f"{url}/v1",
+        OPENAI_KEY: expression,
+    }
+    return [f"export {_assignment(name, value, expression)}" for name, value in pairs.items()]
+
+
+def _anthropic_variables(settings: Settings, url: str, key: str) -> dict[str, str]:
     shown = {CUSTOM_HEADERS: _with_key("", key)} if _takes_credentials(settings) else {TOKEN: key}
-    pairs = [
-        f'{name}="{value}"' if expands and key in value else f"{name}={shlex.quote(value)}"
-        for name, value in {BASE_URL: url, **shown}.items()
-    ]
-    return " ".join([*pairs, command])
+    return {BASE_URL: url, **shown}
+
+
+def _assignment(name: str, value: str, expression: str) -> str:
+    """For a shell, which is to expand `expression` where it is part of the value."""
+    return f'{name}="{value}"' if expression and expression in value else f"{name}={shlex.quote(value)}"
 
 
 def _takes_credentials(settings: Settings) -> bool:

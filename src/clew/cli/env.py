@@ -1,0 +1,77 @@
+"""`clew env`: what a client needs to find a gateway that runs, to be pasted or evaluated.
+
+The key itself is never printed: a shell reads it from where it is.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.cli.command import report_errors
+
+if TYPE_CHECKING:
+    from clew.settings.home import Home
+    from clew.settings.load import Loaded
+
+
+_EXAMPLES = """\b
+Examples:
+  eval "$(clew env --shell)"                        every client that this shell starts goes through the gateway
+  clew env --codex >> ~/.codex/config.toml          if that file has no tables yet; else paste its first line to the top
+  clew env --opencode                               a provider for opencode.json
+
+\b
+Exit status: 0 ok, 2 no gateway of this name, 5 the config cannot be used.
+"""
+
+
+@click.command(epilog=_EXAMPLES, short_help="Print what connects a client to a gateway that runs: variables, or its config.")
+@click.option("--shell", "form", flag_value="shell", default="shell", help="Lines for a shell. This is the default.")
+@click.option("--codex", "form", flag_value="codex", help="A provider for Codex, for its config.toml.")
+@click.option("--opencode", "form", flag_value="opencode", help="A provider for opencode, for its opencode.json.")
+@click.option("--gateway", metavar="NAME", help="Of this one, as `clew status` lists it; of the newest if left out.")
+def env(form: str, gateway: str | None) -> None:
+    """Print what connects a client to a gateway: variables for a shell, or a part of the client's configuration.
+
+    If no gateway runs, it is the address at which `clew serve` will listen.
+    """
+    from clew.gateway.client import shell_lines
+    from clew.gateway.codex import codex_config
+    from clew.gateway.opencode import opencode_config
+    from clew.settings.home import home_of
+    from clew.settings.load import load
+    from clew.settings.own_keys import KEY_VARIABLE
+
+    with report_errors():
+        home, loaded = home_of(os.environ), load(None, os.environ, keys=False)
+        url = _url(home, loaded, gateway)
+    given = os.environ.get(KEY_VARIABLE, "").strip()
+    expression = f"${KEY_VARIABLE}" if given else f"$(cat {shlex.quote(str(home.key))})"
+    if form == "shell":
+        click.echo("\n".join(shell_lines(loaded.settings, url, expression)))
+        return
+    click.echo((codex_config if form == "codex" else opencode_config)(url, KEY_VARIABLE), nl=False)
+    if not given:
+        click.echo(f'Start it where its key is: export {KEY_VARIABLE}="{expression}"', err=True)
+
+
+def _url(home: Home, loaded: Loaded, wanted: str | None) -> str:
+    """Of the newest gateway, or of the one that is wanted; where none runs, of the next `clew serve`.
+
+    Those of `clew run` come last: they end with their clients.
+    """
+    from clew.settings.processes import registered_gateways
+
+    gateways = sorted(registered_gateways(home), key=lambda each: (not each.name.startswith("run-"), each.started))
+    chosen = next((each for each in reversed(gateways) if wanted in (None, each.name)), None)
+    if chosen is not None:
+        return chosen.url
+    if wanted is not None:
+        names = ", ".join(each.name for each in gateways) or "none"
+        raise click.UsageError(f"No gateway {wanted!r} runs. There are: {names}.")
+    click.echo("No gateway runs now. `clew serve` starts one at this address.", err=True)
+    return f"http://127.0.0.1:{loaded.settings.gateway.port}"
