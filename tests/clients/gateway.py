@@ -36,6 +36,17 @@ done
 """Switch, and wait until the gateway says that it has. A second is promised; a machine that is busy with tests gets thirty."""
 
 
+AGAIN = """
+seen=$(wc -l < {starts})
+kill -9 $(cat {pid})
+looks=0
+until [ $(wc -l < {starts}) -gt $seen ]; do
+  looks=$((looks + 1)); [ $looks -gt 600 ] && exit 1
+  sleep 0.05
+done
+"""
+
+
 class Gateway:
     """`with Gateway(config) as gateway:` runs one. `variables` are what the config refers to."""
 
@@ -74,6 +85,11 @@ class Gateway:
     def log_file(self) -> Path:
         return self.home / "serve.log"
 
+    @property
+    def starts_file(self) -> Path:
+        """A line for each time that it took requests."""
+        return self.home / "serve.starts"
+
     def start(self) -> None:
         """Start it, and wait until it takes requests."""
         with self.log_file.open("a") as log:
@@ -86,6 +102,8 @@ class Gateway:
             )
         self.pid_file.write_text(str(self._process.pid))
         self._wait(self._process)
+        with self.starts_file.open("a") as starts:
+            starts.write(f"{self._process.pid}\n")
 
     def kill(self) -> None:
         """`kill -9`: nothing is said, nothing is put in order."""
@@ -93,11 +111,13 @@ class Gateway:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait()
 
-    def restart_when_it_dies(self) -> None:
-        """Wait until somebody killed it, and start it again: as whoever watches over services does."""
-        assert self._process is not None
-        self._process.wait(MOST_SECONDS)
-        self.start()
+    def restart_when_it_dies(self, client: subprocess.Popen[str] | None = None) -> None:
+        """Wait until somebody killed it, and start it again: as whoever watches over services does. Not after the client."""
+        process = self._process
+        assert process is not None
+        until(lambda: process.poll() is not None or (client is not None and client.poll() is not None))
+        if process.poll() is not None:
+            self.start()
 
     def use(self, backend: str) -> None:
         """Switch, and wait until it is followed."""
@@ -115,11 +135,15 @@ class Gateway:
         return done.stdout
 
     def leave_commands(self, directory: Path) -> None:
-        """Put `use` and `kill9` where a client's tools run: `sh use b` does what a user does in another terminal."""
+        """Put `use`, `kill9` and `again` where a client's tools run: `sh use b` does what a user does in another terminal.
+
+        `again` kills it and waits until it is back, which is for the test to see to.
+        """
         directory.mkdir(parents=True, exist_ok=True)
         given = shlex.join(f"{name}={value}" for name, value in self.environment.items())
         (directory / "use").write_text(USE.format(log=self.log_file, environment=given, clew=CLEW))
         (directory / "kill9").write_text(f"kill -9 $(cat {self.pid_file})\n")
+        (directory / "again").write_text(AGAIN.format(starts=self.starts_file, pid=self.pid_file))
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
         until(lambda: process.poll() is not None or self._is_ready())
