@@ -1,0 +1,111 @@
+"""A turn as a client of the Responses API said and got it, for the store; and how such a client names it later.
+
+Ids are made from the exchange: `resp_<exchange>` is its answer, `rs_<exchange>_<n>`, `msg_<exchange>_<n>` and so on are the
+items of the answer. Whether a later input goes on from a stored turn is told by a digest over the items: what the client
+wrote counts byte for byte; of what a model said, its texts and the ids of its calls, because clients leave out thoughts and
+ids, and write the rest in other ways.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from clew.model.turn import NativeTurn
+
+_ID: Final = re.compile(r"[a-z]+_([0-9A-Za-z]+)(?:_[0-9]+)?")
+
+
+class _Part(Struct, frozen=True):
+    text: str | None = None
+    refusal: str | None = None
+
+
+class _Item(Struct, frozen=True):
+    type: str = "message"
+    role: str = ""
+    id: str | None = None
+    call_id: str | None = None
+    content: list[_Part] | str | None = None
+
+    @property
+    def is_said(self) -> bool:
+        """A model said it."""
+        if self.type == "message":
+            return self.role == "assistant"
+        return self.type == "reasoning" or self.type.endswith("_call")
+
+
+class _Answer(Struct, frozen=True):
+    output: tuple[Raw, ...] = ()
+
+
+_items: Final = msgspec.json.Decoder(_Item, strict=False)
+_answers: Final = msgspec.json.Decoder(_Answer)
+
+
+def exchange_of(id: str) -> str:
+    """The exchange that gave an answer or an item this id; "" if the id has not the form of ours."""
+    found = _ID.fullmatch(id)
+    return found[1] if found else ""
+
+
+def items_of(answer: bytes) -> tuple[Raw, ...]:
+    """The items of a stored response object."""
+    return _answers.decode(answer).output
+
+
+def id_of(item: Raw) -> str:
+    """ "" for an item that has none."""
+    return _read(item).id or ""
+
+
+def native_turn(items: Sequence[Raw], answer: bytes) -> NativeTurn:
+    """The turn of an input with these items, and of the response object that answered it."""
+    digest, before, before_digest = sha256(), 0, b""
+    for index, raw in enumerate(items, 1):
+        item = _read(raw)
+        digest.update(_identity(item, raw))
+        if item.is_said:
+            before, before_digest = index, digest.digest()
+    for raw in items_of(answer):
+        digest.update(_identity(_read(raw), raw))
+    return NativeTurn(
+        items=tuple(bytes(item) for item in items),
+        answer=answer,
+        before=before,
+        before_digest=before_digest,
+        digest=digest.digest(),
+    )
+
+
+def _identity(item: _Item, raw: Raw) -> bytes:
+    """What counts of an item. The lengths keep two different inputs from running together into one digest."""
+    if not item.is_said:
+        return b"asked %d;%b" % (len(bytes(raw)), bytes(raw))
+    values = [value.encode("utf-8", "surrogatepass") for value in (item.call_id or "", *_texts(item)) if value]
+    return b"".join([b"said %d;%b" % (len(value), value) for value in values])
+
+
+def _texts(item: _Item) -> Iterable[str]:
+    """Trimmed, without empty ones: that much of a text comes back from every client."""
+    if item.type != "message":
+        return
+    content = item.content
+    parts = [content] if isinstance(content, str) else [each.text or each.refusal or "" for each in content or ()]
+    for part in parts:
+        if text := part.strip():
+            yield text
+
+
+def _read(raw: Raw) -> _Item:
+    """What cannot be read as an item was written by the client, whatever it is."""
+    try:
+        return _items.decode(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        return _Item(role="user")
