@@ -2,6 +2,7 @@
 
     ClewError
     ├─ RequestInvalid         the client's fault; rule, JSON path                → 400 invalid_request_error
+    │  └─ AnswerUnknown       no stored answer has the id that was asked for     → 404 invalid_request_error
     ├─ Unrepresentable        what a dialect cannot say                          → 400 invalid_request_error
     ├─ BodyTooLarge           over a stated limit                                → 413 request_too_large
     ├─ StreamIllegal          a stream broke its own grammar; state and event    → 502 api_error
@@ -32,6 +33,7 @@ from __future__ import annotations
 
 __all__ = [
     "AnswerTooLarge",
+    "AnswerUnknown",
     "BackendBroken",
     "BackendDisabled",
     "BackendError",
@@ -87,6 +89,12 @@ class RequestInvalid(ClewError):
         self.line = line
         self.column = column
         self.code = code
+
+
+class AnswerUnknown(RequestInvalid):
+    """No stored answer of this principal has the id that was asked for."""
+
+    status: int = 404
 
 
 class Unrepresentable(ClewError):

@@ -26,10 +26,16 @@ from clew.wire.sse_runs import RunPattern
 
 Options = TypeVar("Options")
 
-Operation: TypeAlias = Literal["messages", "count_tokens"]
-"""What a client asks for: an answer, or how many tokens its request has."""
+Operation: TypeAlias = Literal["messages", "count_tokens", "compact", "stored"]
+"""What a client asks for: an answer, how many tokens its request has, a summary in place of its history; or an answer that
+the store has, to be read or deleted. Backends are asked for the first two alone."""
 
-OPERATION_METHODS: Final[Mapping[Operation, tuple[str, ...]]] = {"messages": ("POST",), "count_tokens": ("POST",)}
+OPERATION_METHODS: Final[Mapping[Operation, tuple[str, ...]]] = {
+    "messages": ("POST",),
+    "count_tokens": ("POST",),
+    "compact": ("POST",),
+    "stored": ("GET", "DELETE"),
+}
 """The methods of HTTP with which it is asked."""
 
 ClientHeaders: TypeAlias = Mapping[str, str]

@@ -6,7 +6,7 @@ looked up, and then it is read as if the client had sent all of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Raw, Struct
@@ -51,5 +51,10 @@ class StoredTurns(Struct, frozen=True, kw_only=True, eq=False):
     """The items of a stored answer, as the client may send them back."""
     id_of: Callable[[Raw], str]
     """The id of such an item."""
+    list_input: Callable[[Sequence[Raw], str, str], bytes]
+    """A page of the items that an answer was given to: from all of them, the id of its exchange, and the query. Raises
+    RequestInvalid."""
+    write_deletion: Callable[[str], bytes]
+    """The word that the answer of this id was deleted."""
     keep_turn: Callable[[JsonObject, AnswerContext], NativeTurn | None]
     """What to keep of an answer, from the canonical message as the client holds it; None where the client forbids it."""

@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from clew.engine.driver import Driver
 from clew.engine.process_commands import TurnObserver
 from clew.engine.services import EngineServices
+from clew.engine.stored_answers import answer_stored
 from clew.exchange.call import Call
 from clew.http.responder import Responder
 
@@ -23,6 +24,8 @@ class Engine:
         `observer`: of a caller that keeps its own conversation. Either raises ClewError only before anything was said to
         the client.
         """
+        if call.operation == "stored":
+            return answer_stored(self.services, call, client)
         driver = Driver(self.services, call, client, observer)
         if not driver.preparation.begins_at_once():
             return driver.prepare_and_begin()

@@ -15,6 +15,7 @@ from clew.engine.gathering import GatheredFacts, gather, recall
 from clew.engine.route import RouteQuery, class_of, routes_of
 from clew.engine.services import EngineServices
 from clew.engine.snapshot import Snapshot
+from clew.engine.stored_items import names_stored, read_completed
 from clew.errors import BackendDisabled, BackendUnknown, ClewError
 from clew.exchange.call import Call
 from clew.exchange.inputs import BackendRoute, ReceivedRequest
@@ -23,6 +24,7 @@ from clew.model.facts.shapes import title_requests
 from clew.model.json import JsonValue
 from clew.model.recording import Recording
 from clew.model.request import Body, Request, Wanted
+from clew.pipeline.compaction import ask_for_summary
 from clew.pipeline.step import Facts
 from clew.thinking.keys import question_content
 
@@ -34,6 +36,10 @@ def receive_request(
     call: Call, snapshot: Snapshot, known: GatheredFacts, new_thread: str, request: Request
 ) -> ReceivedRequest:
     """What is asked. Pure but for the memo of the snapshot."""
+    native = request.source.native
+    compacts = call.operation == "compact" or (native is not None and native.compacts)
+    if compacts:
+        request = ask_for_summary(request)
     routes, failure = ((), known.doubt) if known.doubt else _routes(call, request, snapshot, known.newest, known.pin)
     stream = request.body.stream
     return ReceivedRequest(
@@ -52,7 +58,8 @@ def receive_request(
         thread=known.thread or new_thread,
         routes=routes,
         streams=call.kind == "messages" and stream is not UNSET and bytes(stream) == b"true",
-        is_title=asks_for_title(call, request.body),
+        is_title=not compacts and asks_for_title(call, request.body),
+        compacts=compacts,
         failure=failure,
     )
 
@@ -153,6 +160,8 @@ class Preparation:
 
     def begins_at_once(self) -> bool:
         """Whether it is light, and nothing has to be looked up in the store; or it cannot be read, which `read` says."""
+        if len(self._call.body) <= LARGE and names_stored(self._call):
+            return False
         if len(self._call.body) > LARGE:
             self._request = request = self._services.histories.recall(self._call)
             self.is_light = request is not None and request.source.untouched is self._services.snapshot().exchange
@@ -188,6 +197,6 @@ class Preparation:
         return receive_request(call, services.snapshot(), known, self._id, request)  # a thread is named after its first
 
     def _read_request(self) -> Request:
-        self._request = request = self._request or self._services.histories.read(self._call, self.wanted)
+        self._request = request = self._request or read_completed(self._services, self._call, self.wanted)
         request.source.wanted = self.wanted
         return request

@@ -232,6 +232,7 @@ class BackendAnswer:
             context=notes.answer_context(input_tokens),
             keep=self._keeps_raw,
             trace=None if is_canonical else self.trace,
+            seal=notes.summary_seal(),
         )
 
     def headers(self) -> list[tuple[str, str]]:

@@ -27,6 +27,7 @@ from clew.model.http import Headers, Wait
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC
 from clew.model.request import Request
+from clew.pipeline.compaction import SealText, SummaryReader
 from clew.pipeline.retry_hints import retry_after_of
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
@@ -121,14 +122,18 @@ class BackendDialect(Struct, frozen=True, kw_only=True, eq=False):
         keep: bool,
         blocks: bool,
         report: ReportBlock | None = None,
+        seal: SealText | None = None,
     ) -> AnswerStream:
-        """For a streamed answer."""
-        rules = self.dialect.passthrough(self.options) if self.is_passed(call) else None
+        """For a streamed answer; with `seal`, for a summary in its place."""
+        rules = self.dialect.passthrough(self.options) if self.is_passed(call) and seal is None else None
         if rules is not None:
             return PassedAnswer(view, rules, keep=keep, blocks=blocks)
         reader = self.dialect.stream_reader(context, self.options)
-        followed = reader if report is None else TracedReader(reader, report)
-        return TranslatedAnswer(view, followed, call.front.stream_writer(context), keep=keep, blocks=blocks)
+        if report is not None:
+            reader = TracedReader(reader, report)
+        if seal is not None:
+            reader = SummaryReader(reader, seal)
+        return TranslatedAnswer(view, reader, call.front.stream_writer(context), keep=keep, blocks=blocks)
 
     def read_answer(self, raw: bytes, call: Call, context: AnswerContext) -> JsonObject | Refused | None:
         """An answer in one piece; the refusal in its place; None if it is no answer at all."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -14,7 +14,8 @@ from clew.dialects.anthropic.requests import VERSION, betas_in
 from clew.dialects.shape import Dialect, Operation
 from clew.thinking.recognise import Context
 
-Kind: TypeAlias = Operation
+Kind: TypeAlias = Literal["messages", "count_tokens"]
+"""What a backend is asked for."""
 
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -48,7 +49,9 @@ class Call:
         "front",
         "headers",
         "kind",
+        "method",
         "name",
+        "operation",
         "principal",
         "query",
         "version",
@@ -57,7 +60,8 @@ class Call:
     def __init__(
         self,
         *,
-        kind: Kind = "messages",
+        kind: Operation = "messages",
+        method: str = "POST",
         name: str = "",
         body: bytes,
         query: str = "",
@@ -67,10 +71,12 @@ class Call:
         entry: OwnTurn | None = None,
         front: Dialect[Any] = anthropic.DIALECT,
     ) -> None:
-        """`name`: at the end of the path, where the route takes one. `headers`: lower case, repeated ones joined.
-        `credential`: the client's own `x-api-key` and `authorization`, for backends that take them. `entry`: of a caller
-        that keeps its own conversation. `front`: what the client speaks."""
-        self.kind: Kind = kind
+        """`kind`: what the client asks for. `name`: at the end of the path, where the route takes one. `headers`: lower
+        case, repeated ones joined. `credential`: the client's own `x-api-key` and `authorization`, for backends that take
+        them. `entry`: of a caller that keeps its own conversation. `front`: what the client speaks."""
+        self.operation: Operation = kind
+        self.kind: Kind = "count_tokens" if kind == "count_tokens" else "messages"
+        self.method = method
         self.name = name
         self.body = body
         self.query = query

@@ -16,6 +16,7 @@ from clew.model.http import Timeouts
 from clew.model.origin import Target
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request
+from clew.model.turn import Kind as ExchangeKind
 from clew.pipeline.attempts import Candidate, CoolDowns, RetryPolicy
 from clew.pipeline.step import Facts
 
@@ -90,7 +91,14 @@ class ReceivedRequest(Struct, frozen=True, kw_only=True, eq=False):
     """An answer is wanted, and event by event."""
     is_title: bool = False
     """The client wants a title of a conversation: no part of that, and none of its own."""
+    compacts: bool = False
+    """The client wants a summary of its history in place of an answer: no part of the conversation, but in the log."""
     failure: BackendDisabled | BackendUnknown | None = None
+
+    @property
+    def exchange_kind(self) -> ExchangeKind:
+        """What the log calls it."""
+        return "title" if self.is_title else "compact" if self.compacts else self.call.kind
 
     @property
     def has_one_route(self) -> bool:

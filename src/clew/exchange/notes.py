@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -15,15 +15,17 @@ from clew.exchange.backend_dialect import BackendDialect
 from clew.exchange.failures import kind_in, secret_of
 from clew.exchange.heads import OutgoingHead, ThinkingCounts, is_unsaid_thought, kept_heads, thinking_counts
 from clew.exchange.inputs import BackendRoute, ReceivedRequest
-from clew.exchange.turns import ReceivedAnswer, asked_raw, origin_of, recording_for, title_of, usage_of
+from clew.exchange.turns import ReceivedAnswer, asked_raw, native_turn_for, origin_of, recording_for, title_of, usage_of
 from clew.model.change import Change, bounded
 from clew.model.http import ResponseHead
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.request import Request
 from clew.model.turn import Bodies, Exchange, Outcome, Try, TurnRecord
 from clew.pipeline import attempts
+from clew.pipeline.compaction import SealText
 from clew.pipeline.project import Projection
 from clew.pipeline.stream.client_view import ClientView, ViewOptions, usual_id
+from clew.thinking.summary import seal_summary
 
 MOST_WHY: Final = 500
 """Characters of a backend's words that are kept of a try. In a stream they may be as many as one likes."""
@@ -116,6 +118,7 @@ class ExchangeNotes:
             created=int(self.started),
             document=source.raw,
             native=source.native,
+            operation=self.received.call.operation,
             sent=self.sent_events,
         )
 
@@ -153,6 +156,14 @@ class ExchangeNotes:
                 secret=secret_of(route.key),
             )
         )
+
+    def summary_seal(self) -> SealText | None:
+        """What puts a summary under a seal, for a request that wants one in place of an answer."""
+        received, sealer = self.received, self.received.facts.sealer
+        if not received.compacts or sealer is None:
+            return None
+        origin, principal = origin_of(self.route), received.call.principal
+        return partial(seal_summary, sealer, principal=principal, origin=origin, exchange=self.id)
 
     def content_begins(self, now: float) -> None:
         """The first content is here: from now on nobody else is asked."""
@@ -205,7 +216,7 @@ class ExchangeNotes:
             attempts=max(1, len(self.tries)),
             changes=(*self.changes, *self.unheard) if self.unheard else self.changes,
             usage=usage_of(answer, outcome) if answer else None,
-            kind="title" if self.received.is_title else call.kind,
+            kind=self.received.exchange_kind,
             streamed=self.received.streams,
             stop_reason=answer.stop_reason if answer else "",
             request_id=self.request_id,
@@ -218,15 +229,15 @@ class ExchangeNotes:
     def turn(self, outcome: Outcome, heard: ReceivedAnswer | None, ended: float) -> TurnRecord:
         """All that is kept of it; its bodies when it is over. Looks things up, which may take a moment.
 
-        Of a request for a title no word is kept: its thread may be another one than the conversation's, and whoever deletes
-        that would leave them behind. Where the answer cannot be made ready for the store (its history lies in a damaged
-        page), only the exchange is kept: the client gets the answer all the same.
+        Of a request for a title or a summary no word is kept: its thread may be another one than the conversation's, and
+        whoever deletes that would leave them behind. Where the answer cannot be made ready for the store (its history lies
+        in a damaged page), only the exchange is kept: the client gets the answer all the same.
         """
         exchange, self.unmade = self.exchange(outcome, heard, ended), None
         received, call, options = self.received, self.received.call, self.received.options
-        if received.is_title:
+        if received.is_title or received.compacts:
             return TurnRecord(exchange=exchange)
-        bodies, asked, title = None, (), ""
+        bodies, asked, title, native = None, (), "", None
         try:
             if options.keeps_bodies and outcome != "open":
                 heads, times = kept_heads(call.headers, self.outgoing, self.head), tuple(self.times)
@@ -235,10 +246,12 @@ class ExchangeNotes:
             if options.keeps_content:
                 asked = call.entry.asked if call.entry else asked_raw(received.request)
                 title = title_of(received.request)
+                if heard is not None and recording is not None and outcome == "whole":
+                    native = native_turn_for(received, heard, recording, self.client_context())
         except Exception as error:
             self.unmade = StoreError(f"the answer cannot be recorded: {type(error).__name__}: {error}")
             return TurnRecord(exchange=exchange)
-        return TurnRecord(exchange=exchange, recording=recording, asked=asked, title=title, bodies=bodies)
+        return TurnRecord(exchange=exchange, recording=recording, asked=asked, title=title, bodies=bodies, native=native)
 
 
 @lru_cache(maxsize=256)

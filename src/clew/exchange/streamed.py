@@ -25,6 +25,7 @@ from clew.model.bounds import check_before
 from clew.model.events import StreamFailed
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
+from clew.pipeline.compaction import SealText, with_summary
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.translation import BlockStep, TranslatedAnswer, WholeAnswerReader
@@ -54,12 +55,26 @@ class AnswerReading(Struct, frozen=True, kw_only=True, eq=False):
     """The answer is kept in the backend's own bytes."""
     trace: list[BlockStep] | None = None
     """Where the life of each block is noted."""
+    seal: SealText | None = None
+    """For a request that wants a summary in place of an answer."""
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether client and backend speak the same dialect, and the client gets what the backend says."""
+        return self.seal is None and self.dialect.is_passed(self.call)
 
     def stream(self, *, blocks: bool, view: ClientView | None = None) -> AnswerStream:
         """For a streamed answer; without `blocks` only what is said about it is kept."""
         report = None if self.trace is None else self.trace.append
         view = view or self.view
-        return self.dialect.answer_stream(self.call, view, self.context, keep=self.keep, blocks=blocks, report=report)
+        return self.dialect.answer_stream(
+            self.call, view, self.context, keep=self.keep, blocks=blocks, report=report, seal=self.seal
+        )
+
+    def read_answer(self, raw: bytes) -> JsonObject | Refused | None:
+        """An answer in one piece; the refusal in its place; None if it is no answer at all."""
+        found = self.dialect.read_answer(raw, self.call, self.context)
+        return with_summary(found, self.seal) if self.seal is not None and isinstance(found, dict) else found
 
 
 class StreamedAnswer:
@@ -130,7 +145,7 @@ class StreamedAnswer:
         """To the client, all but its end. Raises BackendError, StreamIllegal."""
         answer, reading = self._answer, self._reading
         await Push(first)
-        await PassOn(answer, hides=not reading.dialect.is_passed(reading.call))
+        await PassOn(answer, hides=not reading.is_passed)
         if rest := answer.flush():
             await Push(rest)
         await LetGo()
@@ -145,7 +160,7 @@ class StreamedAnswer:
         if form != JSON:
             raise not_expected(head, raw, "an event stream", self._reading.backend)
         reading = self._reading
-        message = reading.dialect.read_answer(raw, reading.call, reading.context)
+        message = reading.read_answer(raw)
         if message is None:
             raise BackendBroken(f"{reading.backend}: an answer that is none: {shown(raw) or 'nothing'}")
         if isinstance(message, Refused):

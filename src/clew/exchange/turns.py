@@ -9,18 +9,19 @@ from operator import itemgetter
 import msgspec
 from msgspec import Struct, structs
 
+from clew.dialects.shape import AnswerContext
 from clew.errors import PinUnreadable, RequestInvalid, SettingsInvalid
 from clew.exchange.backend_dialect import RememberedRequest
 from clew.exchange.call import OwnTurn
 from clew.exchange.inputs import BackendRoute, ReceivedRequest
-from clew.model.blocks import Block, made
+from clew.model.blocks import Block, Made, made
 from clew.model.bounds import MOST_TOKENS
-from clew.model.json import JsonObject, JsonValue, encoded
+from clew.model.json import JsonObject, JsonValue, encoded, read_json
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import Request, blocks_of
 from clew.model.tokens import OUTPUT_ESTIMATED, tokens_of
-from clew.model.turn import Bodies, Exchange, Outcome, TokenUsage, Try, TurnRecord
+from clew.model.turn import Bodies, Exchange, NativeTurn, Outcome, TokenUsage, Try, TurnRecord
 from clew.pipeline.stream.answer import AnswerSoFar
 from clew.thinking.keys import QuestionContent, key_of, question_content
 from clew.thinking.record import recording_of
@@ -76,6 +77,20 @@ def recording_for(
         whole=heard.whole,
     )
     return recording if entry is None else structs.replace(recording, followed=entry.follows or None)
+
+
+def native_turn_for(
+    received: ReceivedRequest, heard: ReceivedAnswer, recording: Recording, context: AnswerContext
+) -> NativeTurn | None:
+    """The turn in the client's own dialect, where such clients may name it later."""
+    stored = received.call.front.stored
+    if stored is None:
+        return None
+    message = {**heard.answer.message}
+    if heard.held is not None:
+        message["content"] = [read_json(block.raw) for block in heard.held if isinstance(block, Made)]
+    native = stored.keep_turn(message, context)
+    return native and structs.replace(native, follows=recording.followed or "")
 
 
 def unanswered(entry: OwnTurn, principal: str, origin: Origin) -> Recording:
@@ -197,12 +212,14 @@ def unasked_turn(id: str, received: ReceivedRequest, failure: SettingsInvalid, a
         agent=context.agent,
         outcome="failed",
         status=failure.status,
-        kind="title" if received.is_title else call.kind,
+        kind=received.exchange_kind,
         streamed=received.streams,
         tries=(Try(backend=failure.key, why=f"not asked: {failure}"),),
         betas=call.betas,
     )
-    if received.is_title or isinstance(failure, PinUnreadable):  # its words may belong to a thread that nobody can find now
+    if exchange.kind != "messages" or isinstance(
+        failure, PinUnreadable
+    ):  # its words may belong to a thread that nobody can find now
         return TurnRecord(exchange=exchange)
     keeps_content = received.options.keeps_content
     return TurnRecord(

@@ -55,10 +55,10 @@ async def read_whole(reading: AnswerReading, head: ResponseHead, *, within: floa
 
 def _read(reading: AnswerReading, raw: bytes) -> WholeAnswer | Refused | None:
     """None if it is no answer at all."""
-    message = reading.dialect.read_answer(raw, reading.call, reading.context)
+    message = reading.read_answer(raw)
     if message is None or isinstance(message, Refused):
         return message
-    rules = reading.dialect.dialect.passthrough(reading.dialect.options) if reading.dialect.is_passed(reading.call) else None
+    rules = reading.dialect.dialect.passthrough(reading.dialect.options) if reading.is_passed else None
     if not reading.view.options.is_plain or rules is None:
         return _shown(reading, raw, message)
     is_answer = reading.call.kind == "messages"

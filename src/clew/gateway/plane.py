@@ -162,6 +162,7 @@ class DataPlane:
             del headers[name]
         call = Call(
             kind=route.operation,
+            method=head.method,
             name=match.name,
             body=request.body,
             query=head.query,

@@ -17,10 +17,10 @@ Outcome: TypeAlias = Literal["whole", "cut", "refused", "failed", "open"]
 """How an exchange ended: with the end event; broken off by client or network; refused by the backend; never answered. An
 `open` exchange is under way in some process. If that process died, the exchange was broken off."""
 
-Kind: TypeAlias = Literal["messages", "count_tokens", "title", "forgotten"]
-"""What was asked for: an answer, only its token count, or a title for a client's list of conversations. Counts and titles
-are exchanges, but no turns of a thread. A `forgotten` exchange was a turn whose thread was deleted while it was answered:
-what happened is kept, but none of its text."""
+Kind: TypeAlias = Literal["messages", "count_tokens", "title", "compact", "forgotten"]
+"""What was asked for: an answer, only its token count, a title for a client's list of conversations, or a summary in place
+of a history. Counts, titles and summaries are exchanges, but no turns of a thread. A `forgotten` exchange was a turn whose
+thread was deleted while it was answered: what happened is kept, but none of its text."""
 
 
 class TokenUsage(Struct, frozen=True, kw_only=True):

@@ -106,6 +106,8 @@ def _marks_of(exchange: Exchange) -> Iterable[Chip]:
         yield Chip("", "count", ("tokens were counted, nothing was answered",))
     if exchange.kind == "title":
         yield Chip("", "title", ("the client asked for a title of a conversation",))
+    if exchange.kind == "compact":
+        yield Chip("", "summary", ("the client asked for a summary in place of its history",))
     if len(exchange.tries) > 1:
         tried = (f"{each.backend}: {each.status or 'no answer'}" for each in exchange.tries)
         yield Chip("warn", f"{len(exchange.tries)} tries", tuple(tried))
