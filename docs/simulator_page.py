@@ -1,49 +1,59 @@
-"""The page about the simulator's kinds: who they are, what the chat vendors refuse, and in which words."""
+"""The page about the simulator's kinds: who they are, what the others refuse, and in which words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from clew.simulator.anthropic.vendors import vendors
-from clew.simulator.openai_chat.judge.case import ChatRule, chat_rules, rule_of
-from clew.simulator.openai_chat.vendors import ChatVendor, chat_vendors
+from clew.simulator.openai_chat.judge.case import CHAT_RULES
+from clew.simulator.openai_chat.vendors import chat_vendors
+from clew.simulator.openai_responses.judge.case import RESPONSES_RULES
+from clew.simulator.openai_responses.vendors import responses_vendors
+from clew.simulator.rule_book import RuleBook, VendorRule, WordedVendor
 
 Table = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
 
 
 def simulator_page(table: Table) -> str:
     """The whole page; `table` writes one."""
-    chat = chat_vendors()
+    dialects = (("Anthropic", vendors()), ("Chat Completions", chat_vendors()), ("Responses", responses_vendors()))
     kinds = [
-        (f"`{name}`", "Chat Completions" if name in chat else "Anthropic", row.about, row.source, row.date)
-        for name, row in {**vendors(), **chat}.items()
+        (f"`{name}`", dialect, row.about, row.source, row.date) for dialect, rows in dialects for name, row in rows.items()
     ]
     parts = [
         "# Simulator kinds\n",
         "`clew sim --kind KIND`, or `simulators(kind=…)` in pytest. Each is a row of facts over one judge of its dialect;",
-        "the rows are in `src/clew/simulator/anthropic/vendors.toml` and `src/clew/simulator/openai_chat/vendors.toml`.",
+        "the rows are the tables `vendors.toml` of `src/clew/simulator/anthropic`, `openai_chat` and `openai_responses`.",
         "[Test an agent without a key](../howto/test-an-agent-without-a-key.md) shows how to use them.\n",
         table(("kind", "dialect", "what it is", "source", "as of"), kinds),
-        "## Rules of the chat kinds\n",
-        "What they refuse, in the order of checking, with the words of the OpenAI API. Grades as in [Rules](rules.md);",
-        "words marked † were never seen; they are ours.\n",
-        table(("rule", "grade", "when", "the API says"), map(_chat_rule_row, chat_rules().values())),
-        "## Their own words\n",
-        "Where a vendor is known to say it otherwise.\n",
+        *_rules("the chat kinds", CHAT_RULES, chat_vendors(), table),
+        *_rules("the Responses kinds", RESPONSES_RULES, responses_vendors(), table),
     ]
-    rows = [row for name, vendor in chat.items() for row in _own_words(name, vendor)]
-    return "\n".join([*parts, table(("kind", "rule", "it says"), rows)])
+    return "\n".join(parts)
 
 
-def _chat_rule_row(rule: ChatRule) -> tuple[str, ...]:
+def _rules(kinds: str, book: RuleBook, rows: Mapping[str, WordedVendor], table: Table) -> Iterator[str]:
+    """What the kinds of a dialect refuse, and where a vendor has words of its own."""
+    yield f"## Rules of {kinds}\n"
+    yield "What they refuse, with the words of the OpenAI API. Grades as in [Rules](rules.md);"
+    yield "words marked † were never seen; they are ours.\n"
+    yield table(("rule", "grade", "when", "the API says"), map(_rule_row, book.rules.values()))
+    yield f"### Own words of {kinds}\n"
+    yield "Where a vendor is known to say it otherwise.\n"
+    own = [row for name, vendor in rows.items() for row in _own_words(name, vendor, book)]
+    yield table(("kind", "rule", "it says"), own)
+
+
+def _rule_row(rule: VendorRule) -> tuple[str, ...]:
     return f"`{rule.id}`", rule.grade, rule.means, _said(rule)
 
 
-def _own_words(kind: str, vendor: ChatVendor) -> Iterator[tuple[str, ...]]:
+def _own_words(kind: str, vendor: WordedVendor, book: RuleBook) -> Iterator[tuple[str, ...]]:
     for name in vendor.words:
-        yield f"`{kind}`", f"`chat.{name}`", _said(rule_of(vendor, f"chat.{name}"))
+        rule = f"{book.dialect}.{name}"
+        yield f"`{kind}`", f"`{rule}`", _said(book.rule_of(vendor, rule))
 
 
-def _said(rule: ChatRule) -> str:
+def _said(rule: VendorRule) -> str:
     words = f"{rule.status} `{rule.text}`" if "`" not in rule.text else f"{rule.status} `` {rule.text} ``"
     return words + ("" if rule.verified else " †")

@@ -22,7 +22,10 @@ from tests.surfaces import hidden_names
 
 ROOT = Path(__file__).parent.parent
 FACTS = ROOT / "src/clew/model/facts"
-CHAT_RULES = ROOT / "src/clew/simulator/openai_chat/judge/rules.toml"
+BOOKS = {
+    "chat": ROOT / "src/clew/simulator/openai_chat/judge/rules.toml",
+    "responses": ROOT / "src/clew/simulator/openai_responses/judge/rules.toml",
+}
 
 ANY = ("proves", "accepts", "refuses")
 ACCEPTED = ("accepts", "proves")
@@ -47,11 +50,12 @@ def known() -> dict[str, Known]:
     ids |= {f"case:{name}": _listed(entry, ANY) for name, entry in listed["case"].items()}
     ids |= {f"conflict:{name}": Known((ANY,)) for name in _toml(FACTS / "stances.toml")}
     ids |= {f"rule:{row['id']}": _rule(row) for row in _toml(FACTS / "rules.toml")["rule"]}
-    ids |= {f"rule:chat.{name}": _chat_rule(name, row) for name, row in _toml(CHAT_RULES)["chat"].items()}
+    for dialect, book in BOOKS.items():
+        ids |= {f"rule:{dialect}.{name}": _vendor_rule(name, row) for name, row in _toml(book)[dialect].items()}
     return ids
 
 
-def _chat_rule(name: str, row: dict) -> Known:
+def _vendor_rule(name: str, row: dict) -> Known:
     """As `_rule`. What befalls a request on demand is no rule about it."""
     return Known() if name.startswith("status-") else _rule({"grade": "B", **row})
 

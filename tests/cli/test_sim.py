@@ -210,7 +210,7 @@ def test_a_stance_file_that_is_not_there_is_a_config_error() -> None:
 def test_the_kinds_are_listed_with_a_line_each() -> None:
     lines = invoke("sim", "--list").output.splitlines()
     assert [line.split()[0] for line in lines] == list(kinds())
-    assert lines[0] == "anthropic      The Anthropic API."
+    assert lines[0] == "anthropic            The Anthropic API."
     assert json.loads(invoke("sim", "--list", "--json").output) == kinds()
 
 

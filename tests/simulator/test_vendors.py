@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from clew.cli.sim import CHAT_KINDS, KINDS
+from clew.cli.sim import CHAT_KINDS, KINDS, RESPONSES_KINDS
 from clew.errors import SettingsInvalid
 from clew.model.facts import rules
 from clew.simulator.anthropic.vendors import vendor_of, vendors, waived
 from clew.simulator.openai_chat.vendors import chat_vendors
+from clew.simulator.openai_responses.vendors import responses_vendors
 from clew.testing import Simulator
 from tests.simulator.judging import ask as judged
 from tests.simulator.judging import assistant, call, request, result, system, text, thought, user
@@ -77,6 +78,7 @@ def test_every_waived_rule_is_in_the_book_and_every_kind_on_the_command_line() -
             assert any(fnmatchcase(rule, pattern) for rule in rules()), pattern
     assert sorted(KINDS) == sorted(vendors())
     assert sorted(CHAT_KINDS) == sorted(chat_vendors())
+    assert sorted(RESPONSES_KINDS) == sorted(responses_vendors())
     assert waived("anthropic") == waived("compat") == frozenset()
 
 

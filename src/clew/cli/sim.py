@@ -55,6 +55,18 @@ CHAT_KINDS = (
     "xai",
     "zai-chat",
 )
+RESPONSES_KINDS = (
+    "azure-responses",
+    "bedrock-responses",
+    "copilot-responses",
+    "deepseek-responses",
+    "lmstudio-responses",
+    "ollama-responses",
+    "openai-responses",
+    "openrouter-responses",
+    "vllm-responses",
+    "xai-responses",
+)
 _EXAMPLES = """\b
 Examples:
   clew sim                                    the strict Anthropic API on port 2541
@@ -64,20 +76,25 @@ Examples:
   clew sim --kind compat --port 2542          another vendor with the same dialect, as strict
   clew sim --kind kimi --port 2543            one whose signatures prove nothing, and tool ids are not unique
   clew sim --kind deepseek-chat               a vendor that speaks Chat Completions, at /v1/chat/completions
+  clew sim --kind openai-responses            a vendor that speaks OpenAI's Responses, at /v1/responses
   clew sim --list                             all kinds, a line each; with --json as an object
   clew sim --without-grade C --without-grade D    only rules that are documented or measured
 
 \b
 Keys: any key works. sim-NAME-anything is the account NAME; names that begin with "old" are accounts from before
-block binding; sim-invalid is refused. In a prompt, [[scenario:NAME]] picks a script; GET /_sim/scenarios lists them,
-GET /_sim/journal tells what came and what was found.
+block binding, those that begin with "unverified" get no summaries of reasoning; sim-invalid is refused. In a prompt,
+[[scenario:NAME]] picks a script; GET /_sim/scenarios lists them, GET /_sim/journal tells what came and what was found.
 """
 
 
 @click.command(epilog=_EXAMPLES)
 @click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0: a free one.")
 @click.option(
-    "--kind", default="anthropic", show_default=True, metavar="VENDOR", help=f"{', '.join((*KINDS, *CHAT_KINDS))}."
+    "--kind",
+    default="anthropic",
+    show_default=True,
+    metavar="VENDOR",
+    help=f"{', '.join((*KINDS, *CHAT_KINDS, *RESPONSES_KINDS))}.",
 )
 @click.option("--scenario", default="default", show_default=True, metavar="NAME|FILE", help="What the model says.")
 @click.option("--stance", type=click.Path(path_type=Path), metavar="FILE", help="TOML: where the sources disagree.")
@@ -92,7 +109,7 @@ GET /_sim/journal tells what came and what was found.
 def sim(**options: Any) -> None:
     """Run the simulator: a vendor's API that accepts and refuses what the real one does, offline and without a key.
 
-    It is the Anthropic API, or with --kind another vendor that speaks its dialect or Chat Completions.
+    It is the Anthropic API, or with --kind another vendor that speaks its dialect, Chat Completions or Responses.
     """
     from clew.http.loops import run
     from clew.simulator.server import kinds
@@ -100,7 +117,7 @@ def sim(**options: Any) -> None:
     if options["listed"] and options["as_json"]:
         print_json(kinds())
     elif options["listed"]:
-        click.echo("\n".join(f"{name:<14} {about}" for name, about in kinds().items()))
+        click.echo("\n".join(f"{name:<20} {about}" for name, about in kinds().items()))
     else:
         port = options["port"]
         try:
@@ -160,7 +177,8 @@ async def _serve(settings: SimulatorSettings, port: int, *, as_json: bool) -> No
 
 def _welcome(simulation: Simulation) -> str:
     from clew.simulator.openai_chat.vendors import chat_vendors
-    from clew.simulator.server import speaks_chat
+    from clew.simulator.openai_responses.vendors import responses_vendors
+    from clew.simulator.server import speaks_chat, speaks_responses
 
     url, settings = simulation.url, simulation.vendor.settings
     message = '"messages":[{"role":"user","content":"Hello"}]}'
@@ -168,6 +186,11 @@ def _welcome(simulation: Simulation) -> str:
         body = f'{{"model":"{chat_vendors()[settings.kind].listed[0]}",{message}'
         headers = "-H 'authorization: Bearer sim-me-1' -H 'content-type: application/json'"
         path, client = "/v1/chat/completions", "an SDK"
+        variables = f"OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=sim-me-1"
+    elif speaks_responses(settings.kind):
+        body = f'{{"model":"{responses_vendors()[settings.kind].listed[0]}","input":"Hello"}}'
+        headers = "-H 'authorization: Bearer sim-me-1' -H 'content-type: application/json'"
+        path, client = "/v1/responses", "an SDK"
         variables = f"OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=sim-me-1"
     else:
         model = "claude-sonnet-4-5" if settings.kind == "anthropic" else "any-model"

@@ -36,7 +36,7 @@ def _with_error(fault: FaultSpec, steps: Steps, request_id: str, errors: VendorE
         return (*before, Repeat(errors.ping, None, fault.every), End("fin"))
     if fault.kind == "error" and _is_streamed(steps):
         before, _ = steps_around(steps, fault)
-        return (*before, Send(errors.event(fault.type, fault.message), "error"), End())
+        return (*before, Send(errors.event(fault.type, fault.message, fault.form, before), "error"), End())
     status = errors.status(fault.type) if fault.kind == "error" else fault.status
     body = errors.body(fault.type, fault.message, status, request_id) if fault.body is None else fault.body.encode()
     given = [

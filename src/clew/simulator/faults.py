@@ -74,6 +74,7 @@ class FaultSpec(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbi
     size: _Count = 1
     shape: Literal["event", "line", "events"] = "event"
     coding: Literal["gzip", "zstd", "members"] = "gzip"
+    form: Literal["", "nested", "flat", "failed"] = ""
     events: str = ""
     name: str = "odd"
     data: str = ""
@@ -95,7 +96,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
         "should-retry",
         "location",
     ),
-    "error": ("type", "message", "after", "content", "before"),
+    "error": ("type", "message", "form", "after", "content", "before"),
     "cut": ("at", "after", "content", "before", "how"),
     "stall": ("seconds", *_PLACE),
     "slow-start": ("seconds",),

@@ -2,7 +2,8 @@
 
 Any key that is not empty works (R1, C-1). `sim-NAME-anything` belongs to the account NAME, so several keys can share one
 account; every other key has an account of its own. An account whose name begins with `old` was created before block
-binding (R44). `sim-invalid` is a key that no account has.
+binding (R44), one whose name begins with `unverified` may not have summaries of reasoning. `sim-invalid` is a key that no
+account has.
 
 Ids look like the vendor's, and are the same in every run with the same seed. An id depends on the seed, the account, the
 request's bytes, and on how often the same bytes came before. So parallel requests get the same ids in whichever order they
@@ -96,6 +97,10 @@ class Ids:
     @property
     def message(self) -> str:
         return f"msg_01{self._text('message')}"
+
+    def item(self, prefix: str, n: int) -> str:
+        """The id of the answer's nth output item, or of the answer itself."""
+        return f"{prefix}_{self._text(f'{prefix} {n}')}"
 
     def tool(self, n: int, name: str = "", before: int = 0) -> str:
         """The id of the answer's nth tool call, in a conversation with `before` earlier calls."""

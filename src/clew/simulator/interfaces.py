@@ -15,13 +15,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from clew.model.facts import ModelFacts
 from clew.model.json import JsonObject, JsonValue
 
+if TYPE_CHECKING:
+    from clew.simulator.steps import Steps
+
 Kind: TypeAlias = str
-"""Which vendor is simulated: a row of `anthropic/vendors.toml` or of `openai_chat/vendors.toml`."""
+"""Which vendor is simulated: a row of the table `vendors.toml` of a dialect."""
 
 Grade: TypeAlias = Literal["A", "B", "C", "D"]
 """How sure a rule is: A documented, B measured, C reported, D inferred."""
@@ -83,6 +86,9 @@ class VendorRefusal:
     """The vendor's words, with the vendor's path in front where it puts one."""
     path: str = ""
     """Where in the client's request, `messages.3.content.0.signature`; "" for the whole of it."""
+    code: str = ""
+    param: str = ""
+    """For vendors whose errors have these fields; "" is null."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,8 +210,8 @@ class VendorErrors(Protocol):
         """An error as the whole body; `fault` and `message` may be empty."""
         ...
 
-    def event(self, fault: str, message: str) -> bytes:
-        """An error inside a stream."""
+    def event(self, fault: str, message: str, form: str = "", before: Steps = ()) -> bytes:
+        """An error inside a stream that began with `before`; `form` is one of the vendor's, "" its usual one."""
         ...
 
     def status(self, fault: str) -> int:

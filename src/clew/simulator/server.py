@@ -30,6 +30,8 @@ from clew.simulator.anthropic.vendors import MessagesVendor, vendors
 from clew.simulator.interfaces import Grade, Judge, Stance
 from clew.simulator.openai_chat.server import ChatServer
 from clew.simulator.openai_chat.vendors import ChatVendor, chat_vendors
+from clew.simulator.openai_responses.server import ResponsesServer
+from clew.simulator.openai_responses.vendors import ResponsesVendor, responses_vendors
 from clew.simulator.vendor_server import SimulatorSettings, VendorServer
 
 # Stances.
@@ -92,12 +94,13 @@ def _one_of(key: str, value: object, allowed: Iterable[str], file: str) -> str:
 # Kinds and servers.
 
 
-Rows: TypeAlias = Callable[[], Mapping[str, MessagesVendor | ChatVendor]]
+Rows: TypeAlias = Callable[[], Mapping[str, MessagesVendor | ChatVendor | ResponsesVendor]]
 MakeServer: TypeAlias = Callable[[SimulatorSettings, Judge], VendorServer]
 
 _DIALECTS: Final[tuple[tuple[Rows, MakeServer], ...]] = (
     (vendors, MessagesServer),
     (chat_vendors, lambda settings, judge: ChatServer(settings)),
+    (responses_vendors, lambda settings, judge: ResponsesServer(settings)),
 )
 """The rows of each dialect, and its server."""
 
@@ -110,6 +113,11 @@ def kinds() -> dict[str, str]:
 def speaks_chat(kind: str) -> bool:
     """Whether the kind speaks Chat Completions."""
     return kind in chat_vendors()
+
+
+def speaks_responses(kind: str) -> bool:
+    """Whether the kind speaks OpenAI's Responses."""
+    return kind in responses_vendors()
 
 
 def check_kind(kind: str) -> None:

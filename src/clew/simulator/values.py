@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
@@ -57,6 +58,22 @@ def objects_in(value: JsonValue) -> Iterator[JsonObject]:
             pending.extend(here.values())
         elif isinstance(here, list):
             pending.extend(here)
+
+
+_KIND_NAMES: Final[dict[type, str]] = {
+    type(None): "null",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a decimal",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+}
+
+
+def kind_of(value: JsonValue) -> str:
+    """The kind of a value, in the words of vendors' errors."""
+    return _KIND_NAMES[type(value)]
 
 
 # Tokens.

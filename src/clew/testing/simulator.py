@@ -23,7 +23,7 @@ from clew.settings.home import Home, write_private
 from clew.simulator.faults import parse
 from clew.simulator.interfaces import Judge, Kind, Stance
 from clew.simulator.journal import entries_json
-from clew.simulator.server import Simulation, speaks_chat, start
+from clew.simulator.server import Simulation, speaks_chat, speaks_responses, start
 from clew.simulator.server import stance as make_stance
 from clew.simulator.vendor_server import SimulatorSettings, VendorServer
 
@@ -89,12 +89,13 @@ class Simulator:
     def backend(self) -> dict[str, str]:
         """The table of a backend that calls it: `Conversation.open(backends={"claude": simulator.backend})`."""
         kind = self._settings.kind
-        if not speaks_chat(kind):
+        if not speaks_chat(kind) and not speaks_responses(kind):
             realm = {"realm": "anthropic"} if kind == "anthropic" and not self._settings.realm else {}
             return {"url": self.url, **realm, "auth": "key", "key": self.key}
-        vendor = kind.removesuffix("-chat")
+        dialect = "openai-chat" if speaks_chat(kind) else "openai-responses"
+        vendor = kind.removesuffix("-chat").removesuffix("-responses")
         preset = {"preset": vendor} if vendor in presets() else {}
-        return {**preset, "dialect": "openai-chat", "url": f"{self.url}/v1", "key": self.key}
+        return {**preset, "dialect": dialect, "url": f"{self.url}/v1", "key": self.key}
 
     def home(self, directory: Path | None = None, **others: Simulator) -> Path:
         """A home directory with a config, as `home=` and `CLEW_HOME` want it: this simulator is the active backend `claude`,

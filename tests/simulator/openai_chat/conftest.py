@@ -1,4 +1,4 @@
-"""One running simulator of each chat kind for a whole session; each test gets it as if it were new."""
+"""One running simulator of each kind for a whole session; each test gets it as if it were new."""
 
 from collections.abc import Callable, Iterator
 

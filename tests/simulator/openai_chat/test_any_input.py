@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clew.simulator.identity import IdMaker
 from clew.simulator.openai_chat.completion import chunks, completion
-from clew.simulator.openai_chat.judge.case import chat_rules
+from clew.simulator.openai_chat.judge.case import CHAT_RULES
 from clew.simulator.openai_chat.judge.judging import judge_chat
 from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.server import ChatModel
@@ -91,7 +91,7 @@ def answer(kind: str, body: dict[str, Any], taken: Any) -> bool:
     memory = AnswerMemory(b"secret")
     verdict = judge_chat(raw, vendor=vendor, stance=taken, memory=memory)
     if verdict.violation is not None:
-        assert verdict.violation.rule in chat_rules()
+        assert verdict.violation.rule in CHAT_RULES.rules
         assert verdict.violation.message
         return False
     assert verdict.case is not None

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clew.simulator.openai_chat.judge.case import chat_rules
+from clew.simulator.openai_chat.judge.case import CHAT_RULES
 from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.testing import Simulator
 from tests.manifest import accepts, refuses
@@ -73,11 +73,11 @@ def test_messages_that_are_none(sim_of: SIM, message: Any, rule: str) -> None:
 
 
 def test_every_rule_has_both_sides_and_every_exception_is_a_rule() -> None:
-    rules = {name.removeprefix("chat.") for name in chat_rules() if not name.startswith("chat.status-")}
+    rules = {name.removeprefix("chat.") for name in CHAT_RULES.rules if not name.startswith("chat.status-")}
     assert {pair.rule for pair in PAIRS} | ELSEWHERE == rules
     for vendor in chat_vendors().values():
-        assert set(vendor.without) <= {name for name in rules if not chat_rules()[f"chat.{name}"].special}
-        assert set(vendor.special) <= {name for name in rules if chat_rules()[f"chat.{name}"].special}
+        assert set(vendor.without) <= {name for name in rules if not CHAT_RULES.rules[f"chat.{name}"].special}
+        assert set(vendor.special) <= {name for name in rules if CHAT_RULES.rules[f"chat.{name}"].special}
         assert {name for name in vendor.words if not name.startswith("status-")} <= rules
 
 

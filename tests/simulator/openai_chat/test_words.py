@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clew.simulator.openai_chat.judge.case import chat_rules, rule_of
+from clew.simulator.openai_chat.judge.case import CHAT_RULES
 from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.testing import Simulator
 from tests.manifest import accepts, refuses
@@ -294,7 +294,7 @@ def test_a_body_over_32_mb_is_refused_and_one_below_is_read(sim_of: SIM) -> None
 @pytest.mark.parametrize("kind", list(chat_vendors()))
 def test_words_that_were_never_heard_from_a_vendor_are_not_called_verified(kind: str) -> None:
     vendor = chat_vendors()[kind]
-    for name in chat_rules():
+    for name in CHAT_RULES.rules:
         own = vendor.words.get(name.removeprefix("chat."))
-        expected = own.verified if own else vendor.reference and chat_rules()[name].verified
-        assert rule_of(vendor, name).verified == expected
+        expected = own.verified if own else vendor.reference and CHAT_RULES.rules[name].verified
+        assert CHAT_RULES.rule_of(vendor, name).verified == expected

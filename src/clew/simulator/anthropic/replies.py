@@ -17,7 +17,7 @@ from clew.simulator.answers import AnswerBlock, AnswerItem, ModelAnswer
 from clew.simulator.anthropic.memory import CacheUse
 from clew.simulator.interfaces import Prompt
 from clew.simulator.script import Pause, SendEvent, SendPings
-from clew.simulator.steps import Send, Silence, Step, repeated
+from clew.simulator.steps import Send, Silence, Step, Steps, repeated
 
 # Errors.
 
@@ -81,7 +81,7 @@ class _AnthropicErrors:
         kind = fault or type_of_status(status)
         return error_body(kind, message or _MESSAGES.get(kind, kind), request_id)
 
-    def event(self, fault: str, message: str) -> bytes:
+    def event(self, fault: str, message: str, form: str = "", before: Steps = ()) -> bytes:
         kind = fault or "overloaded_error"
         error = {"type": kind, "message": message or _MESSAGES.get(kind, kind)}
         return b"event: error\ndata: " + msgspec.json.encode({"type": "error", "error": error}) + b"\n\n"

@@ -1,80 +1,29 @@
-"""The vendors' error objects: one shape each, around the same words.
-
-An aggregator wraps an error of the vendor behind it: that vendor's own body, as a text inside the error.
-"""
+"""How a vendor that speaks Chat Completions writes errors and keep-alives inside a stream."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from http import HTTPStatus
-from typing import Final
-
 import msgspec
 
-from clew.model.json import JsonObject, JsonValue
-from clew.simulator.interfaces import VendorRefusal
-from clew.simulator.openai_chat.judge.case import ChatRule, chat_rules, rule_of
-from clew.simulator.openai_chat.vendors import ChatVendor, Envelope
-
-_STATUS_RULES: Final = ("chat.status-402", "chat.status-429", "chat.status-500", "chat.status-503")
-_NO_RULE: Final = ChatRule(means="", text="", source="")
-_PROVIDER_RULES: Final = ("chat.reasoning-*", "chat.details-*", "chat.signature-*", "chat.tool-choice-thinking")
-"""What the vendor behind an aggregator refuses, but for `chat.details-shape`."""
-_ADVICE: Final = (
-    "Gemini models require OpenRouter reasoning details to be preserved in each request. Please refer to our docs: "
-    "https://openrouter.ai/docs/guides/best-practices/reasoning-tokens#preserving-reasoning-blocks. Upstream error: "
-)
+from clew.simulator.error_shapes import ShapedErrors
+from clew.simulator.openai_chat.judge.case import CHAT_RULES
+from clew.simulator.openai_chat.vendors import ChatVendor
+from clew.simulator.steps import Steps
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatError:
-    """One error, before it has a vendor's shape."""
-
-    rule: str
-    status: int
-    type: str
-    code: str
-    message: str
-    path: str = ""
-    names: Mapping[str, object] = field(default_factory=dict[str, object])
-    maker: str = ""
-    """The vendor of the model, where an aggregator is asked."""
-
-
-class ChatErrors:
+class ChatErrors(ShapedErrors):
     """How one vendor writes errors."""
 
     def __init__(self, vendor: ChatVendor) -> None:
+        super().__init__(CHAT_RULES, vendor)
         self._vendor = vendor
-        self._shape = _SHAPES[vendor.envelope]
 
     @property
     def ping(self) -> bytes:
         return f": {self._vendor.chunks.comment or 'keep-alive'}\n\n".encode()
 
-    def refusal_body(self, violation: VendorRefusal, names: Mapping[str, object], maker: str) -> bytes:
-        """A refusal as the whole body."""
-        error = ChatError(
-            rule=violation.rule,
-            status=violation.status,
-            type=violation.error_type,
-            code=rule_of(self._vendor, violation.rule).code if violation.rule in chat_rules() else "",
-            message=violation.message,
-            path=violation.path,
-            names=names,
-            maker=maker,
-        )
-        return msgspec.json.encode(self._shape(error))
-
-    def body(self, fault: str, message: str, status: int, request_id: str) -> bytes:
-        """A fault on demand, as the whole body."""
-        return msgspec.json.encode(self._shape(self._fault(fault, message, status)))
-
-    def event(self, fault: str, message: str) -> bytes:
+    def event(self, fault: str, message: str, form: str = "", before: Steps = ()) -> bytes:
         """A fault on demand, inside a stream that began with 200."""
-        error = self._fault(fault, message, self.status(fault))
+        error = self.fault(fault, message, self.status(fault))
         value = self._shape(error)
         if self._vendor.envelope == "openrouter":
             value = {
@@ -89,115 +38,3 @@ class ChatErrors:
                 ],
             }
         return b"data: " + msgspec.json.encode(value) + b"\n\n"
-
-    def status(self, fault: str) -> int:
-        rows = (rule_of(self._vendor, rule) for rule in _STATUS_RULES)
-        return next((row.status for row in rows if row.type == fault), 503 if not fault else 500)
-
-    def _fault(self, fault: str, message: str, status: int) -> ChatError:
-        rule = next((rule for rule in _STATUS_RULES if chat_rules()[rule].status == status), "")
-        worded = rule or ("chat.status-500" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "")
-        row = rule_of(self._vendor, worded) if worded else _NO_RULE
-        text = message or row.text or str(status)
-        return ChatError(rule=rule, status=status, type=fault or row.type, code=row.code, message=text)
-
-
-def _openai(error: ChatError) -> JsonObject:
-    return {"error": {"message": error.message, "type": error.type, "param": None, "code": error.code or None}}
-
-
-def _openrouter(error: ChatError) -> JsonObject:
-    """An error of the vendor behind the aggregator is a text inside the aggregator's own."""
-    if error.rule == "chat.details-shape" or not any(fnmatchcase(error.rule, pattern) for pattern in _PROVIDER_RULES):
-        return {"error": {"message": error.message, "code": error.status}, "user_id": "user_sim"}
-    body = _openai(error)
-    if error.maker == "Anthropic":
-        body = {"type": "error", "error": {"type": "invalid_request_error", "message": error.message}}
-    elif error.maker == "Google AI Studio":
-        body = {"error": {"code": 400, "message": error.message, "status": "INVALID_ARGUMENT"}}
-    advice = _ADVICE if error.rule == "chat.signature-missing" else ""
-    raw = advice + msgspec.json.encode(body).decode()
-    metadata: JsonObject = {"raw": raw, "provider_name": error.maker, "is_byok": False}
-    shown: JsonObject = {"message": "Provider returned error", "code": error.status, "metadata": metadata}
-    return {"error": shown, "user_id": "user_sim"}
-
-
-_XAI_CODES: Final = {
-    400: "Client specified an invalid argument",
-    404: "Some requested entity was not found",
-    429: "Some resource has been exhausted",
-    503: "The service is currently unavailable",
-}
-
-
-_PYDANTIC: Final = ("extra_forbidden", "missing", "string_type", "union_tag_invalid")
-
-
-def _mistral(error: ChatError) -> JsonObject:
-    if error.status == HTTPStatus.UNAUTHORIZED:
-        return {"detail": error.message}
-    message: JsonValue = error.message
-    kind = error.type
-    if error.type in _PYDANTIC:
-        place: list[JsonValue] = [int(part) if part.isdecimal() else part for part in error.path.split(".")]
-        role = error.names.get("role")
-        if isinstance(role, str) and place[0] == "messages":
-            place.insert(2, role)
-        message = {"detail": [{"type": error.type, "loc": ["body", *place], "msg": error.message}]}
-        kind = "invalid_request_error"
-    return {"object": "error", "message": message, "type": kind, "param": None, "code": error.code or None}
-
-
-def _llamacpp(error: ChatError) -> JsonObject:
-    shown: JsonObject = {"code": error.status, "message": error.message, "type": error.type}
-    if error.rule == "chat.too-long":
-        tokens, limit = error.names.get("tokens"), error.names.get("limit")
-        shown["n_prompt_tokens"] = tokens if isinstance(tokens, int) else 0
-        shown["n_ctx"] = limit if isinstance(limit, int) else 0
-    return {"error": shown}
-
-
-_GOOGLE_STATUSES: Final = {
-    400: "INVALID_ARGUMENT",
-    401: "UNAUTHENTICATED",
-    403: "PERMISSION_DENIED",
-    404: "NOT_FOUND",
-    429: "RESOURCE_EXHAUSTED",
-    500: "INTERNAL",
-    503: "UNAVAILABLE",
-}
-
-
-_SHAPES: Final[dict[Envelope, Callable[[ChatError], JsonValue]]] = {
-    "openai": _openai,
-    "openrouter": _openrouter,
-    "mistral": _mistral,
-    "llamacpp": _llamacpp,
-    "short": lambda error: {"error": {"message": error.message, "type": error.type}},
-    "xai": lambda error: {"code": _XAI_CODES.get(error.status, HTTPStatus(error.status).phrase), "error": error.message},
-    "minimax": lambda error: {
-        "type": "error",
-        "error": {"type": error.type, "message": error.message, "http_code": str(error.status)},
-        "request_id": "sim",
-    },
-    "vllm": lambda error: {
-        "error": {"message": error.message, "type": error.type, "param": error.path or None, "code": error.status}
-    },
-    "google": lambda error: [
-        {"error": {"code": error.status, "message": error.message, "status": _GOOGLE_STATUSES.get(error.status, "UNKNOWN")}}
-    ],
-    "flat": lambda error: {
-        "message": error.message,
-        "type": error.type,
-        "param": error.path and "validation_error",
-        "code": error.code,
-    },
-    "object": lambda error: {
-        "object": "error",
-        "message": error.message,
-        "type": error.type,
-        "param": None,
-        "code": error.status,
-    },
-    "zai": lambda error: {"error": {"code": error.code or str(error.status), "message": error.message}},
-}

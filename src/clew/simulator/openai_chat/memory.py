@@ -3,12 +3,11 @@
 Plain text proves nothing, so an answer is known by the ids of its tool calls, or by what it says and calls. Some vendors use
 the same call ids in every conversation; of several answers under one id, the best match is taken.
 
-Signatures, sealed data, and a mark in the thoughts of the built-in model prove that reasoning is the simulator's own. All
-are made with the realm's secret, so simulators of one realm accept each other's proofs, and no others.
+Signatures and sealed data prove that reasoning is the simulator's own. They are made with the realm's secret, so simulators
+of one realm accept each other's proofs, and no others.
 
 Tokens are counted as in the other dialect: four bytes of compact JSON are a token, an image costs a constant. A prompt is
-its tools and then its messages. The part that a request shares with an earlier one of the same account, from the beginning
-on, is cached, in whole units of the vendor's.
+its tools and then its messages.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import base64
 import binascii
 import hashlib
 import hmac
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,7 +30,6 @@ _TOKENS_PER_IMAGE: Final = 1500
 _HEAD: Final = b"\x12chat"
 _NONCE: Final = 8
 _MAC: Final = 24
-_MARK: Final = re.compile(r"(.*) \(thought ([0-9a-f]{10})\)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,36 +105,15 @@ def _call_ids(message: JsonObject) -> Iterator[str]:
             yield f"id {id_}"
 
 
-@dataclass(frozen=True, slots=True)
-class PrefixCache:
-    """The beginnings of the prompts that one simulator has seen."""
-
-    _seen: set[bytes] = field(default_factory=set[bytes])
-
-    def use(self, body: JsonObject, *, owner: str, unit: int) -> int:
-        """The number of prompt tokens that were seen before. The whole prompt counts as seen from now on."""
-        running = hashlib.sha256(f"{owner}\n{as_str(body.get('model'))}".encode())
-        cached = count = 0
-        for segment in _segments(body):
-            running.update(msgspec.json.encode(segment, order="sorted"))
-            count += _tokens(segment)
-            if running.digest() in self._seen:
-                cached = count
-            self._seen.add(running.digest())
-        return cached // unit * unit if unit else 0
-
-    def reset(self) -> None:
-        self._seen.clear()
-
-
 def prompt_tokens(body: JsonObject) -> int:
     """The number of tokens in the whole prompt."""
-    return sum(_tokens(segment) for segment in _segments(body))
+    return sum(tokens for _, tokens in prompt_segments(body))
 
 
-def _segments(body: JsonObject) -> Iterator[JsonValue]:
-    yield from as_list(body.get("tools"))
-    yield from as_list(body.get("messages"))
+def prompt_segments(body: JsonObject) -> Iterator[tuple[JsonValue, int]]:
+    """The prompt piece by piece, with the tokens of each: its tools, then its messages."""
+    for segment in (*as_list(body.get("tools")), *as_list(body.get("messages"))):
+        yield segment, _tokens(segment)
 
 
 def _tokens(segment: JsonValue) -> int:
@@ -180,17 +156,6 @@ def is_sealed(secret: bytes, data: str) -> bool:
     except (binascii.Error, ValueError):
         return False
     return hmac.compare_digest(raw[:_MAC], _mac(secret, "seal", "", raw[_MAC:].hex()))
-
-
-def add_mark(secret: bytes, text: str) -> str:
-    """A thought with a mark at its end that proves its maker."""
-    return f"{text} (thought {_mac(secret, 'mark', '', text).hex()[:10]})"
-
-
-def is_marked(secret: bytes, text: str) -> bool:
-    """Whether a thought has a valid mark."""
-    found = _MARK.fullmatch(text)
-    return found is not None and add_mark(secret, found[1]) == text
 
 
 def _mac(secret: bytes, what: str, model: str, text: str) -> bytes:

@@ -21,6 +21,7 @@ from clew.simulator.fault_effects import apply_faults
 from clew.simulator.identity import IdMaker, Ids, account_of_key, credential_of, signing_key
 from clew.simulator.interfaces import Account, Prompt, VendorRefusal
 from clew.simulator.journal import JournalEntry
+from clew.simulator.marks import add_mark
 from clew.simulator.openai_chat.completion import (
     Completion,
     chunks,
@@ -32,18 +33,19 @@ from clew.simulator.openai_chat.completion import (
 )
 from clew.simulator.openai_chat.errors import ChatErrors
 from clew.simulator.openai_chat.judge.case import (
-    BrokenChatRule,
+    CHAT_RULES,
     ChatCase,
     IndexedMessage,
     answer_limit,
     calls_of,
-    refusal_by,
     text_of,
 )
 from clew.simulator.openai_chat.judge.judging import judge_chat
-from clew.simulator.openai_chat.memory import AnswerMemory, GivenAnswer, PrefixCache, add_mark, prompt_tokens
+from clew.simulator.openai_chat.memory import AnswerMemory, GivenAnswer, prompt_segments, prompt_tokens
 from clew.simulator.openai_chat.vendors import chat_vendors, model_list, model_row
 from clew.simulator.player import PlayedTurn
+from clew.simulator.prefix_cache import PrefixCache
+from clew.simulator.rule_book import RuleBreach
 from clew.simulator.steps import SSE_HEADERS, End, HeaderPairs, Send, SendHead, Steps, json_reply, rule_headers, silences_of
 from clew.simulator.values import as_dict, as_list, as_str
 from clew.simulator.vendor_server import AccountRequest, ScriptedModel, SimulatorSettings, VendorServer, decoded, misuse
@@ -68,7 +70,7 @@ class ChatModel:
         request = _messages_request(case)
         played = self._model.play(request, prompt=prompt, signer=None, ids=ids, empty_delta=False, mark=mark)
         draft, vendor = draft_of(played.answer, case, ids.message), case.vendor
-        cached = self._cache.use(case.body, owner=account, unit=vendor.numbers.unit)
+        cached = self._cache.use(prompt_segments(case.body), owner=account, model=case.model, unit=vendor.numbers.unit)
         completion = Completion(
             id=vendor.completion_id + ids.message.removeprefix("msg_01"),
             model=case.model,
@@ -199,7 +201,7 @@ class ChatServer(VendorServer):
         return account_of_key(key) or self._refusal("chat.key-invalid", key=f"****{key[-4:]}")
 
     def _refusal(self, rule: str, **names: object) -> VendorRefusal:
-        return refusal_by(self.vendor, BrokenChatRule(rule, "", names))
+        return CHAT_RULES.refusal(self.vendor, RuleBreach(rule, "", names))
 
     def answer(self, request: HttpRequest, account: Account | VendorRefusal, ids: Ids, entry: JournalEntry) -> Steps:
         if isinstance(account, VendorRefusal):

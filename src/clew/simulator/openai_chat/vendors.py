@@ -16,15 +16,14 @@ import msgspec
 from msgspec import Struct, structs
 
 from clew.model.json import JsonObject, JsonValue
+from clew.simulator.error_shapes import Envelope
 from clew.simulator.identity import ToolIds
 from clew.simulator.openai_chat.text_calls import WrittenForm
+from clew.simulator.rule_book import VendorWords
 
 Form: TypeAlias = Literal["reasoning_content", "reasoning", "details", "chunks", "tags", "hidden"]
 Makes: TypeAlias = Literal["text", "claude", "openai", "xai", "gemini", "minimax"]
 Needs: TypeAlias = Literal["nothing", "key", "text", "absence", "details", "signature"]
-Envelope: TypeAlias = Literal[
-    "openai", "short", "openrouter", "xai", "mistral", "minimax", "vllm", "llamacpp", "google", "flat", "object", "zai"
-]
 
 
 class ChunkFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,16 +54,6 @@ class UsageFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     cached: Literal["details", "hit-miss", "top", "none"] = "details"
     unit: int = 128
     extra: str = "{}"
-
-
-class VendorWords(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A rule in the vendor's own words: what differs from the book's row."""
-
-    text: str | None = None
-    status: int | None = None
-    type: str | None = None
-    code: str | None = None
-    verified: bool = True
 
 
 class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -19,21 +19,20 @@ from clew.model.json import JsonValue
 from clew.simulator.interfaces import Stance, VendorRefusal
 from clew.simulator.openai_chat.judge import messages, reasoning
 from clew.simulator.openai_chat.judge.case import (
+    CHAT_RULES,
     NAME,
-    BrokenChatRule,
     ChatCase,
     answer_limit,
     first_in_force,
-    kind_of,
-    refusal_by,
 )
 from clew.simulator.openai_chat.judge.reasoning import ReturnedReasoning, returned_reasoning
 from clew.simulator.openai_chat.memory import AnswerMemory, prompt_tokens
 from clew.simulator.openai_chat.vendors import ChatVendor
-from clew.simulator.values import as_dict, as_list, as_number, as_str
+from clew.simulator.rule_book import RuleBreach
+from clew.simulator.values import as_dict, as_list, as_number, as_str, kind_of
 from clew.wire.strict_json import decode_json
 
-Check: TypeAlias = Callable[[ChatCase], Iterable[BrokenChatRule]]
+Check: TypeAlias = Callable[[ChatCase], Iterable[RuleBreach]]
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "model": ("a string",),
@@ -67,141 +66,141 @@ _NOT_WHILE_THINKING: Final = {"always": (), "not_named": ("specified",), "not_th
 """Which forced choices a model does not take while it thinks, by its trait `forced_tools`."""
 
 
-def check_body(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_body(case: ChatCase) -> Iterator[RuleBreach]:
     body, vendor = case.body, case.vendor
     if not isinstance(body.get("model"), str) or not body["model"]:
-        yield BrokenChatRule("chat.model-missing", "model")
+        yield RuleBreach("chat.model-missing", "model")
     if not isinstance(body.get("messages"), list):
-        yield BrokenChatRule("chat.messages-missing", "messages")
+        yield RuleBreach("chat.messages-missing", "messages")
     elif not body["messages"]:
-        yield BrokenChatRule("chat.messages-empty", "messages")
+        yield RuleBreach("chat.messages-empty", "messages")
     for path in vendor.lacks:  # `stream_options.include_usage`: a field inside a field
         name, dot, key = path.partition(".")
         if dot and key in as_dict(body.get(name)):
-            yield BrokenChatRule("chat.field-unknown", path)
+            yield RuleBreach("chat.field-unknown", path)
     known = (set(KINDS) | set(vendor.fields)) - set(vendor.lacks)
     for name, value in body.items():
         if name not in known:
-            yield BrokenChatRule("chat.field-unknown", name, {"input": value})
+            yield RuleBreach("chat.field-unknown", name, {"input": value})
         elif name in KINDS and name not in ("model", "messages") and kind_of(value) not in KINDS[name]:
-            yield BrokenChatRule("chat.field-type", name, {"expected": KINDS[name][0], "given": kind_of(value)})
+            yield RuleBreach("chat.field-type", name, {"expected": KINDS[name][0], "given": kind_of(value)})
 
 
-def check_model(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_model(case: ChatCase) -> Iterator[RuleBreach]:
     if case.vendor.traits_of(case.model) is None:
-        yield BrokenChatRule("chat.model-unknown", "model", {"model": case.model})
+        yield RuleBreach("chat.model-unknown", "model", {"model": case.model})
 
 
-def check_length(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_length(case: ChatCase) -> Iterator[RuleBreach]:
     count, answer, limit = prompt_tokens(case.body), answer_limit(case.body), case.traits.context
     if count + answer > limit:
         names = {"tokens": count, "answer": answer, "sum": count + answer, "limit": limit}
-        yield BrokenChatRule("chat.too-long", "messages", names)
+        yield RuleBreach("chat.too-long", "messages", names)
 
 
 # Numbers and switches.
 
 
-def check_parameters(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_parameters(case: ChatCase) -> Iterator[RuleBreach]:
     for name, (low, high) in _RANGES.items():
         given = as_number(case.body.get(name))
         if given is not None and not low <= given <= high:
-            yield BrokenChatRule("chat.number-range", name, {"given": given, "low": low, "high": high})
+            yield RuleBreach("chat.number-range", name, {"given": given, "low": low, "high": high})
     stops = as_list(case.body.get("stop"))
     if len(stops) > case.vendor.stops or "" in stops:
-        yield BrokenChatRule("chat.stop-count", "stop", {"given": len(stops)})
+        yield RuleBreach("chat.stop-count", "stop", {"given": len(stops)})
     if case.body.get("stream_options") is not None and case.body.get("stream") is not True:
-        yield BrokenChatRule("chat.stream-options", "stream_options")
+        yield RuleBreach("chat.stream-options", "stream_options")
 
 
-def check_unsupported(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_unsupported(case: ChatCase) -> Iterator[RuleBreach]:
     for name, argument in case.traits.refuses.items():
         if case.body.get(name) is not None:
             names = {"field": name, "argument": argument, "model": case.model}
-            yield BrokenChatRule("chat.parameter-unsupported", name, names)
+            yield RuleBreach("chat.parameter-unsupported", name, names)
     for name, allowed in case.traits.pinned.items():
         given = case.body.get(name)
         if given is not None and given != allowed:
             names = {"field": name, "given": given, "allowed": f"{allowed:g}"}
-            yield BrokenChatRule("chat.parameter-pinned", name, names)
+            yield RuleBreach("chat.parameter-pinned", name, names)
 
 
-def check_effort(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_effort(case: ChatCase) -> Iterator[RuleBreach]:
     for path, given in (
         ("reasoning_effort", case.body.get("reasoning_effort")),
         ("reasoning.effort", as_dict(case.body.get("reasoning")).get("effort")),
     ):
         if isinstance(given, str) and case.traits.efforts and given not in case.traits.efforts:
             efforts = ", ".join(f"'{effort}'" for effort in case.traits.efforts)
-            yield BrokenChatRule("chat.effort-value", path, {"given": given, "efforts": efforts, "model": case.model})
+            yield RuleBreach("chat.effort-value", path, {"given": given, "efforts": efforts, "model": case.model})
 
 
-def check_thinking_field(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_thinking_field(case: ChatCase) -> Iterator[RuleBreach]:
     """Only `{type: enabled | disabled}`, and the fields that the vendor's row adds."""
     traits, value = case.traits, case.body.get("thinking")
     if "thinking" not in traits.switches or value is None:
         return
     given = as_dict(value)
     if as_str(given.get("type")) not in traits.thinking or given.keys() - {"type", *traits.thinking_fields}:
-        yield BrokenChatRule("chat.thinking-shape", "thinking", {"given": msgspec.json.encode(value).decode()})
+        yield RuleBreach("chat.thinking-shape", "thinking", {"given": msgspec.json.encode(value).decode()})
 
 
-def check_limits(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_limits(case: ChatCase) -> Iterator[RuleBreach]:
     names = [name for name in ("max_tokens", "max_completion_tokens") if case.body.get(name) is not None]
     if len(names) == 2:
-        yield BrokenChatRule("chat.max-tokens-both", "max_tokens")
+        yield RuleBreach("chat.max-tokens-both", "max_tokens")
     limit = case.traits.max_output or _MOST_TOKENS
     for name in names:
         given = as_number(case.body[name])
         if given is not None and not 1 <= given <= limit:
-            yield BrokenChatRule("chat.max-tokens", name, {"given": given, "limit": limit})
+            yield RuleBreach("chat.max-tokens", name, {"given": given, "limit": limit})
     budget, most = case.body.get("thinking_budget"), case.traits.budget
     if budget is not None and not (isinstance(budget, int) and 1 <= budget <= most):
-        yield BrokenChatRule("chat.budget", "thinking_budget", {"limit": most})
+        yield RuleBreach("chat.budget", "thinking_budget", {"limit": most})
 
 
 # The tools on offer, and which of them the request forces.
 
 
-def check_tools(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_tools(case: ChatCase) -> Iterator[RuleBreach]:
     names: set[str] = set()
     for number, item in enumerate(as_list(case.body.get("tools"))):
         path, tool = f"tools.{number}", as_dict(item)
         function = as_dict(tool.get("function"))
         name, schema = as_str(function.get("name")), function.get("parameters")
         if tool.get("type") != "function":
-            yield BrokenChatRule("chat.tool-shape", f"{path}.type")
+            yield RuleBreach("chat.tool-shape", f"{path}.type")
         elif not name:
-            yield BrokenChatRule("chat.tool-shape", f"{path}.function.name")
+            yield RuleBreach("chat.tool-shape", f"{path}.function.name")
         elif not NAME.fullmatch(name):
-            yield BrokenChatRule("chat.tool-name", f"{path}.function.name", {"name": name})
+            yield RuleBreach("chat.tool-name", f"{path}.function.name", {"name": name})
         if schema is None:
-            yield BrokenChatRule("chat.tool-parameters", f"{path}.function.parameters", {"name": name})
+            yield RuleBreach("chat.tool-parameters", f"{path}.function.parameters", {"name": name})
         elif (kind := as_dict(schema).get("type", "None")) != "object":
-            yield BrokenChatRule("chat.tool-schema", f"{path}.function.parameters", {"name": name, "given": kind})
+            yield RuleBreach("chat.tool-schema", f"{path}.function.parameters", {"name": name, "given": kind})
         if name and name in names:
-            yield BrokenChatRule("chat.tool-repeated", f"{path}.function.name", {"name": name})
+            yield RuleBreach("chat.tool-repeated", f"{path}.function.name", {"name": name})
         names.add(name)
 
 
-def check_tool_choice(case: ChatCase) -> Iterator[BrokenChatRule]:
+def check_tool_choice(case: ChatCase) -> Iterator[RuleBreach]:
     choice = case.body.get("tool_choice")
     if choice is None:
         return
     if not case.body.get("tools"):
         if choice != "none":
-            yield BrokenChatRule("chat.tool-choice-without-tools", "tool_choice")
+            yield RuleBreach("chat.tool-choice-without-tools", "tool_choice")
         return
     name = _chosen_name(choice)
     if name is None:
-        yield BrokenChatRule("chat.tool-choice", "tool_choice")
+        yield RuleBreach("chat.tool-choice", "tool_choice")
         return
     offered = [as_dict(as_dict(tool).get("function")).get("name") for tool in as_list(case.body.get("tools"))]
     if name and name not in offered:
-        yield BrokenChatRule("chat.tool-choice-unknown", "tool_choice", {"name": name})
+        yield RuleBreach("chat.tool-choice-unknown", "tool_choice", {"name": name})
     forced = "specified" if name else "required" if choice in ("required", "any") else ""
     if forced and case.thinking and forced in _NOT_WHILE_THINKING[case.traits.forced_tools]:
-        yield BrokenChatRule("chat.tool-choice-thinking", "tool_choice", {"choice": forced})
+        yield RuleBreach("chat.tool-choice-thinking", "tool_choice", {"choice": forced})
 
 
 def _chosen_name(choice: JsonValue) -> str | None:
@@ -241,13 +240,13 @@ def judge_chat(body: bytes, *, vendor: ChatVendor, stance: Stance, memory: Answe
     except (BodyTooLarge, RequestInvalid) as error:
         document, reason = None, str(error)
     if not isinstance(document, dict):
-        unreadable = BrokenChatRule("chat.body-not-json", "", {"reason": reason})
-        return ChatVerdict(violation=refusal_by(vendor, unreadable), names=unreadable.names)
+        unreadable = RuleBreach("chat.body-not-json", "", {"reason": reason})
+        return ChatVerdict(violation=CHAT_RULES.refusal(vendor, unreadable), names=unreadable.names)
     case = ChatCase(body=document, vendor=vendor, stance=stance, memory=memory)
     thinking = returned_reasoning(case)
     for phase in PHASES:
         broken = first_in_force(chain.from_iterable(check(case) for check in phase), vendor, stance)
         if broken:
             refused = tuple(replace(each, fate="refused") if each.path == broken.path else each for each in thinking)
-            return ChatVerdict(violation=refusal_by(vendor, broken), names=broken.names, case=case, thinking=refused)
+            return ChatVerdict(violation=CHAT_RULES.refusal(vendor, broken), names=broken.names, case=case, thinking=refused)
     return ChatVerdict(case=case, thinking=thinking)

@@ -1,0 +1,97 @@
+"""How a vendor that speaks Responses writes errors inside a stream: an `error` event in one of two shapes, then the end.
+
+An error on demand continues the stream that it breaks: it has the next number, and `response.failed` repeats the response
+that began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Final, Literal, TypeAlias, cast
+
+import msgspec
+
+from clew.model.json import JsonObject
+from clew.simulator.error_shapes import ShapedErrors
+from clew.simulator.interfaces import VendorRefusal
+from clew.simulator.openai_responses.judge.case import RESPONSES_RULES
+from clew.simulator.openai_responses.stream import KEEPALIVE, event
+from clew.simulator.openai_responses.vendors import ResponsesVendor
+from clew.simulator.steps import Send, Steps
+from clew.simulator.values import as_dict
+
+ErrorForm: TypeAlias = Literal["", "nested", "flat", "failed"]
+"""An error event with the error inside it, or beside it, and then `response.failed`; or `response.failed` alone."""
+_STATUSES: Final = {"insufficient_quota": 429, "context_length_exceeded": 400, "rate_limit_exceeded": 429}
+
+
+class ResponsesErrors(ShapedErrors):
+    """How one vendor writes errors."""
+
+    def __init__(self, vendor: ResponsesVendor) -> None:
+        super().__init__(RESPONSES_RULES, vendor)
+        self._vendor = vendor
+
+    @property
+    def ping(self) -> bytes:
+        return event(KEEPALIVE, {}, 0, self._vendor.stream).data
+
+    def event(self, fault: str, message: str, form: str = "", before: Steps = ()) -> bytes:
+        """A fault on demand, inside a stream that began with 200. Its type is the error's code."""
+        status = self.status(fault)
+        row = self.fault("", message, status if status != HTTPStatus.BAD_REQUEST else HTTPStatus.INTERNAL_SERVER_ERROR)
+        code = fault or row.code
+        error: JsonObject = {"type": row.type, "code": code, "message": row.message, "param": None}
+        if status == HTTPStatus.BAD_REQUEST:
+            error["type"] = "invalid_request_error"
+        return b"".join(step.data for step in self._events(error, _begun(before), _numbers(before), form))
+
+    def status(self, fault: str) -> int:
+        return _STATUSES.get(fault) or super().status(fault)
+
+    def refusal_events(self, refusal: VendorRefusal, begun: JsonObject) -> Iterator[Send]:
+        """A refusal inside a stream: the response begins, and fails."""
+        error: JsonObject = {
+            "type": refusal.error_type,
+            "code": refusal.code or None,
+            "message": refusal.message,
+            "param": refusal.param or None,
+        }
+        yield event("response.created", {"response": begun}, 0, self._vendor.stream)
+        yield event("response.in_progress", {"response": begun}, 1, self._vendor.stream)
+        yield from self._events(error, begun, 2, "")
+
+    def _events(self, error: JsonObject, begun: JsonObject, number: int, form: str) -> Iterator[Send]:
+        format_ = self._vendor.stream
+        shape = form or format_.error
+        if shape != "failed":
+            yield event("error", {"error": error} if shape == "nested" else error | {"type": "error"}, number, format_)
+            number += 1
+        if shape == "failed" or (format_.fails and begun):
+            told: JsonObject = {"code": error["code"], "message": error["message"]}
+            failed: JsonObject = {**begun, "status": "failed", "error": told}
+            yield event("response.failed", {"response": failed}, number, format_)
+
+
+def _begun(before: Steps) -> JsonObject:
+    """The response of the stream so far, as it began."""
+    for step in before:
+        if isinstance(step, Send) and step.event == "response.created":
+            return as_dict(as_dict(_data(step)).get("response"))
+    return {}
+
+
+def _numbers(before: Steps) -> int:
+    """The number of the next event."""
+    numbered = [step for step in before if isinstance(step, Send) and step.event]
+    last = as_dict(_data(numbered[-1])).get("sequence_number") if numbered else None
+    return last + 1 if isinstance(last, int) else 0
+
+
+def _data(step: Send) -> JsonObject:
+    try:
+        value = msgspec.json.decode(step.data.partition(b"data: ")[2])
+    except msgspec.DecodeError:
+        return {}
+    return cast(JsonObject, value) if isinstance(value, dict) else {}

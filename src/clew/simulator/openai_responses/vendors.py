@@ -1,0 +1,117 @@
+"""Which vendors are simulated: rows of `vendors.toml`, whose head explains the fields. A model may have other traits."""
+
+from __future__ import annotations
+
+import tomllib
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct, structs
+
+from clew.model.json import JsonObject
+from clew.simulator.error_shapes import Envelope
+from clew.simulator.rule_book import VendorWords
+
+BlobShape: TypeAlias = Literal["fernet", "base64", "prefixed", "plain", "none"]
+"""How encrypted content looks."""
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""All values of `reasoning.effort`, in the vendor's order."""
+
+
+class StreamFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a vendor writes its stream."""
+
+    names: bool = True
+    done: bool = False
+    obfuscates: bool = False
+    text_parts: bool = True
+    call_deltas: bool = True
+    ids: Literal["stable", "rotating", "final"] = "stable"
+    error: Literal["nested", "flat"] = "nested"
+    fails: bool = True
+    overflow: bool = False
+
+
+class ResponsesTraits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What may differ between the models of a vendor."""
+
+    thinks: Literal["always", "on", "never"] = "on"
+    efforts: tuple[str, ...] = EFFORTS
+    summary: Literal["asked", "always", "never"] = "asked"
+    summaries: tuple[str, ...] = ("concise", "detailed", "auto")
+    titles: bool = False
+    text: bool = False
+    blob: BlobShape = "fernet"
+    blob_if: Literal["always", "included"] = "always"
+    format: str = ""
+    signs: bool = False
+    needs: Literal["nothing", "text"] = "nothing"
+    reads: Literal["all_turns", "current_turn"] = "current_turn"
+    phases: bool = False
+    refuses: tuple[str, ...] = ()
+    context: int = 200_000
+    max_output: int = 0
+    maker: str = ""
+
+
+class ModelNames(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The models whose names fit a pattern, and in which traits they differ from the vendor's."""
+
+    names: tuple[str, ...]
+    traits: dict[str, object] = {}
+
+
+class ResponsesVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One vendor."""
+
+    about: str
+    source: str
+    date: str
+    reference: bool = False
+    envelope: Envelope = "openai"
+    open: bool = False
+    key_headers: tuple[str, ...] = ("authorization",)
+    listed: tuple[str, ...]
+    models: tuple[ModelNames, ...] = (ModelNames(names=("*",)),)
+    traits: ResponsesTraits = ResponsesTraits()
+    fields: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+    item_fields: tuple[str, ...] = ()
+    stores: bool = True
+    serves: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    special: tuple[str, ...] = ()
+    words: dict[str, VendorWords] = {}
+    stream: StreamFormat = StreamFormat()
+    unit: int = 128
+    extra: str = "{}"
+
+    def traits_of(self, model: str) -> ResponsesTraits | None:
+        """The traits of the model with this name; None if there is none. The first pattern that fits counts."""
+        for row in self.models:
+            if any(fnmatchcase(model, pattern) for pattern in row.names):
+                if not row.traits:
+                    return self.traits
+                return msgspec.convert({**structs.asdict(self.traits), **row.traits}, ResponsesTraits)
+        return None
+
+
+@cache
+def responses_vendors() -> dict[str, ResponsesVendor]:
+    """All rows by name."""
+    text = resources.files(__package__ or "").joinpath("vendors.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text), dict[str, ResponsesVendor])
+
+
+def model_list(vendor: ResponsesVendor, kind: str) -> JsonObject:
+    """All models that the vendor lists."""
+    return {"object": "list", "data": [model_row(name, kind) for name in vendor.listed]}
+
+
+def model_row(name: str, kind: str) -> JsonObject:
+    """One model."""
+    return {"id": name, "object": "model", "created": 0, "owned_by": kind}
