@@ -14,15 +14,18 @@ pytestmark = pytest.mark.slow
 ALL = [(name, api) for name, client in CLIENTS.items() for api in client.apis]
 FEW = [("openai-python", "chat"), ("openai-js", "chat"), ("ai-sdk", "chat"), ("langchain", "chat")]
 
+PROMPTS = [*(["First.", "Second."] if SOAK else ["First."]), "[[scenario:thinking]] And now?"]
+COUNTS = {"vendor": 7, "claude": 2, "deepseek": 4} if SOAK else {"vendor": 4, "claude": 1, "deepseek": 2}
+
 
 @pytest.mark.parametrize(("name", "api"), ALL if SOAK else FEW, ids=lambda value: value)
 @public("gateway")
 def test_each_maker_gets_its_own_back_and_nothing_else(name: str, api: str, tmp_path: Path) -> None:
-    """Vendor → Claude → DeepSeek → vendor within one loop, with the gateway killed in it; and again with that as history."""
-    with makers("kimi-chat", 'preset = "kimi"', LOOP, tmp_path) as stage:
-        heard = CLIENTS[name].converse(stage.gateway, api, ["First.", "Second."], tmp_path / "home", deaths=2)
+    """Vendor → Claude → DeepSeek → vendor within one loop, with the gateway killed in it; and asked again with all of it."""
+    with makers("kimi-chat", 'preset = "kimi"\ndialect = "openai-chat"', LOOP, tmp_path) as stage:
+        heard = CLIENTS[name].converse(stage.gateway, api, PROMPTS, tmp_path / "home", deaths=len(PROMPTS) - 1)
 
-        assert [answer.endswith("Done.") for answer in heard.answers] == [True, True]
-        assert stage.counts() == {"vendor": 6, "claude": 2, "deepseek": 4}
+        assert [answer.endswith("Done.") for answer in heard.answers[:-1]] == [True] * (len(PROMPTS) - 1)
+        assert stage.counts() == COUNTS
         assert stage.is_well()
         assert stage.says_nothing_aloud()

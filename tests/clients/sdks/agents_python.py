@@ -33,7 +33,7 @@ async def run(command: str) -> str:
 
 
 def agent() -> Agent[Any]:
-    client = AsyncOpenAI(base_url=f"{GIVEN['url']}/v1", api_key=GIVEN["key"], max_retries=0)
+    client = AsyncOpenAI(base_url=f"{GIVEN['url']}/v1", api_key=GIVEN["key"])
     kind = OpenAIChatCompletionsModel if GIVEN["api"] == "chat" else OpenAIResponsesModel
     settings = ModelSettings(reasoning=Reasoning(effort="medium", summary="auto"))
     if GIVEN["api"] == "responses":

@@ -26,7 +26,6 @@ for (const prompt of prompts) {
   messages.push({ role: "user", content: prompt });
   const stream = streamText({
     model: provider(model),
-    maxRetries: 0,
     messages,
     tools: { run },
     stopWhen: isStepCount(10),

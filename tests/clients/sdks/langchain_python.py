@@ -45,7 +45,7 @@ def answer(model: Any, messages: list[BaseMessage]) -> AIMessage:
 
 
 def main() -> None:
-    address: Any = {"base_url": f"{GIVEN['url']}/v1", "api_key": GIVEN["key"], "max_retries": 0}
+    address: Any = {"base_url": f"{GIVEN['url']}/v1", "api_key": GIVEN["key"]}
     model = ChatOpenAI(model=GIVEN["model"], **address, **WAYS[GIVEN["api"]]).bind_tools([run])
     said: dict[str, list[Any]] = {"answers": [], "proofs": [], "stops": []}
     messages: list[BaseMessage] = []

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import OpenAI from "openai";
 
 const { url, key, model, prompts, api } = JSON.parse(readFileSync(0, "utf8"));
-const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
+const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key });
 const tool = {
   name: "run",
   description: "Run a shell command.",

@@ -12,7 +12,7 @@ from typing import Any
 from openai import OpenAI
 
 GIVEN = json.load(sys.stdin)
-CLIENT = OpenAI(base_url=f"{GIVEN['url']}/v1", api_key=GIVEN["key"], max_retries=0)
+CLIENT = OpenAI(base_url=f"{GIVEN['url']}/v1", api_key=GIVEN["key"])
 SAID: dict[str, list[Any]] = {"answers": [], "proofs": [], "stops": []}
 SCHEMA = {
     "type": "object",
