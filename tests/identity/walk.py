@@ -149,7 +149,7 @@ class Walk:
     # --- one model call
 
     def _turn(self) -> None:
-        asked = parse(self._body())
+        asked = self._asked()
         shelf = gathered(asked, self.scribe.shelf, self.scribe.context)
         facts = Facts(recordings=shelf, context=self.scribe.context, sealer=SEALER)
         assert self._found(asked, shelf) == self._found(asked, self.scribe.shelf), "a look-up must find what all would find"
@@ -180,6 +180,9 @@ class Walk:
         if not healed and not self.plan.edits and not self.plan.holes:
             assert now[: len(before)] == before, "what this reader gets must extend what it got"
         self.branch.got[self.origin.model] = now
+
+    def _asked(self) -> Request:
+        return parse(self._body())
 
     def _body(self) -> bytes:
         messages = [self._as_sent(each, model) for each, model in zip(self.branch.messages, self.branch.models, strict=True)]
