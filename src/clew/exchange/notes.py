@@ -94,7 +94,8 @@ class ExchangeNotes:
         self.unheard = []
 
     def _leave_out_part(self, kind: str) -> None:
-        why = f"a part of type {kind!r}: the Messages API has no block for it"
+        front = self.received.call.front
+        why = f"a part of type {kind!r}: {'the Messages API' if front.is_canonical else front.name} has no block for it"
         self.unheard.append(Change(self.dialect.dialect.name.replace("-", "_"), "answer", "left out", why))
 
     def answer_context(self, input_tokens: int = 0) -> AnswerContext:

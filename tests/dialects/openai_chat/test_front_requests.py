@@ -10,7 +10,7 @@ import pytest
 
 from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.options import ChatOptions
-from clew.dialects.openai_chat.requests import read_request, unread_fields, write_request
+from clew.dialects.openai_chat.requests import read_request, write_request
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.request import NativeRequest
 
@@ -124,7 +124,7 @@ def test_legacy_functions() -> None:
         function_call={"name": "f"},
     )
     assert found["tools"][0]["name"] == "f"
-    assert found["tool_choice"] == {"type": "tool", "name": "f"}
+    assert found["tool_choice"] == {"type": "tool", "name": "f", "disable_parallel_tool_use": True}
     use, result = found["messages"][1]["content"][0], found["messages"][2]["content"][0]
     assert use["id"] == result["tool_use_id"] == "call_1"
 
@@ -231,14 +231,22 @@ def test_parameters(given: Json, expected: Json) -> None:
         ),
         ({"messages": [{"role": "system", "content": [{"type": "image_url"}]}]}, "messages.0.content.0"),
         (
-            {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom"}]}]},
+            {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "mcp"}]}]},
             "messages.0.tool_calls.0.type",
         ),
+        (
+            {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom"}]}]},
+            "messages.0.tool_calls.0.custom.name",
+        ),
         ({"messages": [{"role": "assistant", "tool_calls": [{"type": "function"}]}]}, "messages.0.tool_calls.0.id"),
-        ({"tools": [{"type": "custom", "custom": {}}]}, "tools.0.type"),
+        ({"tools": [{"type": "web_search"}]}, "tools.0.type"),
+        ({"tools": [{"type": "custom", "custom": {}}]}, "tools.0.custom.name"),
         ({"tools": [{"type": "function", "function": {}}]}, "tools.0.function.name"),
         ({"tools": [TOOL], "tool_choice": "maybe"}, "tool_choice"),
-        ({"tools": [TOOL], "tool_choice": {"type": "allowed_tools"}}, "tool_choice"),
+        (
+            {"tools": [TOOL], "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "some"}}},
+            "tool_choice.allowed_tools.mode",
+        ),
         ({"response_format": {"type": "xml"}}, "response_format.type"),
         ({"temperature": "hot"}, "temperature"),
         ({"stop": [1]}, "stop"),
@@ -254,10 +262,119 @@ def test_broken_bodies_are_refused_and_never_a_traceback(raw: bytes) -> None:
         read_request(raw, {})
 
 
+def changed(*messages: Json, **fields: Any) -> list[tuple[str, str]]:
+    """What the canonical request does not hold as it came."""
+    native = read_native({"model": "m", "messages": list(messages) or [USER], **fields})
+    assert native is not None
+    return [(change.path, change.what) for change in native.changes]
+
+
 def test_what_is_not_read_is_named() -> None:
-    raw = {"model": "m", "messages": [{**USER, "name": "ann"}], "seed": 1, "logprobs": True, "temperature": 2, "store": None}
-    found = [(change.path, change.what) for change in unread_fields(json.dumps(raw).encode())]
-    assert found == [("seed", "left out"), ("logprobs", "left out"), ("temperature", "set"), ("messages.0.name", "left out")]
+    assert changed({**USER, "name": "ann"}, seed=1, logprobs=True, temperature=2, store=None) == [
+        ("seed", "left out"),
+        ("logprobs", "left out"),
+        ("messages.0.name", "left out"),
+        ("temperature", "set"),
+    ]
+
+
+IMAGE: Json = {"type": "image_url", "image_url": {"url": "https://x.test/a.png", "detail": "high"}}
+FILE: Json = {"type": "file", "file": {"file_data": "data:application/pdf;base64,AA==", "filename": "a.pdf", "file_id": "f"}}
+FORMAT: Json = {"type": "json_schema", "json_schema": {"name": "n", "description": "d", "strict": True, "schema": {}}}
+
+
+@pytest.mark.parametrize(
+    ("given", "changes"),
+    [
+        (
+            {"messages": [{"role": "user", "content": [IMAGE, IMAGE]}]},
+            [("messages.0.content.0.image_url.detail", "left out")],
+        ),
+        ({"messages": [{"role": "user", "content": [FILE]}]}, [("messages.0.content.0.file.file_id", "left out")]),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": "x", "color": "red"}]}]},
+            [("messages.0.content.0.color", "left out")],
+        ),
+        (
+            {"response_format": FORMAT},
+            [("response_format.json_schema.name", "left out"), ("response_format.json_schema.description", "left out")],
+        ),
+        ({"response_format": {"type": "json_object"}}, [("response_format", "replaced")]),
+        ({"reasoning": {"effort": "low", "mode": "x"}}, [("reasoning.mode", "left out")]),
+        (
+            {"stream_options": {"include_usage": True, "include_obfuscation": True}},
+            [("stream_options.include_obfuscation", "left out")],
+        ),
+        (
+            {"tools": [{"type": "function", "function": {**FUNCTION, "examples": [1]}}]},
+            [("tools.0.function.examples", "left out")],
+        ),
+        (
+            {"tools": [{"type": "custom", "custom": {"name": "c", "format": {"type": "grammar"}}}]},
+            [("tools.0.custom.format", "left out")],
+        ),
+        (
+            {"tools": [TOOL], "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": []}}},
+            [("tool_choice", "replaced")],
+        ),
+        ({"messages": [{"role": "assistant", "content": "x", "audio": {"id": "a"}}]}, [("messages.0.audio", "left out")]),
+        ({"store": False, "metadata": {}, "logprobs": False, "stop": None}, []),
+    ],
+)
+def test_nothing_is_left_out_silently(given: Json, changes: list[tuple[str, str]]) -> None:
+    """Law 6. What says no more than its absence would is no loss."""
+    assert changed(*given.pop("messages", [USER]), **given) == changes
+
+
+def test_a_message_dumped_by_the_python_sdk_is_read_without_a_change() -> None:
+    """Case 125."""
+    call = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    dumped = {"role": "assistant", "content": None, "refusal": None, "annotations": [], "audio": None, "tool_calls": [call]}
+    dumped |= {"function_call": None, "parsed": {"x": 1}, "reasoning_content": None}
+    assert changed(USER, dumped, {"role": "tool", "tool_call_id": "a", "content": "ok"}) == []
+
+
+def test_a_custom_tool_takes_its_text_as_input() -> None:
+    call = {"id": "a", "type": "custom", "custom": {"name": "patch", "input": "*** Begin"}}
+    found = read(
+        USER,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "ok"},
+        tools=[{"type": "custom", "custom": {"name": "patch", "description": "d"}}],
+        tool_choice={"type": "custom", "custom": {"name": "patch"}},
+    )
+    schema = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+    assert found["tools"] == [{"name": "patch", "description": "d", "input_schema": schema}]
+    assert found["tool_choice"] == {"type": "tool", "name": "patch"}
+    assert found["messages"][1]["content"] == [
+        {"type": "tool_use", "id": "a", "name": "patch", "input": {"input": "*** Begin"}}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "thinking", "effort"),
+    [
+        ({"reasoning_effort": "high"}, {"type": "adaptive"}, "high"),
+        ({"reasoning_effort": "none"}, {"type": "disabled"}, None),
+        ({"reasoning": {"effort": "low", "summary": "auto"}}, {"type": "adaptive", "display": "summarized"}, "low"),
+        ({"reasoning": {"exclude": True}}, {"type": "adaptive", "display": "omitted"}, None),
+        ({"reasoning": {"max_tokens": 2000}}, {"type": "enabled", "budget_tokens": 2000}, None),
+        ({"thinking": {"type": "enabled", "budget_tokens": 3000}}, {"budget_tokens": 3000, "type": "enabled"}, None),
+        ({"thinking": {"type": "enabled"}, "reasoning_effort": "low"}, {"type": "adaptive"}, "low"),
+        ({"thinking": {"type": "disabled"}}, {"type": "disabled"}, None),
+    ],
+)
+def test_a_wish_about_reasoning(given: Json, thinking: Json, effort: str | None) -> None:
+    found = read(**given)
+    assert (found["thinking"], found.get("output_config", {}).get("effort")) == (thinking, effort)
+
+
+def test_to_a_backend_of_the_same_dialect_fields_without_a_canonical_form_pass() -> None:
+    raw = {"model": "m", "messages": [{**USER, "name": "ann"}], "seed": 7, "verbosity": "low", "logprobs": True}
+    written = write_request(read_request(json.dumps(raw).encode(), {}), ChatOptions())
+    sent = json.loads(written.body)
+    assert (sent["seed"], sent["verbosity"], "logprobs" in sent) == (7, "low", False)
+    assert [change.path for change in written.changes] == ["logprobs", "messages.0.name"]
 
 
 def test_usage_is_wanted_only_if_asked_for() -> None:

@@ -15,6 +15,7 @@ from clew.dialects.openai_chat.detail import ChatDetail
 from clew.dialects.openai_chat.streams import ChatStreamWriter
 from clew.dialects.shape import AnswerContext
 from clew.errors import StreamIllegal
+from clew.model.change import Change
 from clew.model.events import BlockStart, Event, MessageDelta, MessageStart, MessageStop, Ping, StreamFailed
 from clew.model.failure import Failure
 from clew.model.http import Wait
@@ -94,6 +95,46 @@ def test_without_being_asked_for_usage_the_last_chunk_has_the_finish_reason() ->
 
     assert chunks[-1]["choices"][0]["finish_reason"] == "stop"
     assert not any("usage" in chunk for chunk in chunks)
+
+
+PATCHES: list[JsonObject] = [
+    {"type": "tool_use", "id": "a", "name": "patch", "input": {"input": "*** Begin é"}},
+    {"type": "tool_use", "id": "b", "name": "f", "input": {"q": 1}},
+]
+
+
+def context_of(detail: ChatDetail, reported: list[Change] | None = None) -> AnswerContext:
+    native = NativeRequest(dialect="openai-chat", raw=b"", detail=detail)
+    return AnswerContext(model="m", native=native, report=[].append if reported is None else reported.append)
+
+
+def test_a_custom_tool_is_called_as_one() -> None:
+    context = context_of(ChatDetail(custom_tools=frozenset({"patch"})))
+    custom = {"id": "a", "type": "custom", "custom": {"name": "patch", "input": "*** Begin é"}}
+    function = {"id": "b", "type": "function", "function": {"name": "f", "arguments": '{"q":1}'}}
+    whole = json.loads(write_answer(message(*PATCHES, stop="tool_use"), context))
+    assert whole["choices"][0]["message"]["tool_calls"] == [custom, function]
+    chunks = chunks_of(written(list(events_of(message(*PATCHES, stop="tool_use"), chunk=3)), context))
+    deltas = [call for chunk in chunks for each in chunk["choices"] for call in each["delta"].get("tool_calls", [])]
+    assert deltas[0] == {"index": 0, "id": "a", "type": "custom", "custom": {"name": "patch", "input": ""}}
+    assert deltas[1] == {"index": 0, "custom": {"input": "*** Begin é"}}
+    assert deltas[2] == {"index": 1, "id": "b", "type": "function", "function": {"name": "f", "arguments": ""}}
+
+
+def test_a_client_of_functions_gets_one_function_call() -> None:
+    """Case 129."""
+    reported: list[Change] = []
+    context = context_of(ChatDetail(has_functions=True), reported)
+    call = {"name": "patch", "arguments": '{"input":"*** Begin é"}'}
+    whole = json.loads(write_answer(message(*PATCHES, stop="tool_use"), context))["choices"][0]
+    assert (whole["message"]["function_call"], whole["finish_reason"]) == (call, "function_call")
+    assert "tool_calls" not in whole["message"]
+    chunks = chunks_of(written(list(events_of(message(*PATCHES, stop="tool_use"), chunk=3)), context))
+    said = [each for chunk in chunks for each in chunk["choices"]]
+    parts = [each["delta"]["function_call"] for each in said if "function_call" in each["delta"]]
+    assert {"name": parts[0]["name"], "arguments": "".join([part["arguments"] for part in parts])} == call
+    assert said[-1]["finish_reason"] == "function_call"
+    assert [change.what for change in reported] == ["left out", "left out"]
 
 
 @pytest.mark.parametrize(

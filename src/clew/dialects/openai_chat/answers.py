@@ -6,7 +6,9 @@ An answer of a backend is decoded as a stream of one chunk, so that there is one
 from __future__ import annotations
 
 from clew.dialects.failures.reading import UNREADABLE, failure_in
+from clew.dialects.openai_chat.call_writer import calls_of
 from clew.dialects.openai_chat.carrier import detail_of
+from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.stream_chunks import chunk_of
@@ -67,7 +69,7 @@ def write_answer(message: JsonObject, context: AnswerContext) -> bytes:
         "index": 0,
         "message": _chat_message(blocks, context),
         "logprobs": None,
-        "finish_reason": finish_reason_of(text_of(message.get("stop_reason"))),
+        "finish_reason": finish_reason_of(text_of(message.get("stop_reason")), chat_detail(context.native)),
     }
     return encoded(
         {
@@ -83,7 +85,7 @@ def write_answer(message: JsonObject, context: AnswerContext) -> bytes:
 
 def _chat_message(blocks: list[JsonObject], context: AnswerContext) -> JsonObject:
     text, thought = "", ""
-    calls: list[JsonValue] = []
+    calls: list[JsonObject] = []
     details: list[JsonValue] = []
     for block in blocks:
         match block.get("type"):
@@ -94,12 +96,10 @@ def _chat_message(blocks: list[JsonObject], context: AnswerContext) -> JsonObjec
                 if (detail := detail_of(block, len(details))) is not None:
                     details.append(detail)
             case "tool_use":
-                function: JsonObject = {"name": block.get("name"), "arguments": encoded(block.get("input") or {}).decode()}
-                calls.append({"id": block.get("id"), "type": "function", "function": function})
+                calls.append(block)
             case kind:
                 context.unsaid(str(kind))
     said: JsonObject = {"role": "assistant", "content": text or (None if calls else ""), "refusal": None}
     said |= {"reasoning_content": thought, "reasoning": thought} if thought else {}
     said |= {"reasoning_details": details} if details else {}
-    said |= {"tool_calls": calls} if calls else {}
-    return said
+    return {**said, **calls_of(calls, context)}

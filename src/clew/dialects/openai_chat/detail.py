@@ -16,6 +16,8 @@ class ChatDetail(Struct, frozen=True, kw_only=True, eq=False):
     """The client wants to be told what a streamed answer cost."""
     has_functions: bool = False
     """Its tools are the older `functions`: a call is given back as `function_call`."""
+    custom_tools: frozenset[str] = frozenset()
+    """Names of tools that take one text."""
     fields: Mapping[str, Raw] = {}
     """The fields that the canonical request has no place for, as the client wrote them."""
 

@@ -17,6 +17,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from clew.dialects.openai_chat.detail import ChatDetail
 from clew.dialects.openai_chat.stream_chunks import Chunk, ChunkChoice
 from clew.model.json import JsonObject, count_of, object_of, text_of
 
@@ -59,8 +60,10 @@ def stop_of(choice: ChunkChoice | None, *, called: bool, refused: bool, stops: C
     return {"stop_reason": reason or ("tool_use" if called else "end_turn"), "stop_sequence": None}
 
 
-def finish_reason_of(stop_reason: str) -> str:
-    """The finish reason that clients of this dialect get."""
+def finish_reason_of(stop_reason: str, detail: ChatDetail) -> str:
+    """The finish reason that this client of the dialect gets."""
+    if detail.has_functions and stop_reason == "tool_use":
+        return "function_call"
     return _FINISH.get(stop_reason, "stop")
 
 

@@ -8,22 +8,26 @@ do without; otherwise the request is refused with `Unrepresentable`, before anyt
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection, Mapping
 from typing import Final, cast
 
 import msgspec
+from msgspec import Raw
 
 from clew.dialects.openai.effort import effort_fields, effort_wish, merged, with_thinking_off
 from clew.dialects.openai.fields import BOOLEAN, INTEGER, STRINGS, RawObject, RequestChanges, read_raw
 from clew.dialects.openai.tool_schemas import is_closed, schema_to_send
 from clew.dialects.openai.tools import is_forced, refuse_server_tools
+from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.request_messages import write_messages
-from clew.dialects.openai_chat.request_reader import NO_WORDS, STEP, read_request, unread_fields
+from clew.dialects.openai_chat.request_reader import NAME, NO_WORDS, STEP, read_request
 from clew.dialects.openai_chat.request_tools import tool_choice, write_tools
 from clew.dialects.shape import WrittenRequest
 from clew.errors import RequestInvalid, Unrepresentable
+from clew.model.change import Change
 from clew.model.json import JsonObject
-from clew.model.request import Request
+from clew.model.request import NativeRequest, Request
 
 SCHEMA_NAME: Final = "answer"
 """A schema must have a name; the client gave none."""
@@ -119,7 +123,7 @@ def answer_format(parameters: RawObject, options: ChatRequestOptions, changes: R
     return {"response_format": {"type": "json_schema", "json_schema": described}}
 
 
-__all__ = ["read_request", "unread_fields", "write_request"]
+__all__ = ["read_request", "write_request"]
 
 REFUSED = "this backend refuses the field"
 BETAS = "a header of Anthropic's: "
@@ -128,6 +132,8 @@ _KNOWN: Final = frozenset(
     {"model", "system", "tools", "tool_choice", "max_tokens", "thinking", "output_config", "temperature", "top_p", "top_k"}
     | {"stop_sequences", "stream", "metadata", "mcp_servers"}
 )
+_UNREADABLE: Final = frozenset({"logprobs", "top_logprobs", "audio", "modalities"})
+"""Fields of a client that ask for more than words, calls and thoughts."""
 _CLIENT_NAMES: Final = {
     "max_completion_tokens": "max_tokens",
     "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
@@ -164,4 +170,15 @@ def write_request(request: Request, options: ChatOptions) -> WrittenRequest:
         if name in wanted.drop:
             changes.leave_out(_CLIENT_NAMES.get(name, name), REFUSED)
     sent = {name: value for name, value in body.items() if name not in wanted.drop}
-    return WrittenRequest(msgspec.json.encode(sent), changes.all())
+    passed, unread = _passed_fields(request.source.native, {*sent, *wanted.drop})
+    return WrittenRequest(msgspec.json.encode({**sent, **passed}), (*unread, *changes.all()))
+
+
+def _passed_fields(native: NativeRequest | None, taken: Collection[str]) -> tuple[Mapping[str, Raw], tuple[Change, ...]]:
+    """Of a client that speaks this dialect: the fields that have no canonical form and pass as they came; and what of its
+    request went no further. What would alter the answer beyond the words of a canonical one does not pass."""
+    if native is None or native.dialect != NAME:
+        return {}, ()
+    fields = chat_detail(native).fields
+    passed = {name: value for name, value in fields.items() if name not in taken and name not in _UNREADABLE}
+    return passed, tuple(change for change in native.changes if change.path not in passed)

@@ -16,6 +16,7 @@ from typing import Final
 from clew.dialects.failures.reading import CUT, UNREADABLE, failure_in, failure_named
 from clew.dialects.openai.errors import error_object, failure_of_event
 from clew.dialects.openai_chat.answers import completion_id
+from clew.dialects.openai_chat.call_writer import CallWriter
 from clew.dialects.openai_chat.carrier import detail_of
 from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
@@ -129,10 +130,7 @@ class ChatStreamReader:
 class ChatStreamWriter:
     """Writes one answer. It keeps no more of it than the thoughts that it has to say once more, whole."""
 
-    __slots__ = (
-        *("_block", "_calls", "_context", "_details", "_finished", "_has_arguments", "_head", "_lifecycle", "_thought"),
-        "_usage",
-    )
+    __slots__ = (*("_block", "_calls", "_context", "_details", "_finished", "_head", "_lifecycle", "_thought", "_usage"),)
 
     def __init__(self, context: AnswerContext) -> None:
         self._context = context
@@ -142,8 +140,7 @@ class ChatStreamWriter:
         self._block: JsonObject = {}
         self._thought = LongText()
         self._details: list[JsonValue] = []
-        self._calls = 0
-        self._has_arguments = False
+        self._calls = CallWriter(context)
         self._usage: JsonObject = {}
         self._finished = False
 
@@ -186,6 +183,9 @@ class ChatStreamWriter:
         choice: JsonObject = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return self._head + b',"choices":[' + encoded(choice) + b"]}\n\n"
 
+    def _chunk_of(self, delta: JsonObject | None) -> bytes:
+        return b"" if delta is None else self._chunk(delta)
+
     def _start(self, block: JsonObject) -> bytes:
         self._block, self._thought = block, LongText()
         match block.get("type"):
@@ -196,13 +196,7 @@ class ChatStreamWriter:
             case "redacted_thinking":
                 return b""
             case "tool_use":
-                # A call that is whole at its start has its input there; nearly all get it in deltas.
-                arguments = encoded(given).decode() if (given := block.get("input")) else ""
-                self._has_arguments = bool(arguments)
-                self._calls += 1
-                function: JsonObject = {"name": block.get("name"), "arguments": arguments}
-                place: JsonObject = {"index": self._calls - 1, "id": block.get("id"), "type": "function"}
-                return self._chunk({"tool_calls": [{**place, "function": function}]})
+                return self._chunk_of(self._calls.start(block))
             case kind:
                 self._context.unsaid(str(kind))
                 return b""
@@ -226,21 +220,16 @@ class ChatStreamWriter:
                 return b""
             case "input_json_delta":
                 text = text_of(delta.get("partial_json"))
-                if not text or self._block.get("type") != "tool_use":
-                    return b""
-                self._has_arguments = True
-                return self._write_arguments(text)
+                is_said = text and self._block.get("type") == "tool_use"
+                return self._chunk_of(self._calls.grow(text)) if is_said else b""
             case kind:
                 self._context.unsaid(kind)
                 return b""
 
-    def _write_arguments(self, text: str) -> bytes:
-        return self._chunk({"tool_calls": [{"index": self._calls - 1, "function": {"arguments": text}}]})
-
     def _stop(self) -> bytes:
         block, self._block = self._block, {}
-        if block.get("type") == "tool_use" and not self._has_arguments:
-            return self._write_arguments("{}")
+        if block.get("type") == "tool_use":
+            return self._chunk_of(self._calls.stop())
         if block.get("type") in ("thinking", "redacted_thinking"):
             detail = detail_of({**block, "thinking": self._thought.whole()}, len(self._details))
             self._details += [detail] if detail else []
@@ -252,4 +241,4 @@ class ChatStreamWriter:
             return b""
         self._finished = True
         details = self._chunk({"reasoning_details": self._details}) if self._details else b""
-        return details + self._chunk({}, finish_reason_of(reason))
+        return details + self._chunk({}, finish_reason_of(reason, chat_detail(self._context.native)))

@@ -1,0 +1,110 @@
+"""The tools of a client's request, and which of them it wants to be used, in canonical form.
+
+A custom tool takes one text in place of an object: the canonical tool takes that text as `input`, and calls of it are given
+back as what they were (`detail.ChatDetail.custom_tools`). The older `functions` are tools, too; their clients know one call
+at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Raw
+
+from clew.dialects.openai.fields import BOOLEAN, OBJECT, OBJECTS, Canonical, RawObject, RequestChanges, invalid
+from clew.dialects.openai_chat.part_reader import said_in
+from clew.model.json import JsonObject
+
+SOME_TOOLS: Final = "a choice among some of the tools cannot be said: the model may choose among all of them"
+NO_GRAMMAR: Final = "the canonical request has no grammar for the text of a tool"
+
+CUSTOM_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+_ANY_OBJECT: Final = Raw(b'{"type":"object","properties":{}}')
+_CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
+_KEYS: Final = frozenset({"name", "description", "parameters", "strict"})
+_KINDS: Final = ("function", "custom")
+
+
+def read_tools(parameters: RawObject, changes: RequestChanges) -> Canonical:
+    """`tools` and `tool_choice`. Raises RequestInvalid."""
+    legacy = [RawObject(f"functions.{at}", each) for at, each in enumerate(parameters.value("functions", OBJECTS) or [])]
+    tools = [*_read_tools(parameters, changes), *(_function(each, changes) for each in legacy)]
+    if not tools:
+        return {}
+    choice = _tool_choice(parameters, changes)
+    is_one_by_one = parameters.value("parallel_tool_calls", BOOLEAN) is False or len(legacy) == len(tools)
+    if is_one_by_one and (choice or {}).get("type") != "none":
+        choice = {**(choice or {"type": "auto"}), "disable_parallel_tool_use": True}
+    return {"tools": tools, **({"tool_choice": choice} if choice else {})}
+
+
+def custom_names(parameters: RawObject) -> frozenset[str]:
+    """The tools of a client that take a text."""
+    tools = [RawObject("tools", each) for each in parameters.value("tools", OBJECTS) or []]
+    return frozenset(tool.object("custom").string("name") for tool in tools if tool.type == "custom")
+
+
+def _read_tools(parameters: RawObject, changes: RequestChanges) -> Iterator[Canonical]:
+    for at, each in enumerate(parameters.value("tools", OBJECTS) or []):
+        tool = RawObject(f"tools.{at}", each)
+        if tool.type not in _KINDS:
+            raise invalid(f"{tool.path}.type", f"a tool of type {tool.type!r} cannot be passed on: only functions can")
+        read = _function if tool.type == "function" else _custom
+        yield _with_cache_mark(read(tool.object(tool.type), changes), tool)
+
+
+def _with_cache_mark(tool: Canonical, given: RawObject) -> Canonical:
+    return {**tool, "cache_control": given.fields["cache_control"]} if given.value("cache_control", OBJECT) else tool
+
+
+def _described(function: RawObject) -> Canonical:
+    name = function.string("name")
+    if not name:
+        raise invalid(f"{function.path}.name", "Field required")
+    description = function.string("description")
+    return {"name": name, **({"description": description} if description else {})}
+
+
+def _function(function: RawObject, changes: RequestChanges) -> Canonical:
+    tool = _described(function)
+    tool["input_schema"] = function.fields["parameters"] if function.value("parameters", OBJECT) else _ANY_OBJECT
+    if function.value("strict", BOOLEAN):
+        tool["strict"] = True
+    changes.leave_out_unknown(function.path, said_in(function.fields), _KEYS)
+    return tool
+
+
+def _custom(custom: RawObject, changes: RequestChanges) -> Canonical:
+    if custom.object("format").type not in ("", "text"):
+        changes.add_to_group("tool.format", f"{custom.path}.format", "left out", NO_GRAMMAR)
+    return {**_described(custom), "input_schema": CUSTOM_SCHEMA}
+
+
+def _tool_choice(parameters: RawObject, changes: RequestChanges) -> Canonical | None:
+    """Of `tool_choice`, or the older `function_call`. Of allowed tools only the mode can be said."""
+    name = "tool_choice" if "tool_choice" in parameters.fields else "function_call"
+    raw = parameters.fields.get(name)
+    if raw is None or raw == Raw(b"null"):
+        return None
+    if bytes(raw).startswith(b'"'):
+        return {"type": _choice_named(parameters.string(name), name)}
+    choice = parameters.object(name)
+    if choice.type == "allowed_tools":
+        allowed = choice.object("allowed_tools")
+        changes.add(name, "replaced", SOME_TOOLS)
+        return {"type": _choice_named(allowed.string("mode") or "auto", f"{allowed.path}.mode")}
+    named = choice if name == "function_call" else choice.object("custom" if choice.type == "custom" else "function")
+    if not named.string("name"):
+        raise invalid(f"{named.path}.name", "Field required")
+    return {"type": "tool", "name": named.string("name")}
+
+
+def _choice_named(word: str, path: str) -> str:
+    if word not in _CHOICES:
+        raise invalid(path, f"there is no choice {word!r}: it is auto, none, required or a named function")
+    return _CHOICES[word]
