@@ -75,11 +75,11 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
     "the exchange's row, its thread and its usage": ("clew.store.sqlite.writes:record",),
     "the recording and its marks": ("clew.store.sqlite.writes:_add_recording",),
     "marks of seen blocks": ("clew.store.sqlite.writes:touch",),
-    "bodies: their rows": ("clew.store.sqlite.bodies:_add",),
+    "bodies: their rows": ("clew.store.sqlite.bodies:add_bodies",),
     "the transaction around it": ("clew.store.sqlite.writer:Writer._transact",),
     "telling who waits": ("clew.store.sqlite.writer:Writer._report",),
     "checkpoints": ("clew.store.sqlite.writer:Writer._checkpoint",),
-    "bodies: comparing and compressing": ("clew.store.sqlite.bodies:BodyWriter._row",),
+    "bodies: comparing and compressing": ("clew.store.body_writer:BodyWriter._row",),
     "log: writing lines": ("clew.engine.log.sink:Sink._write",),
     "feed: reading what others wrote": ("clew.admin.feed:Feed._read_page",),
 }

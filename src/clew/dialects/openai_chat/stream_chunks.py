@@ -46,7 +46,6 @@ class ChunkDelta(Struct, gc=False):
     audio: Any = None
     annotations: Any = None
 
-    @property
     def thought_name(self) -> str:
         """The plain name under which alone thinking is there, as nearly always; SEVERAL; or "" if there is none."""
         if self.reasoning_details is not None or self.thinking_blocks is not None:
@@ -85,18 +84,12 @@ class Chunk(Struct, gc=False):
     type: Any = None
     base_resp: Any = None
 
-    @property
     def may_be_error(self) -> bool:
         """Whether the whole object must be searched for an error: no chunk of words has any of these."""
-        if self.choices and self.choices[0].finish_reason:
+        if self.error is not None or self.type is not None or self.base_resp is not None or self.x_groq is not None:
             return True
-        return not (
-            self.error is None
-            and self.type is None
-            and self.base_resp is None
-            and self.x_groq is None
-            and self.object != "error"
-        )
+        choices = self.choices
+        return self.object == "error" or bool(choices and choices[0].finish_reason)
 
 
 _decoder: Final = msgspec.json.Decoder(Chunk)

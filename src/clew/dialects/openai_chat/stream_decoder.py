@@ -172,7 +172,7 @@ class AnswerDecoder:
         self.ended = True
 
     def _take_delta(self, delta: ChunkDelta) -> None:
-        if name := delta.thought_name:
+        if name := delta.thought_name():
             if name is not SEVERAL and (text := shown_text(getattr(delta, name))):
                 self._content.think(self._new_text(name, text), name)
             else:

@@ -60,7 +60,7 @@ def thought_in(delta: ChunkDelta, details: DetailTexts, blocks: DetailTexts) -> 
 
 def shown_text(value: JsonValue) -> str:
     """The text of a plain name."""
-    text = text_of(value)
+    text = value if isinstance(value, str) else ""
     return "" if text.endswith("]") and _REDACTED.fullmatch(text) else text
 
 

@@ -93,17 +93,14 @@ class ChatStreamReader:
 
     def _read(self, whole: bytes) -> None:
         """Reads whole events. What one of them says must not depend on those that came with it."""
-        decoder, at = self._decoder, 0
-        while at < len(whole) and not decoder.ended:
-            end = whole.find(b"\n", at)
-            if whole.startswith(b"data: {", at) and whole[end + 1] == _LF:  # one line, as nearly always
-                self._take(whole[at + 6 : end])
-            elif end == at:  # an empty line in front of an event: some servers send white space as a sign of life
-                end = at - 1
-            else:
-                end = whole.index(b"\n\n", at)
-                self._take_lines(whole[at:end])
-            at = end + 2
+        decoder, take = self._decoder, self._take
+        for event in whole.split(b"\n\n"):
+            if decoder.ended:
+                break
+            if event.startswith(b"data: {") and _LF not in event:  # one line, as nearly always
+                take(event[6:])
+            elif lines := event.lstrip(b"\n"):  # some servers send empty lines as a sign of life
+                self._take_lines(lines)
 
     def _take_lines(self, lines: bytes) -> None:
         """An event of any other form."""
@@ -121,7 +118,7 @@ class ChatStreamReader:
         if chunk is None:
             if not decoder.finished:
                 decoder.fail(UNREADABLE)
-        elif chunk.may_be_error and (failure := failure_in(read_whole(data) or {})) is not None:
+        elif chunk.may_be_error() and (failure := failure_in(read_whole(data) or {})) is not None:
             decoder.fail(failure)
         else:
             decoder.take(chunk)
