@@ -32,7 +32,7 @@ from clew.pipeline.stream.translation import BlockStep, TranslatedAnswer, WholeA
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Of an answer. What a model can say in one stream, a few characters to an event, is a third of that."""
-_SLICE_BYTES: Final = 16 * 1024
+_SLICE_BYTES: Final = 64 * 1024
 """Of a read that are worked on at once."""
 
 

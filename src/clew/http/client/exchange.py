@@ -26,7 +26,7 @@ from clew.http.transport_writer import WriteBatch
 from clew.model.http import ResponseHead
 from clew.wire.sse_runs import PassChunk
 
-SLICE_BYTES: Final = 16 * 1024
+SLICE_BYTES: Final = 64 * 1024
 """A few hundred events at most. What a model says in one moment is far less."""
 _NO_ROOM: Final = -1
 
