@@ -61,12 +61,12 @@ class Assembler:
         """Takes the event in; returns the block that it completes. Raises StreamIllegal, and is then as before."""
         self._lifecycle.accept(event)
         match event:
-            case MessageStart():
-                self._message = dict(event.message)
-            case BlockStart():
-                self._open(event)
             case BlockDelta():
                 self._blocks[event.index].grow(event.delta)
+            case BlockStart():
+                self._open(event)
+            case MessageStart():
+                self._message = dict(event.message)
             case BlockStop():
                 return self._blocks[event.index].stop()
             case MessageDelta():

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from clew.errors import BlockMismatch, StreamIllegal
-from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, Unknown
+from clew.model.events import BLOCK_EVENTS, BlockDelta, BlockStart, BlockStop, Event, Unknown
 
 
 class Family(Enum):
@@ -187,11 +187,11 @@ _STARTS = {family: f"start {family.value}" for family in Family}
 
 def move_of(event: Event) -> str:
     """The event's column in the table."""
-    if isinstance(event, BlockStart):
-        return _STARTS[family_of(event.block_type)]
     if isinstance(event, BlockDelta):
-        kind = event.kind
+        kind = str(event.delta["type"])
         return kind if kind in _FITS else "unknown delta"
+    if isinstance(event, BlockStart):
+        return _STARTS[family_of(str(event.content_block["type"]))]
     return event.type
 
 
@@ -211,21 +211,16 @@ class Lifecycle:
     def accept(self, event: Event) -> None:
         """Raises StreamIllegal, naming state and event; BlockMismatch for a delta that its block's type does not take."""
         kind = type(event)
-        if kind is BlockDelta:
-            assert isinstance(event, BlockDelta)
-            # Nearly every event is a delta that leaves the state as it is.
-            move = event.delta["type"]
-            if event.index == self.blocks - 1 and move in _FITS and self._moves.get(str(move)) is self.state:
-                return
-        elif kind is Unknown:
+        if kind is Unknown:
             return
-        self._check_index(event)
         state = self._moves.get(move_of(event))
-        if state is None:
+        if state is None or (isinstance(event, BLOCK_EVENTS) and event.index != self.blocks - (kind is not BlockStart)):
             raise self._refusal(event)
+        if state is self.state:  # nearly every event is a delta
+            return
         if isinstance(event, BlockStart):
             self.blocks += 1
-            self._block_type = event.block_type
+            self._block_type = str(event.content_block["type"])
         self.state = state
         self._moves = self._table[state]
 
@@ -234,13 +229,11 @@ class Lifecycle:
         """Whether a block is open."""
         return self.state in _OPEN or self.state is State.FOREIGN
 
-    def _check_index(self, event: Event) -> None:
-        if isinstance(event, BlockStart) and event.index != self.blocks:
-            raise self._illegal(event, f"block {event.index} starts where block {self.blocks} is due")
-        if isinstance(event, _INSIDE) and not (self.is_open and event.index == self.blocks - 1):
-            raise self._illegal(event, f"{move_of(event)} for block {event.index}, which is not open")
-
     def _refusal(self, event: Event) -> StreamIllegal:
+        if isinstance(event, BlockStart) and event.index != self.blocks:
+            return self._illegal(event, f"block {event.index} starts where block {self.blocks} is due")
+        if isinstance(event, _INSIDE) and not (self.is_open and event.index == self.blocks - 1):
+            return self._illegal(event, f"{move_of(event)} for block {event.index}, which is not open")
         if isinstance(event, BlockDelta) and event.kind in _FITS:
             expected, name = _FITS[event.kind]
             if family_of(expected) is not family_of(self._block_type):
