@@ -80,6 +80,11 @@ class BlockWriter:
         self._events.append(BlockStart(self.index, {"type": "tool_use", "id": call_id, "name": name, "input": {}}))
         self.tokens.add(name)
 
+    def tell_whole(self, block: JsonObject) -> None:
+        """A block that does not grow."""
+        self._open("")
+        self._events += (BlockStart(self.index, block), _stop(self.index))
+
     def _open(self, kind: BlockKind) -> None:
         self.close()
         self.index += 1

@@ -11,9 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from clew.dialects.openai_responses.detail import DIALECT_NAME
+from clew.dialects.openai_responses.stream_events import ANNOTATION
+from clew.dialects.openai_responses.stream_writer import ResponsesStreamWriter
+from clew.dialects.shape import SentEvents
 from clew.errors import AnswerTooLarge
 from clew.model.events import BlockDelta, MessageDelta, MessageStop, StreamFailed
+from clew.model.request import NativeRequest
 from tests.counts import examples
+from tests.dialects.openai_responses.accumulate import accumulated
 from tests.dialects.openai_responses.wire import (
     CONTEXT,
     Json,
@@ -147,6 +153,26 @@ def test_an_item_that_has_no_block_goes_back_to_its_maker_and_the_client_hears_o
 
     assert found == [thinking("", item), text("Hi")]
     assert heard == ["web_search_call"]
+
+
+def test_what_only_this_dialect_has_passes_to_a_client_that_speaks_it() -> None:
+    """Items that have no block, and annotations; told again as they came."""
+    note: Json = {"type": "url_citation", "url": "http://a", "title": "A", "start_index": 0, "end_index": 2}
+    search: Json = {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {"query": "x"}}
+    noted, other = message("Hi"), message("Yo", "msg_2")
+    noted["content"][0]["annotations"] = other["content"][0]["annotations"] = [note]
+    told = event(ANNOTATION, output_index=1, content_index=0, annotation_index=0, annotation=note)
+    heard: list[str] = []
+    native = NativeRequest(dialect=DIALECT_NAME, raw=b"{}", detail=None)
+    context = structs.replace(CONTEXT, native=native, unsaid=heard.append)
+    begun = [added(1, message("")), *text_deltas(1, "Hi"), told, done(1, noted), done(2, other)]
+    events = read(stream(created(), added(0, search), done(0, search), begun, ended()), context=context)
+    writer = ResponsesStreamWriter(structs.replace(context, sent=SentEvents()))
+    found = accumulated(b"".join(map(writer.write, events)))["output"]
+
+    assert found[0] == search
+    assert [part["annotations"] for item in found[1:] for part in item["content"]] == [[note], [note]]
+    assert heard == []
 
 
 def test_each_part_of_a_message_is_a_text_block() -> None:

@@ -12,8 +12,9 @@ from typing import Final
 from clew.dialects.failures.reading import CUT, failure_in
 from clew.dialects.openai_responses.endings import canonical_usage, stop_reason_of
 from clew.dialects.openai_responses.options import ResponsesOptions
-from clew.dialects.openai_responses.stream_events import ResponsesEvent
-from clew.dialects.openai_responses.stream_items import AnswerInItems, ItemTeller, teller_of
+from clew.dialects.openai_responses.stream_answer import AnswerInItems, ItemTeller
+from clew.dialects.openai_responses.stream_events import ANNOTATION, ResponsesEvent
+from clew.dialects.openai_responses.stream_items import teller_of
 from clew.dialects.shape import AnswerContext
 from clew.model.bounds import check_blocks, check_waiting
 from clew.model.events import Event, MessageDelta, MessageStart, MessageStop, Ping, written
@@ -27,6 +28,7 @@ _MESSAGE_STOP: Final = written(MessageStop())
 _GROWS: Final = {
     "response.output_text.delta": "message",
     "response.output_text.done": "message",
+    ANNOTATION: "message",
     "response.refusal.delta": "message",
     "response.refusal.done": "message",
     "response.reasoning_summary_text.delta": "reasoning",
@@ -43,7 +45,6 @@ _ADDED: Final = "response.output_item.added"
 _DONE: Final = "response.output_item.done"
 _ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 _FAILED: Final = frozenset({"failed", "cancelled"})
-_ANNOTATION: Final = "response.output_text.annotation.added"
 _RENUMBERED: Final = 1 << 32
 """From here on, places of items whose server gives every item the same one."""
 _NO_REASON: Final = "the backend gave up without a word why"
@@ -104,8 +105,6 @@ class ResponseDecoder:
                 self._tell_waiting()
         elif kind in _ENDS:
             self._end_as(event.own_response, kind.rpartition(".")[2])
-        elif kind == _ANNOTATION:
-            self._answer.unsaid.note("annotation")
 
     def _take_of_item(self, event: ResponsesEvent) -> None:
         """An event of an item: of the one that is being told, or of one that begins, or of one that has to wait."""

@@ -15,6 +15,7 @@ from msgspec import Raw, Struct
 from clew.model.json import JsonObject, encoded, read_object
 
 _NOTHING: Final = Raw(b"")
+ANNOTATION: Final = "response.output_text.annotation.added"
 
 
 class ResponsesEvent(Struct, gc=False):
@@ -32,6 +33,7 @@ class ResponsesEvent(Struct, gc=False):
     input: Any = None
     item: Raw = _NOTHING
     response: Raw = _NOTHING
+    annotation: Raw = _NOTHING
 
     @property
     def part(self) -> int:
@@ -45,13 +47,17 @@ class ResponsesEvent(Struct, gc=False):
         return read_object(bytes(self.item)) or {}
 
     @property
+    def own_annotation(self) -> JsonObject:
+        return read_object(bytes(self.annotation)) or {}
+
+    @property
     def own_response(self) -> JsonObject:
         """The response that the event brings; {} if it brings none."""
         return read_object(bytes(self.response)) or {}
 
 
 _decoder: Final = msgspec.json.Decoder(ResponsesEvent)
-_RAW: Final = ("item", "response")
+_RAW: Final = ("item", "response", "annotation")
 
 
 def read_event(data: bytes) -> ResponsesEvent | None:

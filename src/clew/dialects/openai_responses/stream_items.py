@@ -7,63 +7,16 @@ does an item of a type that has no block, behind a thought without words.
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Final
 
-import msgspec
-from msgspec import Struct
-
-from clew.dialects.openai_responses.detail import detail_of
-from clew.dialects.openai_responses.options import ResponsesOptions
-from clew.dialects.openai_responses.stream_blocks import ItemBlocks
-from clew.dialects.openai_responses.stream_events import ResponsesEvent
-from clew.dialects.openai_responses.tools import canonical_name
-from clew.dialects.shape import AnswerContext
-from clew.dialects.tool_ids import ToolIds
-from clew.dialects.unsaid import UnsaidKinds
-from clew.model.json import JsonObject, encoded, objects_of, read_object, text_of
-from clew.model.texts import LongText
+from clew.dialects.openai_responses.carrier import annotation_delta, item_block
+from clew.dialects.openai_responses.stream_answer import AnswerInItems, ItemTeller
+from clew.dialects.openai_responses.stream_calls import CallTeller, TextCallTeller
+from clew.dialects.openai_responses.stream_events import ANNOTATION, ResponsesEvent
+from clew.model.events import BlockDelta
+from clew.model.json import JsonObject, objects_of, text_of
 
 _BETWEEN_PARTS: Final = "\n\n"
-_WRAPPERS: Final = frozenset({"parallel", "multi_tool_use.parallel"})
-"""A call of several tools at once, which models make up now and then."""
-
-
-class AnswerInItems:
-    """What the items of one answer share: the blocks that they become, and what is known of the request."""
-
-    __slots__ = ("_detail", "blocks", "calls", "context", "options", "refused", "tool_ids", "unsaid")
-
-    def __init__(self, context: AnswerContext, options: ResponsesOptions) -> None:
-        self.blocks = ItemBlocks()
-        self.context = context
-        self._detail = detail_of(context.native)
-        self.options = options
-        self.tool_ids = ToolIds(context.message_id)
-        self.unsaid = UnsaidKinds(context.unsaid)
-        self.refused = False
-        self.calls = 0
-
-    def open_call(self, item: JsonObject, name: str, call_id: str) -> None:
-        """Opens the call that an item makes, under the client's name of the tool."""
-        kind = "custom" if item.get("type") == "custom_tool_call" else "function"
-        document = self.context.document
-        known = canonical_name(self._detail, kind, text_of(item.get("namespace")), name, document)
-        given = self.tool_ids.give(call_id)
-        own = self.tool_ids.wire.get(given) if self.context.own_ids else ""
-        self.blocks.open_call(own or given, known)
-        self.calls += 1
-
-
-class ItemTeller(Protocol):
-    """Tells one item."""
-
-    def take(self, event: ResponsesEvent) -> None:
-        """More of it."""
-        ...
-
-    def finish(self, item: JsonObject) -> None:
-        """Its end; {} if it never came whole."""
-        ...
 
 
 class ThoughtTeller:
@@ -124,7 +77,7 @@ def _texts_of(item: JsonObject) -> list[str]:
 class MessageTeller:
     """A message: each of its parts is a text block. White space alone opens none."""
 
-    __slots__ = ("_answer", "_blank", "_is_open", "_part", "_phase", "_told")
+    __slots__ = ("_annotated", "_answer", "_blank", "_is_open", "_part", "_phase", "_told")
 
     def __init__(self, answer: AnswerInItems, item: JsonObject) -> None:
         self._answer = answer
@@ -133,12 +86,15 @@ class MessageTeller:
         self._part = 0
         self._is_open = False
         self._blank: list[str] = []
+        self._annotated = False
 
     def take(self, event: ResponsesEvent) -> None:
         if event.type == "response.output_text.delta":
             self._say(event.part, text_of(event.delta))
         elif event.type == "response.refusal.delta":
             self._refuse(event.part, text_of(event.delta))
+        elif event.type == ANNOTATION:
+            self._annotate([event.own_annotation])
         elif event.part not in self._told:
             self._refuse(event.part, text_of(event.refusal))
             self._say(event.part, text_of(event.text))
@@ -174,105 +130,26 @@ class MessageTeller:
             if at not in self._told:
                 self._refuse(at, text_of(part.get("refusal")))
                 self._say(at, text_of(part.get("text")))
-            if part.get("annotations"):
-                self._answer.unsaid.note("annotation")
+            if not self._annotated and at == self._part:
+                self._annotate(objects_of(part.get("annotations")))
         self._close()
 
-
-class CallTeller:
-    """A function call. Its arguments stream once its name is known."""
-
-    __slots__ = ("_answer", "_came", "_is_open", "_item", "_waiting")
-
-    def __init__(self, answer: AnswerInItems, item: JsonObject) -> None:
-        self._answer = answer
-        self._item = item
-        self._came = False
-        self._is_open = False
-        self._waiting = LongText()
-        if (name := text_of(item.get("name"))) and name not in _WRAPPERS:
-            self._open(name)
-
-    def _open(self, name: str) -> None:
-        self._is_open = True
-        call_id = text_of(self._item.get("call_id")) or text_of(self._item.get("id"))
-        self._answer.open_call(self._item, name, call_id)
-
-    def take(self, event: ResponsesEvent) -> None:
-        if text := text_of(event.delta) or ("" if self._came else text_of(event.arguments)):
-            self._came = True
-            if self._is_open:
-                self._answer.blocks.said.append(text)
-            else:
-                self._waiting.add(text)
-
-    def finish(self, item: JsonObject) -> None:
-        self._item = {**self._item, **item}
-        arguments = "" if self._came else text_of(item.get("arguments"))
-        if self._is_open:
-            self._answer.blocks.said += [arguments] if arguments else []
+    def _annotate(self, annotations: list[JsonObject]) -> None:
+        """Annotations of the part that is open, for a client that knows them."""
+        if not annotations:
+            return
+        self._annotated = True
+        answer = self._answer
+        if self._is_open and answer.passes:
+            answer.blocks.tell_rest()
+            answer.blocks.add(*[BlockDelta(answer.blocks.index, annotation_delta(each)) for each in annotations])
         else:
-            self._tell(text_of(self._item.get("name")), arguments or self._waiting.whole())
-        self._answer.blocks.close()
-
-    def _tell(self, name: str, arguments: str) -> None:
-        """A call whose name came late, or one that stands for several."""
-        calls = _wrapped_calls(arguments) if name in _WRAPPERS and not self._is_declared(name) else ()
-        for at, (each, own) in enumerate(calls):
-            self._answer.open_call(self._item, each, f"{text_of(self._item.get('call_id'))}_{at}")
-            self._answer.blocks.said.append(own)
-        if name and not calls:
-            self._open(name)
-            self._answer.blocks.said += [arguments] if arguments else []
-
-    def _is_declared(self, name: str) -> bool:
-        tools = objects_of((read_object(self._answer.context.document) or {}).get("tools"))
-        return any(tool.get("name") == name for tool in tools)
-
-
-def _wrapped_calls(arguments: str) -> list[tuple[str, str]]:
-    """The names and arguments of the calls that one call stands for."""
-    try:
-        uses = msgspec.json.decode(arguments, type=_Wrapped).tool_uses
-    except (msgspec.MsgspecError, UnicodeEncodeError):
-        return []
-    return [(use.recipient_name.removeprefix("functions."), encoded(use.parameters).decode()) for use in uses]
-
-
-class _WrappedCall(Struct):
-    recipient_name: str
-    parameters: JsonObject = {}
-
-
-class _Wrapped(Struct):
-    tool_uses: list[_WrappedCall]
-
-
-class TextCallTeller:
-    """A call of a tool that takes one text. The canonical call has it as its `input`, told once it is whole."""
-
-    __slots__ = ("_answer", "_item", "_text")
-
-    def __init__(self, answer: AnswerInItems, item: JsonObject) -> None:
-        self._answer = answer
-        self._item = item
-        self._text = LongText()
-
-    def take(self, event: ResponsesEvent) -> None:
-        self._text.add(text_of(event.delta))
-
-    def finish(self, item: JsonObject) -> None:
-        self._item = {**self._item, **item}
-        name, call_id = text_of(self._item.get("name")), text_of(self._item.get("call_id"))
-        if name:
-            self._answer.open_call(self._item, name, call_id)
-            text = text_of(item.get("input")) or self._text.whole()
-            self._answer.blocks.said.append(encoded({"input": text}).decode())
-            self._answer.blocks.close()
+            answer.unsaid.note("annotation")
 
 
 class ForeignTeller:
-    """An item of a type that has no block. Its maker gets it back; the client hears that there is something."""
+    """An item of a type that has no block. A client of this dialect gets it as it is; else its maker gets it back, and the
+    client hears that there is something."""
 
     __slots__ = ("_answer", "_kind")
 
@@ -284,6 +161,9 @@ class ForeignTeller:
         """Nothing of it is told."""
 
     def finish(self, item: JsonObject) -> None:
+        if item and self._answer.passes:
+            self._answer.blocks.tell_whole(item_block(item))
+            return
         self._answer.unsaid.note(self._kind)
         if item:
             self._answer.blocks.begin_thought()

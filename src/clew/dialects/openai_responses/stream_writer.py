@@ -14,20 +14,19 @@ from __future__ import annotations
 from typing import Final
 
 from clew.dialects.openai.errors import error_object, failure_of_event
+from clew.dialects.openai_responses.carrier import ITEM
 from clew.dialects.openai_responses.detail import detail_of
 from clew.dialects.openai_responses.endings import incomplete_reason_of, responses_usage
 from clew.dialects.openai_responses.errors import failure_code
+from clew.dialects.openai_responses.numbered_events import ItemPlace, NumberedEvents, WrittenItem
 from clew.dialects.openai_responses.response_object import exchange_of, response_object
+from clew.dialects.openai_responses.written_calls import WrittenCall, WrittenTextCall
 from clew.dialects.openai_responses.written_items import (
-    ItemPlace,
-    NumberedEvents,
-    WrittenCall,
     WrittenCompaction,
-    WrittenItem,
     WrittenMessage,
-    WrittenTextCall,
+    WrittenOwnItem,
     WrittenThought,
-    has_address,
+    annotation_of,
 )
 from clew.dialects.shape import AnswerContext
 from clew.model.events import (
@@ -125,6 +124,8 @@ class ResponsesStreamWriter:
                 item = written(place, text_of(block.get("id")), tool)
             case "compaction":
                 item = WrittenCompaction(place, text_of(block.get("encrypted_content")))
+            case _ if kind == ITEM:
+                item = WrittenOwnItem(place, object_of(block.get("item")))
             case _:
                 self._context.unsaid(str(kind))
                 return before
@@ -145,7 +146,7 @@ class ResponsesStreamWriter:
     def _grow(self, event: BlockDelta) -> bytes:
         if not self._is_open or self._item is None:
             return b""  # of a block that is not told
-        if event.kind == "citations_delta" and not has_address(event.delta.get("citation")):
+        if event.kind == "citations_delta" and not annotation_of(object_of(event.delta.get("citation"))):
             self._context.unsaid(event.kind)
         return self._item.grow(event.delta)
 

@@ -8,94 +8,14 @@ it is lost. So every item is told in full, with one id.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Final
 
-from clew.dialects.openai_responses.detail import ClientTool
-from clew.dialects.shape import SentEvents
-from clew.model.json import JsonObject, JsonValue, encoded, read_object, text_of
-from clew.model.texts import LongText
+from clew.dialects.openai_responses.carrier import annotation_in
+from clew.dialects.openai_responses.numbered_events import ItemPlace, ItemText
+from clew.model.json import JsonObject, JsonValue, text_of
 
 _CITED: Final = {"web_search_result_location": "url", "search_result_location": "source"}
 """The member with the address of what is cited, by the type of the citation."""
-
-
-class NumberedEvents:
-    """Writes events, each with its number in the stream."""
-
-    __slots__ = ("_sent",)
-
-    def __init__(self, sent: SentEvents) -> None:
-        self._sent = sent
-
-    def number(self) -> int:
-        """That of the next event, which is as good as written."""
-        self._sent.count += 1
-        return self._sent.count - 1
-
-    def write(self, kind: str, members: JsonObject) -> bytes:
-        return self.write_raw(kind, encoded(members)[1:-1])
-
-    def write_raw(self, kind: str, members: bytes) -> bytes:
-        """`members` are the inside of a JSON object."""
-        name, rest = kind.encode(), b"," + members if members else b""
-        return b'event: %b\ndata: {"type":"%b","sequence_number":%d%b}\n\n' % (name, name, self.number(), rest)
-
-
-class ItemText:
-    """A text of an item that grows by deltas."""
-
-    __slots__ = ("_events", "_head", "_tail", "_text", "place")
-
-    def __init__(self, events: NumberedEvents, kind: str, place: JsonObject, tail: bytes = b"") -> None:
-        """`place` says which text of which item it is, `tail` what else each delta has."""
-        self._events = events
-        self.place = place
-        self._text = LongText()
-        name = kind.encode()
-        self._head = b'event: %b\ndata: {"type":"%b",%b,"delta":' % (name, name, encoded(place)[1:-1])
-        self._tail = tail + b',"sequence_number":%d}\n\n'
-
-    def grow(self, text: str) -> bytes:
-        self._text.add(text)
-        return self._head + encoded(text) + self._tail % self._events.number()
-
-    def whole(self) -> str:
-        return self._text.whole()
-
-
-class WrittenItem(Protocol):
-    """An item that is being told. `grow` takes a delta of its block, `stop` ends the block."""
-
-    @property
-    def takes_more_text(self) -> bool:
-        """Whether a text block that follows belongs to it."""
-        ...
-
-    def grow(self, delta: JsonObject) -> bytes: ...
-
-    def stop(self) -> bytes: ...
-
-    def item(self, status: str) -> JsonObject:
-        """The whole item."""
-        ...
-
-
-class ItemPlace:
-    """Where an item stands, and what tells its events."""
-
-    __slots__ = ("events", "index", "name")
-
-    def __init__(self, events: NumberedEvents, name: str, index: int) -> None:
-        self.events = events
-        self.name = name
-        """The part of its id behind the prefix."""
-        self.index = index
-
-    def of(self, item_id: str, **more: JsonValue) -> JsonObject:
-        return {"item_id": item_id, "output_index": self.index, **more}
-
-    def added(self, item: JsonObject) -> bytes:
-        return self.events.write("response.output_item.added", {"output_index": self.index, "item": item})
 
 
 class WrittenMessage:
@@ -141,17 +61,18 @@ class WrittenMessage:
 
 
 def _text_part(text: str, citations: Iterable[JsonObject]) -> JsonObject:
-    annotations: list[JsonValue] = [
-        {"type": "url_citation", "url": url, "title": text_of(each.get("title")), "start_index": 0, "end_index": len(text)}
-        for each in citations
-        if (url := text_of(each.get(_CITED.get(text_of(each.get("type")), ""))))
-    ]
+    annotations: list[JsonValue] = [found for each in citations if (found := annotation_of(each, len(text)))]
     return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
 
 
-def has_address(citation: JsonValue) -> bool:
-    """Whether a citation can be told."""
-    return isinstance(citation, dict) and bool(text_of(citation.get(_CITED.get(text_of(citation.get("type")), ""))))
+def annotation_of(citation: JsonObject, end: int = 0) -> JsonObject:
+    """The annotation for a citation in a text of this length; {} if it cannot be told."""
+    if own := annotation_in(citation):
+        return own
+    address = text_of(citation.get(_CITED.get(text_of(citation.get("type")), "")))
+    title = text_of(citation.get("title"))
+    place: JsonObject = {"start_index": 0, "end_index": end}
+    return {"type": "url_citation", "url": address, "title": title, **place} if address else {}
 
 
 class WrittenThought:
@@ -200,67 +121,26 @@ class WrittenThought:
         return {**head, "encrypted_content": self._proof or None}
 
 
-class WrittenCall:
-    """A call of a function."""
+class WrittenOwnItem:
+    """An item that only this dialect has, as it came."""
 
     takes_more_text = False
 
-    def __init__(self, place: ItemPlace, call_id: str, tool: ClientTool) -> None:
+    def __init__(self, place: ItemPlace, item: JsonObject) -> None:
         self._place = place
-        self._id = f"fc_{place.name}"
-        self._call: JsonObject = {"call_id": call_id, "name": tool.name}
-        self._call |= {"namespace": tool.namespace} if tool.namespace else {}
-        self._text = ItemText(place.events, "response.function_call_arguments.delta", place.of(self._id))
+        self._item = item
 
     def begin(self) -> bytes:
-        return self._place.added(self.item("in_progress"))
+        return self._place.added(self._item)
 
     def grow(self, delta: JsonObject) -> bytes:
-        text = text_of(delta.get("partial_json"))
-        return self._text.grow(text) if text else b""
-
-    def stop(self) -> bytes:
-        none = b"" if self._text.whole() else self._text.grow("{}")
-        done: JsonObject = {**self._text.place, "arguments": self._text.whole(), "name": self._call["name"]}
-        return none + self._place.events.write("response.function_call_arguments.done", done)
-
-    def item(self, status: str) -> JsonObject:
-        head: JsonObject = {"id": self._id, "type": "function_call", "status": status}
-        return {**head, **self._call, "arguments": self._text.whole()}
-
-
-class WrittenTextCall:
-    """A call of a custom tool, which takes one text: the `input` of the canonical call; or all of its arguments, where the
-    model gave it none. It is told once it is whole."""
-
-    takes_more_text = False
-
-    def __init__(self, place: ItemPlace, call_id: str, tool: ClientTool) -> None:
-        self._place = place
-        self._id = f"ctc_{place.name}"
-        self._call: JsonObject = {"call_id": call_id, "name": tool.name}
-        self._call |= {"namespace": tool.namespace} if tool.namespace else {}
-        self._arguments = LongText()
-        self._input = ""
-
-    def begin(self) -> bytes:
-        return self._place.added(self.item("in_progress"))
-
-    def grow(self, delta: JsonObject) -> bytes:
-        self._arguments.add(text_of(delta.get("partial_json")))
         return b""
 
     def stop(self) -> bytes:
-        arguments = self._arguments.whole()
-        found = (read_object(arguments.encode("utf-8", "surrogatepass")) or {}).get("input")
-        self._input = found if isinstance(found, str) else arguments
-        events, at = self._place.events, self._place.of(self._id)
-        delta = events.write("response.custom_tool_call_input.delta", {**at, "delta": self._input}) if self._input else b""
-        return delta + events.write("response.custom_tool_call_input.done", {**at, "input": self._input})
+        return b""
 
     def item(self, status: str) -> JsonObject:
-        head: JsonObject = {"id": self._id, "type": "custom_tool_call", "status": status}
-        return {**head, **self._call, "input": self._input}
+        return self._item
 
 
 class WrittenCompaction:

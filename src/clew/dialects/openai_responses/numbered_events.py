@@ -1,0 +1,88 @@
+"""The events of a client's stream: each has its number, and says which item it is about."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from clew.dialects.shape import SentEvents
+from clew.model.json import JsonObject, JsonValue, encoded
+from clew.model.texts import LongText
+
+
+class NumberedEvents:
+    """Writes events, each with its number in the stream."""
+
+    __slots__ = ("_sent",)
+
+    def __init__(self, sent: SentEvents) -> None:
+        self._sent = sent
+
+    def number(self) -> int:
+        """That of the next event, which is as good as written."""
+        self._sent.count += 1
+        return self._sent.count - 1
+
+    def write(self, kind: str, members: JsonObject) -> bytes:
+        return self.write_raw(kind, encoded(members)[1:-1])
+
+    def write_raw(self, kind: str, members: bytes) -> bytes:
+        """`members` are the inside of a JSON object."""
+        name, rest = kind.encode(), b"," + members if members else b""
+        return b'event: %b\ndata: {"type":"%b","sequence_number":%d%b}\n\n' % (name, name, self.number(), rest)
+
+
+class ItemText:
+    """A text of an item that grows by deltas."""
+
+    __slots__ = ("_events", "_head", "_tail", "_text", "place")
+
+    def __init__(self, events: NumberedEvents, kind: str, place: JsonObject, tail: bytes = b"") -> None:
+        """`place` says which text of which item it is, `tail` what else each delta has."""
+        self._events = events
+        self.place = place
+        self._text = LongText()
+        name = kind.encode()
+        self._head = b'event: %b\ndata: {"type":"%b",%b,"delta":' % (name, name, encoded(place)[1:-1])
+        self._tail = tail + b',"sequence_number":%d}\n\n'
+
+    def grow(self, text: str) -> bytes:
+        self._text.add(text)
+        return self._head + encoded(text) + self._tail % self._events.number()
+
+    def whole(self) -> str:
+        return self._text.whole()
+
+
+class WrittenItem(Protocol):
+    """An item that is being told. `grow` takes a delta of its block, `stop` ends the block."""
+
+    @property
+    def takes_more_text(self) -> bool:
+        """Whether a text block that follows belongs to it."""
+        ...
+
+    def grow(self, delta: JsonObject) -> bytes: ...
+
+    def stop(self) -> bytes: ...
+
+    def item(self, status: str) -> JsonObject:
+        """The whole item."""
+        ...
+
+
+class ItemPlace:
+    """Where an item stands, and what tells its events."""
+
+    __slots__ = ("events", "index", "name")
+
+    def __init__(self, events: NumberedEvents, name: str, index: int) -> None:
+        self.events = events
+        self.name = name
+        """The part of its id behind the prefix."""
+        self.index = index
+
+    def of(self, item_id: str, **more: JsonValue) -> JsonObject:
+        return {"item_id": item_id, "output_index": self.index, **more}
+
+    def added(self, item: JsonObject) -> bytes:
+        return self.events.write("response.output_item.added", {"output_index": self.index, "item": item})

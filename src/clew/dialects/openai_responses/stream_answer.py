@@ -1,0 +1,56 @@
+"""What all items of a streamed answer share: the blocks that they become, and what is known of the request."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from clew.dialects.openai_responses.carrier import is_own_client
+from clew.dialects.openai_responses.detail import detail_of
+from clew.dialects.openai_responses.options import ResponsesOptions
+from clew.dialects.openai_responses.stream_blocks import ItemBlocks
+from clew.dialects.openai_responses.stream_events import ResponsesEvent
+from clew.dialects.openai_responses.tools import canonical_name
+from clew.dialects.shape import AnswerContext
+from clew.dialects.tool_ids import ToolIds
+from clew.dialects.unsaid import UnsaidKinds
+from clew.model.json import JsonObject, text_of
+
+
+class AnswerInItems:
+    """One answer."""
+
+    __slots__ = ("_detail", "blocks", "calls", "context", "options", "passes", "refused", "tool_ids", "unsaid")
+
+    def __init__(self, context: AnswerContext, options: ResponsesOptions) -> None:
+        self.blocks = ItemBlocks()
+        self.context = context
+        self._detail = detail_of(context.native)
+        self.options = options
+        self.passes = is_own_client(context.native)
+        """The client speaks this dialect, and gets what only this dialect has."""
+        self.tool_ids = ToolIds(context.message_id)
+        self.unsaid = UnsaidKinds(context.unsaid)
+        self.refused = False
+        self.calls = 0
+
+    def open_call(self, item: JsonObject, name: str, call_id: str) -> None:
+        """Opens the call that an item makes, under the client's name of the tool."""
+        kind = "custom" if item.get("type") == "custom_tool_call" else "function"
+        document = self.context.document
+        known = canonical_name(self._detail, kind, text_of(item.get("namespace")), name, document)
+        given = self.tool_ids.give(call_id)
+        own = self.tool_ids.wire.get(given) if self.context.own_ids else ""
+        self.blocks.open_call(own or given, known)
+        self.calls += 1
+
+
+class ItemTeller(Protocol):
+    """Tells one item."""
+
+    def take(self, event: ResponsesEvent) -> None:
+        """More of it."""
+        ...
+
+    def finish(self, item: JsonObject) -> None:
+        """Its end; {} if it never came whole."""
+        ...
