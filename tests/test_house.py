@@ -229,7 +229,8 @@ def unexplained(source: str) -> Iterator[str]:
 def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
     """But for pytest: whoever uses the plugin has it."""
     project = tomllib.loads((SOURCE.parent.parent / "pyproject.toml").read_text())["project"]
-    declared = {re.split(r"[^\w.-]", row)[0] for row in project["dependencies"]}
+    rows = [*project["dependencies"], *(row for extra in project["optional-dependencies"].values() for row in extra)]
+    declared = {re.split(r"[^\w.-]", row)[0] for row in rows}
     packages = packages_distributions()
     assert {packages[name][0].lower().replace("_", "-") for name in foreign_modules()} - {"pytest"} == declared
 

@@ -24,6 +24,7 @@ from clew.settings.values import (
     timeouts_for,
     whole_timeouts_for,
 )
+from clew.store.kinds import URLS
 from clew.thinking.budgets import BudgetRules
 from tests.manifest import proves
 
@@ -497,7 +498,8 @@ X = '[backends.x]\nurl = "http://127.0.0.1:1"\n'
         ("[timeouts]\ngap = -1\n", (2, "timeouts.gap"), "expected a number above 0, got -1"),
         ('[timeouts]\ngap = "off"\n', (2, "timeouts.gap"), "expected a number, got a text"),
         ("[store]\nbodies = 'some'\n", (2, "store.bodies"), "expected off, last:N or all"),
-        ("[store]\nurl = 'postgresql://x'\n", (2, "store.url"), "expected sqlite, sqlite:PATH or off"),
+        ("[store]\nurl = 'mysql://x'\n", (2, "store.url"), f"expected {URLS}"),
+        ("[store]\nurl = 'postgresql://${NOT_SET}@x'\n", (2, "store.url"), "the variable NOT_SET is not set"),
         ("ca_file = '/no/such'\n", (1, "ca_file"), "there is no such file"),
         (f"ca_file = '{__file__}'\n", (1, "ca_file"), "there is no certificate in that file; it has to be PEM"),
         ("ca_file = '${NOT_SET}'\n", (1, "ca_file"), "the variable NOT_SET is not set"),

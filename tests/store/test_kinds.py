@@ -6,7 +6,7 @@ import pytest
 
 from clew.settings.load import load
 from clew.store import Store, location_of, open_store
-from clew.store.kinds import KINDS, USUAL_URL, is_url, kind_named
+from clew.store.kinds import KINDS, USUAL_URL, is_url, kind_named, shown_url
 from clew.store.protocols import Store as AllOfIt
 from tests.store.contract.opening import ADDRESSES, located, opened
 
@@ -61,5 +61,11 @@ def test_every_kind_goes_through_the_contract_and_can_be_examined(tmp_path: Path
 def test_the_settings_take_no_other_url(tmp_path: Path) -> None:
     file = tmp_path / "clew.toml"
     file.write_text('[store]\nurl = "elsewhere"\n')
-    with pytest.raises(Exception, match="sqlite, sqlite:PATH or off"):
+    with pytest.raises(Exception, match="sqlite, sqlite:PATH, postgresql:"):
         load(file, {})
+
+
+def test_a_password_in_a_url_is_not_shown() -> None:
+    assert shown_url("postgresql://me:hunter2@db/team") == "postgresql://me:…@db/team"
+    assert shown_url("postgresql://db/team?password=hunter2&x=1") == "postgresql://db/team?password=…&x=1"
+    assert [shown_url(each) for each in ("sqlite", "sqlite:a:b", "off")] == ["sqlite", "sqlite:a:b", "off"]

@@ -27,6 +27,7 @@ from clew.settings.document import Document, discover_backends
 from clew.settings.load import Loaded
 from clew.settings.problems import Key, fields_of, format_key, table_in
 from clew.settings.values import RoutingRule
+from clew.store.kinds import shown_url
 
 SCHEMA_URI: Final = "https://json-schema.org/draft/2020-12/schema"
 SCHEMA_FILE: Final = "clew.schema.json"
@@ -198,6 +199,8 @@ def entries_of(loaded: Loaded) -> list[SettingsEntry]:
     rows = [*_flat(settings, ()), *(entry for row in backends.values() for entry in _backend_entries(row))]
     entries: list[SettingsEntry] = []
     for key, value in rows:
+        if key == ("store", "url"):
+            value = shown_url(str(value))
         holders = [key]  # a key has the origin of what holds it and gives all of it: an inline table, a variable
         if key[2:] == ("keys",):
             holders = [(*key[:2], "key"), key, key[:2]]

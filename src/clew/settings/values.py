@@ -82,7 +82,8 @@ class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What is remembered, and for how long."""
 
     url: StoreUrl = USUAL_URL
-    """`sqlite` keeps a file in the home directory, `sqlite:PATH` another one, `off` nothing."""
+    """`sqlite` keeps a file in the home directory, `sqlite:PATH` another one, `off` nothing. `postgresql://…` is a database
+    that several gateways share."""
     content: bool = True
     """Keep what was said, readable; without it only what must go back to its maker."""
     bodies: Bodies = "last:50"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clew.store.protocols import Store
     from clew.store.values import ClockDoubt
 
-KINDS: Final[Mapping[str, str]] = {"sqlite": "clew.store.sqlite"}
+KINDS: Final[Mapping[str, str]] = {"sqlite": "clew.store.sqlite", "postgresql": "clew.store.postgres"}
 """Each kind's name, and the module that has its `KIND`."""
 
 USUAL_URL: Final = "sqlite"
@@ -30,7 +30,7 @@ OFF: Final = "off"
 BODIES: Final = 50
 """Of how many exchanges of each principal the bodies are kept by default, the last ones."""
 
-URLS: Final = "sqlite, sqlite:PATH or off"
+URLS: Final = "sqlite, sqlite:PATH, postgresql://USER@HOST/DATABASE or off"
 URL_PATTERN: Final = rf"^({'|'.join(f'{name}|{name}:.+' for name in KINDS)}|{OFF})$"
 
 
@@ -121,6 +121,11 @@ class StoreKind(Protocol):
     def locate(self, address: str, root: Path) -> StoreLocation:
         """The place that an address means; "" is the usual one below `root`."""
         ...
+
+
+def shown_url(url: str) -> str:
+    """The URL for people: without a password."""
+    return re.sub(r"([?&]password=)[^&]*", r"\1…", re.sub(r"(//[^:@/]*):[^@/]+@", r"\1:…@", url))
 
 
 def is_url(url: str) -> bool:

@@ -1,0 +1,151 @@
+"""Examining a store: for `clew doctor` the server, the schema and the connections; and `verify`, for its content."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from clew.errors import RecordCorrupt, StoreError
+from clew.model.blocks import made
+from clew.model.recording import Recording
+from clew.store.kinds import StoreFinding
+from clew.store.postgres.database import PostgresDatabase, raising_store_errors
+from clew.store.postgres.schema import NEWEST, schema_version
+from clew.store.recording_faults import row_faults, strand_faults
+from clew.store.rows import COLUMNS, Row, Value, recording_of_row, unpack_changes
+from clew.store.text import format_size
+from clew.store.values import StoreFault
+from clew.store.words import indexed_words
+
+OLDEST_SERVER: Final = 14
+CONNECTIONS: Final = 4
+"""Of one process at most: one writes, two read, one follows the news."""
+
+_CONNECTIONS: Final = """
+SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
+    (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')
+"""
+_SIZE: Final = """
+SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+WHERE relnamespace = to_regnamespace('clew') AND relkind IN ('r', 'p')
+"""
+_ROWS: Final = f"SELECT {COLUMNS}, sum, seq FROM clew.recordings WHERE principal = $1 ORDER BY seq"  # noqa: S608  (the columns are a constant)
+_STRAY: Final = """
+SELECT principal, kind, encode(hash, 'hex') FROM clew.marks
+WHERE NOT EXISTS (SELECT 1 FROM clew.recordings WHERE seq = recording AND recordings.principal = marks.principal)
+"""
+_LINKS: Final = {
+    "no exchange leads to this recording": """
+        SELECT id FROM clew.recordings AS said WHERE NOT EXISTS (SELECT 1 FROM clew.exchanges
+            WHERE exchanges.principal = said.principal AND exchanges.thread = said.thread AND recording = said.id)""",
+    "its recording is not there": """
+        SELECT id FROM clew.exchanges WHERE kind = 'messages' AND recording IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM clew.recordings AS said WHERE said.principal = exchanges.principal AND said.id = recording)""",
+    "its thread is not there": """
+        SELECT id FROM clew.exchanges WHERE kind = 'messages' AND NOT EXISTS (SELECT 1 FROM clew.threads
+            WHERE threads.principal = exchanges.principal AND threads.id = exchanges.thread)""",
+    "these bodies belong to no exchange": """
+        SELECT exchange FROM clew.bodies WHERE NOT EXISTS (SELECT 1 FROM clew.exchanges
+            WHERE exchanges.principal = bodies.principal AND exchanges.id = bodies.exchange)""",
+    "this piece belongs to no bodies": """
+        SELECT seq::text FROM clew.pieces WHERE NOT EXISTS (
+            SELECT 1 FROM clew.bodies WHERE chain = pieces.seq / 1048576 * 1048576)""",
+    "it was forgotten, and is not without words": """
+        SELECT id FROM clew.exchanges WHERE kind = 'forgotten' AND (thread <> '' OR recording IS NOT NULL
+            OR asked <> '\\x90')""",
+    "the index of words has a turn that is not there": """
+        SELECT '' FROM clew.words WHERE NOT EXISTS (SELECT 1 FROM clew.exchanges WHERE exchanges.seq = words.seq)""",
+}
+_WORDS: Final = """
+SELECT exchanges.id, words.seq, words.asked, words.answered, readable, exchanges.asked, said FROM clew.exchanges
+LEFT JOIN clew.recordings ON recordings.principal = exchanges.principal AND recordings.id = exchanges.recording
+LEFT JOIN clew.words ON words.seq = exchanges.seq
+WHERE kind = 'messages' AND indexed
+"""
+
+
+def examine_server(database: PostgresDatabase, where: str) -> Iterator[StoreFinding]:
+    """The server's version, the schema, the room, and the connections that are left."""
+    server = database.connection.info.server_version // 10_000
+    if server < OLDEST_SERVER:
+        yield StoreFinding("broken", f"{where} is PostgreSQL {server}", f"PostgreSQL {OLDEST_SERVER} or newer is needed")
+        return
+    version = schema_version(database)
+    if version is None:
+        yield StoreFinding("ok", f"{where} has no tables of clew's yet; they are made at the first start")
+        return
+    if version > NEWEST:
+        yield StoreFinding("warning", f"{where} has schema {version}, this clew knows {NEWEST}", "update clew")
+    size = database.value(_SIZE)
+    kind = "through a pooler" if database.is_pooled else "directly"
+    said = f"{where}: PostgreSQL {server}, schema {version}, {format_size(size if isinstance(size, int) else 0)}"
+    yield StoreFinding("ok", f"{said}, reached {kind}")
+    yield _examine_connections(database)
+
+
+def _examine_connections(database: PostgresDatabase) -> StoreFinding:
+    found = database.row(_CONNECTIONS)
+    most, used = msgspec.convert(found, tuple[int, int])
+    says = f"{used} of {most} connections are in use; each process of clew takes up to {CONNECTIONS}"
+    if most - used < CONNECTIONS:
+        return StoreFinding("warning", says, "raise `max_connections`, or put PgBouncer between")
+    return StoreFinding("ok", says)
+
+
+def size_of(database: PostgresDatabase) -> int:
+    size = database.value(_SIZE)
+    return size if isinstance(size, int) else 0
+
+
+def verify(database: PostgresDatabase, where: str) -> tuple[StoreFault, ...]:
+    """Everything that can be found by reading everything."""
+    try:
+        with raising_store_errors(where):
+            stray = [
+                StoreFault("", f"the {kind} mark {hash} of {principal!r} leads to no recording")
+                for principal, kind, hash in database.rows(_STRAY)
+            ]
+            return (*stray, *_recording_faults(database), *_turn_faults(database))
+    except StoreError as error:
+        return (StoreFault("", str(error)),)
+
+
+def _recording_faults(database: PostgresDatabase) -> Iterator[StoreFault]:
+    for (principal,) in database.rows("SELECT DISTINCT principal FROM clew.recordings"):
+        readable: list[Recording] = []
+        marks: dict[Value, set[Row]] = defaultdict(set)
+        for place, *mark in database.rows("SELECT recording, kind, hash FROM clew.marks WHERE principal = $1", principal):
+            marks[place].add(tuple(mark))
+        for *columns, sum, seq in database.rows(_ROWS, principal):
+            try:
+                recording = recording_of_row(tuple(columns))
+                for raw in recording.blocks:
+                    made(raw)
+            except RecordCorrupt as error:
+                yield StoreFault(str(columns[1]), str(error))
+            except msgspec.DecodeError as error:
+                yield StoreFault(str(columns[1]), f"a block of recording {columns[1]!r} cannot be read: {error}")
+            else:
+                readable.append(recording)
+                yield from row_faults(recording, tuple(columns), sum, marks[seq])
+        yield from strand_faults(readable)
+
+
+def _turn_faults(database: PostgresDatabase) -> Iterator[StoreFault]:
+    for what, statement in _LINKS.items():
+        for (name,) in database.rows(statement):
+            yield StoreFault(str(name), what)
+    for id, changes in database.rows("SELECT id, changes FROM clew.exchanges"):
+        assert isinstance(changes, bytes)
+        try:
+            unpack_changes(changes)
+        except RecordCorrupt as error:
+            yield StoreFault(str(id), str(error))
+    for id, row, asked, answered, *columns in database.rows(_WORDS):
+        if row is None:
+            yield StoreFault(str(id), "it is not in the index of words")
+        elif (asked, answered) != indexed_words(tuple(columns)):
+            yield StoreFault(str(id), "its words in the index are not those that were said")

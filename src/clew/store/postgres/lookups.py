@@ -1,0 +1,205 @@
+"""Look-ups of requests in the database: one statement for what the history points at, one for what that followed.
+
+A round trip costs more than reading a row, so all block keys, tool ids, places and ids of a request go together, and so do
+the thread of its session and the pins. What the found recordings followed and came after is the second statement, recursive
+in the database. A recording that this process has read lately is not sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from clew.errors import RecordCorrupt, StoreError
+from clew.model.recording import Recording, Shelf
+from clew.store.lookup_memory import LookupMemory
+from clew.store.postgres.database import PostgresDatabase
+from clew.store.postgres.queries import pinned, settings, thread_of
+from clew.store.postgres.readers import PostgresReaders
+from clew.store.postgres.settings import GENERATION, PINS
+from clew.store.rows import COLUMNS, Row, tool_hash, verified_recording
+from clew.store.values import Lookup, LookupResult
+
+MOST_MARKED: Final = 256
+"""Recordings with one mark that are read, the newest. A place is not unique: a client that asks the same first question a
+thousand times has a thousand answers at one place, and no request may wait for all of them."""
+MOST_LINKED: Final = 2000
+"""Recordings that a look-up takes beyond those that the request points at. Links may lead back over years."""
+
+_SAID: Final = ", ".join(f"said.{name}" for name in COLUMNS.split(", "))
+_MARKED: Final = f"""
+SELECT wanted.number, said.id, said.seq, {_SAID}, said.sum
+FROM unnest($2::text[], $3::bytea[]) WITH ORDINALITY AS wanted (kind, hash, number)
+CROSS JOIN LATERAL (
+    SELECT recordings.* FROM clew.marks JOIN clew.recordings ON seq = marks.recording
+    WHERE marks.principal = $1 AND marks.kind = wanted.kind AND marks.hash = wanted.hash
+    ORDER BY seq DESC LIMIT {MOST_MARKED}
+) AS said
+UNION ALL
+SELECT 0, said.id, said.seq, {_SAID}, said.sum FROM clew.recordings AS said
+WHERE said.principal = $1 AND said.id = ANY ($4::text[])
+ORDER BY 1, 3
+"""  # noqa: S608  (the columns are a constant)
+_LINKED: Final = f"""
+WITH RECURSIVE linked (id, followed, after, distance) AS (
+    SELECT id, followed, after, 0 FROM clew.recordings WHERE principal = $1 AND id = ANY ($2::text[])
+    UNION
+    SELECT said.id, said.followed, said.after, distance + 1 FROM linked JOIN clew.recordings AS said
+        ON said.principal = $1 AND said.id IN (linked.followed, linked.after)
+    WHERE distance < $3
+)
+SELECT {_SAID}, said.sum FROM (
+    SELECT id, min(distance) AS nearest FROM linked GROUP BY id ORDER BY nearest LIMIT $4
+) AS found JOIN clew.recordings AS said ON said.principal = $1 AND said.id = found.id
+WHERE NOT said.id = ANY ($2::text[]) ORDER BY nearest
+"""  # noqa: S608  (the columns are a constant)
+_PINS: Final = "SELECT id, pin FROM clew.threads WHERE principal = $1 AND id = ANY ($2::text[])"
+
+
+class PostgresFinder:
+    """One principal's recordings, each looked up when it is asked for. Any thread may ask."""
+
+    def __init__(self, readers: PostgresReaders, principal: str, pending: Shelf | None) -> None:
+        """`pending` are the recordings that are being written."""
+        self._readers = readers
+        self._principal = principal
+        self._pending = pending
+
+    def by_id(self, id: str) -> Recording | None:
+        if self._pending and (recording := self._pending.by_id(id)):
+            return recording
+        return next(iter(self._find((), (id,))), None)
+
+    def by_key(self, key: bytes) -> Recording | None:
+        if self._pending and (recording := self._pending.by_key(key)):
+            return recording
+        found = self._find((("key", key),))
+        return found[-1] if found else None
+
+    def by_tool(self, id: str) -> Sequence[Recording]:
+        return self._joined(self._find((("tool", tool_hash(id)),)), self._pending.by_tool(id) if self._pending else ())
+
+    def by_place(self, place: bytes) -> Sequence[Recording]:
+        return self._joined(self._find((("place", place),)), self._pending.by_place(place) if self._pending else ())
+
+    def _find(self, marks: Sequence[tuple[str, bytes]], ids: Sequence[str] = ()) -> list[Recording]:
+        rows = self._readers.read(_marked_rows, self._principal, marks, ids)
+        return [verified_recording(row[3:]) for row in rows]
+
+    def _joined(self, written: list[Recording], pending: Sequence[Recording]) -> Sequence[Recording]:
+        """The written recordings, then those being written; a recording that is both counts as the newer."""
+        names = {each.id for each in pending}
+        return [*(each for each in written if each.id not in names), *pending]
+
+
+def _marked_rows(
+    database: PostgresDatabase, principal: str, marks: Sequence[tuple[str, bytes]], ids: Sequence[str]
+) -> list[Row]:
+    return database.rows(_MARKED, principal, [kind for kind, _ in marks], [hash for _, hash in marks], list(ids))
+
+
+class PostgresLookups:
+    """The look-ups of one store. Any thread may ask."""
+
+    def __init__(self, readers: PostgresReaders, memory: LookupMemory) -> None:
+        self._readers = readers
+        self._memory = memory
+
+    def finder(self, principal: str) -> PostgresFinder:
+        return PostgresFinder(self._readers, principal, self._memory.pending.of(principal))
+
+    def gather(self, wanted: Lookup, check: Callable[[], None]) -> LookupResult:
+        check()
+        version, failure = self._memory.pins.version, None
+        recordings, thread, pins = tuple[Recording, ...](), "", dict[str, str]()
+        try:
+            recordings, failure = self._recordings(wanted)
+            check()
+            names = dict.fromkeys((wanted.thread, *(each.thread for each in recordings)))
+            thread, pins = self._readers.read(_threads, wanted, names)
+            self._memory.pins.learn(wanted.principal, pins, version)
+        except StoreError as error:
+            return LookupResult(
+                recordings=recordings,
+                failure=failure or error,
+                thread_failure=error,
+                has_pins=self._may_have_pins(wanted.principal),
+            )
+        has_pins = failure is not None and self._may_have_pins(wanted.principal)
+        return LookupResult(recordings=recordings, thread=thread, pins=pins, failure=failure, has_pins=has_pins)
+
+    def _may_have_pins(self, principal: str) -> bool:
+        try:
+            return bool(self._readers.read(pinned, principal, 1))
+        except StoreError:
+            return True
+
+    def _recordings(self, wanted: Lookup) -> tuple[tuple[Recording, ...], StoreError | None]:
+        """Those with a wanted key last, since of two with one key the newest was found, and links may lead to the other; and
+        why one of them could not be read."""
+        keys = [("key", key) for key in wanted.keys]
+        marks = [*keys, *(("tool", tool_hash(id)) for id in wanted.tools), *(("place", each) for each in wanted.places)]
+        pending = self._memory.pending.of(wanted.principal)
+        found, failure = dict[str, Recording](), None
+        newest = dict[int, Recording]()
+        for row in self._readers.read(_marked_rows, wanted.principal, marks, wanted.ids) if marks or wanted.ids else ():
+            recording, error = self._decoded(row[3:])
+            failure = failure or error
+            if recording is not None:
+                number = row[0]
+                assert isinstance(number, int)
+                if 0 < number <= len(keys):  # the rows of a mark are in order: of those with one key the last counts
+                    newest[number] = recording
+                else:
+                    found[recording.id] = recording
+        for each in _pending_of(wanted, pending):
+            found[each.id] = each
+        exact = {each.id: each for each in newest.values()}
+        linked, error = self._linked(wanted, [*found, *exact])
+        rest = {each.id: each for each in linked} | found
+        return (*(each for each in rest.values() if each.id not in exact), *exact.values()), failure or error
+
+    def _linked(self, wanted: Lookup, ids: Sequence[str]) -> tuple[list[Recording], StoreError | None]:
+        if not ids or not wanted.links:
+            return [], None
+        rows = self._readers.read(_linked_rows, wanted.principal, ids, wanted.links)
+        decoded = [self._decoded(row) for row in rows]
+        failure = next((error for _, error in decoded if error), None)
+        return [recording for recording, _ in decoded if recording], failure
+
+    def _decoded(self, row: Row) -> tuple[Recording | None, StoreError | None]:
+        """A damaged row costs one recording."""
+        try:
+            recording = verified_recording(row)
+        except RecordCorrupt as error:
+            return None, error
+        if recording.whole:  # a cut recording may still be under way, and then another replaces it
+            self._memory.cache.add(recording)
+        return recording, None
+
+    def refresh_pins(self) -> str:
+        generation = self._readers.read(settings, PINS).get(GENERATION, "")
+        self._memory.pins.renew(generation)
+        return generation
+
+
+def _linked_rows(database: PostgresDatabase, principal: str, ids: Sequence[str], links: int) -> list[Row]:
+    return database.rows(_LINKED, principal, list(ids), links, len(ids) + MOST_LINKED)
+
+
+def _pending_of(wanted: Lookup, pending: Shelf | None) -> Iterable[Recording]:
+    """The wanted recordings among those that are being written."""
+    if pending is None:
+        return ()
+    by_key = [found for key in wanted.keys if (found := pending.by_key(key))]
+    by_id = [found for id in wanted.ids if (found := pending.by_id(id))]
+    by_tool = [found for id in wanted.tools for found in pending.by_tool(id)]
+    return [*by_key, *by_id, *by_tool, *(found for place in wanted.places for found in pending.by_place(place))]
+
+
+def _threads(database: PostgresDatabase, wanted: Lookup, names: Iterable[str]) -> tuple[str, dict[str, str]]:
+    """The thread of the session, and the pin of each thread."""
+    thread = thread_of(database, wanted.principal, wanted.session, wanted.agent) or ""
+    asked = [name for name in dict.fromkeys((thread, *names)) if name]
+    pins = {str(id): str(pin) for id, pin in database.rows(_PINS, wanted.principal, asked)}
+    return thread, {name: pins.get(name, "") for name in asked}

@@ -1,0 +1,123 @@
+"""A real PostgreSQL for tests: one server for each test process, one database for each test.
+
+The binaries are those that `CLEW_TEST_PG` names (a folder), those on the machine, or those on the PATH. A server does not run
+as root, so there it runs as the user `postgres`. Its files are in a temporary folder, its socket too: no port is opened.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+HOW: Final = (
+    "these tests need the programs of PostgreSQL 14 or newer: install them (Debian: `apt-get install postgresql`), "
+    "or name their folder in CLEW_TEST_PG"
+)
+_NUMBERS = count()
+_SETTINGS: Final = {
+    "listen_addresses": "",
+    "max_connections": "60",
+    "shared_buffers": "16MB",
+    "autovacuum": "off",
+    "max_wal_size": "200MB",
+}
+_UNSAFE: Final = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+"""For tests that kill no server: a commit then waits for no disk."""
+
+
+class PostgresServer:
+    """A server of our own, from `start` to `stop`."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.folder = folder
+        self._settings = _SETTINGS | settings
+        self._user = _unprivileged_user()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def make(self) -> None:
+        """Make the files of an empty server."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self._user:
+            shutil.chown(self.folder, self._user)
+        self._run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        lines = [f"{name} = '{value}'" for name, value in self._settings.items()]
+        lines.append(f"unix_socket_directories = '{self.folder}'")
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.write("\n".join(lines) + "\n")
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def start(self) -> None:
+        """Returns when it takes connections."""
+        self._run("pg_ctl", "-D", str(self.data), "-w", "-l", str(self.folder / "log"), "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        """`immediate` is as if it had been killed."""
+        self._run("pg_ctl", "-D", str(self.data), "-w", "-m", mode, "stop")
+
+    def url(self, database: str) -> str:
+        return f"postgresql://postgres@/{database}?host={self.folder}"
+
+    def create(self) -> str:
+        """The URL of a new, empty database."""
+        name = f"test_{next(_NUMBERS)}"
+        self._run("psql", "-h", str(self.folder), "-U", "postgres", "-q", "-c", f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        prefix: Sequence[str] = ()
+        if self._user:
+            prefix = ("setpriv", f"--reuid={self._user}", f"--regid={self._user}", "--clear-groups")
+        command = [*prefix, str(binaries() / program), *arguments]
+        done = subprocess.run(command, capture_output=True, cwd=self.folder, env={"PATH": os.environ["PATH"], "LC_ALL": "C"})
+        if done.returncode:
+            raise AssertionError(f"{' '.join(command)}: {(done.stderr or done.stdout).decode()}")
+
+
+@lru_cache
+def binaries() -> Path:
+    """The folder of the programs. Fails with what to do where there are none."""
+    if named := os.environ.get("CLEW_TEST_PG"):
+        return Path(named)
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+    if installed:
+        return installed[-1]
+    if found := shutil.which("initdb"):
+        return Path(found).resolve().parent
+    raise AssertionError(HOW)
+
+
+@lru_cache
+def shared_server() -> PostgresServer:
+    """The one of this test process, stopped at its end. It does not outlive a crash of the machine."""
+    folder = Path(tempfile.mkdtemp(prefix="clew-pg-"))
+    folder.chmod(0o755)
+    server = PostgresServer(folder / "server", **_UNSAFE)
+    server.make()
+    server.start()
+
+    def end() -> None:
+        server.stop("immediate")
+        shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(end)
+    return server
+
+
+def _unprivileged_user() -> str:
+    """As whom the server runs; "" for the user that runs the tests."""
+    if os.geteuid() != 0:
+        return ""
+    names = {each.pw_name for each in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"

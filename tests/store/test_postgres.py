@@ -1,0 +1,214 @@
+"""What is PostgreSQL's own: servers that die, connections that break, schemas of others, several gateways at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from clew.errors import SchemaTooNew, StoreError
+from clew.store import location_of
+from clew.store.postgres.database import PostgresDatabase, describe_url
+from clew.store.postgres.schema import NEWEST
+from clew.store.postgres.search import text_query, text_vector
+from clew.store.postgres.store import PostgresStore
+from clew.store.values import Lookup
+from clew.store.words import search_terms
+from tests.postgres import PostgresServer, shared_server
+from tests.store.turns import NOON, conversation, recorded, turn
+from tests.waiting import until
+
+
+@pytest.fixture
+def url() -> str:
+    return shared_server().create()
+
+
+@pytest.fixture
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """One that a test may kill, with commits that wait for the disk."""
+    folder = tmp_path_factory.mktemp("pg")
+    for each in (folder, *folder.parents[:3]):
+        each.chmod(0o755)
+    server = PostgresServer(folder / "server")
+    server.make()
+    server.start()
+    yield server
+    server.stop("immediate")
+
+
+def ids_in(url: str) -> set[str]:
+    with psycopg.connect(url) as connection:
+        return {id for (id,) in connection.execute("SELECT id FROM clew.exchanges")}
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_has_all_that_was_acknowledged(server: PostgresServer) -> None:
+    url = server.create()
+    acknowledged: set[str] = set()
+    stop = threading.Event()
+
+    def write(store: PostgresStore) -> None:
+        for number in range(100_000):
+            if stop.is_set():
+                return
+            record = store.record(turn(recorded(f"r{number}"), exchange=f"x{number}"))
+            if record.exception(60) is None:
+                acknowledged.add(f"x{number}")
+
+    with PostgresStore(url) as store, ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write, store)
+        until(lambda: len(acknowledged) > 50)
+        server.stop("immediate")
+        until(lambda: store.health().state == "degraded")
+        server.start()
+        until(lambda: store.health().state == "ok")
+        stop.set()
+        writing.result(120)
+        assert store.verify() == ()
+    assert acknowledged <= ids_in(url)
+
+
+def test_a_store_goes_on_by_itself_after_its_connections_were_ended(url: str) -> None:
+    with PostgresStore(url) as store:
+        store.record(turn(recorded("a"))).result(60)
+        assert store.thread("local", "t")
+        with psycopg.connect(url, autocommit=True) as other:
+            find = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'clew'"
+            assert len(other.execute(find).fetchall()) >= 2
+        assert store.record(turn(recorded("b"))).result(60)
+        found = store.thread("local", "t")
+        assert found is not None
+        assert found.turns == 2
+
+
+def test_a_commit_whose_reply_was_lost_makes_no_second_turn(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection ends right after the commit: what was under way is sent again."""
+    with PostgresStore(url) as store:
+        original = store._writer._transact
+        lost: list[bool] = []
+
+        def lose_reply(database: PostgresDatabase, commands: object) -> object:
+            results = original(database, commands)
+            if not lost:
+                lost.append(True)
+                database.connection.close()
+                raise psycopg.OperationalError("the connection is lost")
+            return results
+
+        monkeypatch.setattr(store._writer, "_transact", lose_reply)
+        assert store.record(turn(recorded("a"))).result(60) is False, "it was there already"
+        assert len(store.exchanges("local")) == 1
+        assert store.usage_totals("local")[0].calls == 1
+
+
+def test_one_turn_that_cannot_be_kept_does_not_affect_the_others(url: str) -> None:
+    with PostgresStore(url) as store:
+        good = [store.record(turn(recorded(f"r{number}"))) for number in range(20)]
+        bad = store._writer.submit(lambda database: database.value("SELECT 1 / 0"))
+        good += [store.record(turn(recorded(f"s{number}"))) for number in range(20)]
+        assert [each.result(60) for each in good] == [True] * 40
+        with pytest.raises(StoreError, match="division by zero"):
+            bad.result(60)
+
+
+def test_several_gateways_write_and_find_what_the_others_wrote(url: str) -> None:
+    answers = conversation(12)
+    stores = [PostgresStore(url) for _ in range(3)]
+    for number, answer in enumerate(answers):
+        assert stores[number % 3].record(turn(answer)).result(60)
+    found = stores[0].gather(Lookup(principal="local", keys=answers[-1].keys, links=50))
+    assert {each.id for each in found.recordings} == {each.id for each in answers}
+    assert found.is_whole
+    for store in stores:
+        store.close()
+
+
+def test_gateways_that_start_together_make_the_schema_once(url: str) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        stores = list(pool.map(lambda _: PostgresStore(url), range(6)))
+    for number, store in enumerate(stores):
+        store.record(turn(recorded(f"r{number}"))).result(60)
+        store.close()
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT schema FROM clew.state").fetchall() == [(NEWEST,)]
+    assert len(ids_in(url)) == 6
+
+
+def test_tables_of_another_program_stay_and_a_role_without_rights_elsewhere_is_enough(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute("CREATE TABLE public.canary (word text)")
+        admin.execute("INSERT INTO public.canary VALUES ('alive')")
+        name = admin.info.dbname
+        admin.execute(f"CREATE ROLE low_{name} LOGIN")
+        admin.execute(f"GRANT CREATE, CONNECT ON DATABASE {name} TO low_{name}")
+    with PostgresStore(url.replace("postgres@", f"low_{name}@")) as store:
+        assert store.record(turn(recorded("a"))).result(60)
+    with psycopg.connect(url) as admin:
+        assert admin.execute("SELECT word FROM public.canary").fetchall() == [("alive",)]
+
+
+def test_a_schema_of_a_newer_clew_and_one_of_another_program_are_refused(url: str) -> None:
+    PostgresStore(url).close()
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute("UPDATE clew.state SET schema = 99, reads_from = 99")
+    with pytest.raises(SchemaTooNew, match="schema 99, written by a newer clew"):
+        PostgresStore(url)
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute("UPDATE clew.state SET reads_from = 1")
+    PostgresStore(url).close()  # a newer clew that lets this one write
+    foreign = shared_server().create()
+    with psycopg.connect(foreign, autocommit=True) as admin:
+        admin.execute("CREATE SCHEMA clew")
+        admin.execute("CREATE TABLE clew.things (id int)")
+    with pytest.raises(StoreError, match="of another program"):
+        PostgresStore(foreign)
+
+
+def test_a_password_is_never_shown(url: str) -> None:
+    secret = "postgresql://me:hunter2@db.example:6000/team"
+    assert describe_url(secret) == "postgresql://db.example:6000/team"
+    location = location_of("postgresql://me:hunter2@127.0.0.1:1/team", Path())
+    assert location is not None
+    [finding] = location.examine(NOON)
+    assert finding.state == "broken"
+    assert "hunter2" not in finding.says
+    assert "cannot be reached" in finding.says
+
+
+def test_texts_that_postgresql_does_not_take_are_kept_all_the_same(url: str) -> None:
+    with PostgresStore(url) as store:
+        odd = turn(recorded("a", words="NUL \0 and half a pair"), asked_model="odd\0model", stop_reason="\ud800")
+        assert store.record(odd).result(60)
+        found = store.recordings("local").by_id("a")
+        assert found is not None
+        assert found.blocks == (odd.recording and odd.recording.blocks)
+        assert store.exchanges("local")[0].asked_model == "odd\ufffdmodel"
+        assert [hit.exchange for hit in store.search("local", "half")] == ["x-a"]
+
+
+def test_the_words_of_a_turn_need_no_escaping() -> None:
+    assert text_vector("It's a 'quote' \\ here", "Oui : très & bien") == (
+        "'it':1 's':2 'a':3 'quote':4 'here':5 'oui':16 'tres':17 'bien':18"
+    )
+    assert text_query(search_terms('it\'s "in quotes" & | ! :* été')) == "('it' <-> 's':*) & ('in' <-> 'quotes') & ('ete':*)"
+    assert text_query(search_terms("& | !")) == ""
+
+
+def test_a_thread_that_is_deleted_is_in_no_page_after_the_vacuum(url: str) -> None:
+    with PostgresStore(url) as store:
+        store.record(turn(recorded("a", words="plumtree"), exchange="x")).result(60)
+        assert store.search("local", "plumtree")
+        assert store.forget("local", "t", at=NOON + 1).result(60)
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute("CHECKPOINT")
+        name, *_ = admin.execute("SELECT current_setting('data_directory')").fetchone()
+        tables = "SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('clew') AND relkind = 'r'"
+        toasts = f"SELECT reltoastrelid FROM pg_class WHERE reltoastrelid <> 0 AND oid IN ({tables})"
+        rows = admin.execute(f"SELECT pg_relation_filepath(oid) FROM ({tables} UNION {toasts}) AS files (oid)")
+        files = [Path(name) / path for (path,) in rows.fetchall() if path]
+    assert [file for file in files if b"plumtree" in file.read_bytes()] == []
