@@ -287,3 +287,47 @@ def test_a_projection_twice_is_a_projection_once() -> None:
 
     assert sent(twice) == sent(once)
     assert changes == ()
+
+
+# ── what a client's own dialect brings without a seal
+
+ITEM = thinking("", '{"dialect":"openai-responses","item":{"type":"reasoning","id":"rs_1","encrypted_content":"gAAAA"}}')
+PLAIN_ITEM = thinking("Hm.", '{"dialect":"openai-responses","item":{"type":"reasoning","content":[]}}')
+
+
+@pytest.mark.parametrize(
+    ("origin", "dialect", "goes"),
+    [(GLM, "openai-responses", True), (GLM, "openai-chat", False), (GLM, "anthropic", False), (OPUS, "anthropic", False)],
+    ids=["its own dialect", "another", "the Messages API", "Claude"],
+)
+def test_a_vendors_own_item_from_before_the_gateway_goes_to_its_dialect_alone(
+    origin: Origin, dialect: str, goes: bool
+) -> None:
+    asked = request(user("hi"), assistant(ITEM, "one"), user("more"))
+
+    going, changes = keep_thinking(asked, target(origin, dialect=dialect), Facts(sealer=SEALER))
+
+    assert thoughts(sent(going)) == ([ITEM] if goes else [])
+    assert len(changes) == (0 if goes else 1)
+
+
+@pytest.mark.parametrize(
+    ("own", "dialect", "want"),
+    [
+        (ITEM, "openai-responses", [ITEM]),
+        (ITEM, "openai-chat", []),
+        (PLAIN_ITEM, "openai-chat", [thinking("Hm.", "")]),
+        (THINE, "openai-chat", [THINE]),
+        (THINE, "openai-responses", [thinking("Thine.", "")]),
+    ],
+    ids=["home", "opaque elsewhere", "text elsewhere", "home of chat", "text of chat elsewhere"],
+)
+def test_a_payload_of_one_dialect_never_goes_out_in_another(own: Json, dialect: str, want: list[Json]) -> None:
+    """A vendor with endpoints in two dialects: a thought that was plain text there is its text here."""
+    talk = Talk()
+    talk.answer(assistant(own, "one"), GLM)
+    talk.ask("more")
+
+    going, _ = keep_thinking(request(*talk.history), target(GLM, dialect=dialect), talk.facts())
+
+    assert thoughts(sent(going)) == want

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct
 from clew.backends.credential import Credential
 from clew.engine.aside import LARGE
 from clew.engine.gathering import GatheredFacts, gather, recall
-from clew.engine.route import RouteQuery, class_of, routes_of
+from clew.engine.route import RouteQuery, class_of, maker_first, routes_of
 from clew.engine.services import EngineServices
 from clew.engine.snapshot import Snapshot
 from clew.engine.stored_items import names_stored, read_completed
@@ -22,7 +22,6 @@ from clew.exchange.inputs import BackendRoute, ReceivedRequest
 from clew.exchange.machine import ExchangeMachine
 from clew.model.facts.shapes import title_requests
 from clew.model.json import JsonValue
-from clew.model.recording import Recording
 from clew.model.request import Body, Request, Wanted
 from clew.pipeline.compaction import ask_for_summary
 from clew.pipeline.step import Facts
@@ -40,7 +39,7 @@ def receive_request(
     compacts = call.operation == "compact" or (native is not None and native.compacts)
     if compacts:
         request = ask_for_summary(request)
-    routes, failure = ((), known.doubt) if known.doubt else _routes(call, request, snapshot, known.newest, known.pin)
+    routes, failure = ((), known.doubt) if known.doubt else _routes(call, request, snapshot, known)
     stream = request.body.stream
     return ReceivedRequest(
         call=call,
@@ -65,7 +64,7 @@ def receive_request(
 
 
 def _routes(
-    call: Call, request: Request, snapshot: Snapshot, newest: Recording | None, pin: str
+    call: Call, request: Request, snapshot: Snapshot, known: GatheredFacts
 ) -> tuple[tuple[BackendRoute, ...], BackendDisabled | BackendUnknown | None]:
     """Those to try; or none, and why."""
     settings = snapshot.settings
@@ -73,11 +72,11 @@ def _routes(
         model=request.body.model,
         agent=call.client.agent,
         request_class=class_of(call.kind, request.body, call.client.request_class) if settings.rules else "",
-        pin=pin,
-        began_with=newest.origin.backend if newest else "",
+        pin=known.pin,
+        began_with=known.newest.origin.backend if known.newest else "",
     )
     try:
-        return _known_ways(snapshot, query, call.credential), None
+        return maker_first(_known_ways(snapshot, query, call.credential), known.newest, known.shelf), None
     except BackendDisabled as error:
         return (), error
     except BackendUnknown as error:  # with what helps, for a person who reads it in a client

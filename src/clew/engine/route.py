@@ -3,7 +3,8 @@
 A client that names a backend as its model (`backends.aliases`) gets that one and no other: elsewhere the name means nothing.
 Otherwise a sub-agent's own rule, or the backend that it began with, comes first: a switch in the middle of its work would
 only make it slower and duller. Then the rules, then the thread's pin, then the active backend. Behind the chosen one stand
-the backends of the failover list; each is tried with each of its keys.
+the backends of the failover list; each is tried with each of its keys, in their order, unless only the account behind one of
+them can read what it said before.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from clew.backends.row import account_of, target_of
 from clew.errors import BackendDisabled, BackendUnknown, SettingsInvalid
 from clew.exchange.backend_dialect import backend_dialect
 from clew.exchange.inputs import BackendAddress, BackendRoute
+from clew.model.recording import Recording, Recordings
 from clew.model.request import Body
 from clew.pipeline.attempts import Candidate
 from clew.settings.values import RoutingRule, Settings, timeouts_for, whole_timeouts_for
+from clew.thinking.strands import newest_of_backend
 from clew.upstream.endpoint import endpoint_of
 
 
@@ -106,6 +109,26 @@ def _routes(settings: Settings, name: str, model: str, credential: Credential, o
             patience=timeouts_for(settings, backend),
             whole_patience=whole_timeouts_for(settings, backend),
         )
+
+
+def maker_first(routes: tuple[BackendRoute, ...], newest: Recording | None, shelf: Recordings) -> tuple[BackendRoute, ...]:
+    """The same ways; of a backend's keys first the one whose account gave the backend's last answer in this history, where
+    no other account can read it. A key that has recovered does not take a conversation back from the next one."""
+    if newest is None or not any(_is_per_account(route) for route in routes):
+        return routes
+    ordered: list[BackendRoute] = []
+    for name in dict.fromkeys([route.backend.name for route in routes]):
+        own = [route for route in routes if route.backend.name == name]
+        if len(own) > 1 and _is_per_account(own[0]):
+            last = newest_of_backend(newest, name, own[0].target.model, shelf)
+            realm = last.origin.realm if last else ""
+            own.sort(key=lambda route: route.target.realm != realm)
+        ordered += own
+    return tuple(ordered)
+
+
+def _is_per_account(route: BackendRoute) -> bool:
+    return route.backend.quirks.realm_per_account
 
 
 @lru_cache(maxsize=256)

@@ -50,11 +50,10 @@ MISSING = "this backend wants reasoning in every answer, and this one has none"
 
 def for_open(request: Request, found: Sequence[RecognisedAnswer], target: Target, facts: Facts) -> list[AnswerOutcome]:
     """What becomes of each answer's thinking."""
-    own = [_own_thinking(request, each, target, facts) for each in found]
-    if target.dialect != "anthropic":
+    own = [in_its_dialect(_own_thinking(request, each, target, facts), target) for each in found]
+    if target.dialect != ANTHROPIC_DIALECT:
         return as_for_the_last(found, own, target, facts)
-    translated = [in_anthropic_words(each, target) for each in own]
-    return [_with_missing(each, target) for each in without_refused(found, translated, target, facts)]
+    return [_with_missing(each, target) for each in without_refused(found, own, target, facts)]
 
 
 def _own_thinking(request: Request, each: RecognisedAnswer, target: Target, facts: Facts) -> AnswerOutcome:
@@ -71,7 +70,9 @@ def _own_thinking(request: Request, each: RecognisedAnswer, target: Target, fact
     rest = leave_out_blocks(
         request,
         each,
-        lambda block: "" if own[id(block)] or _goes_unsigned(block, target, facts) else _why_not(block, each, target, facts),
+        lambda block: (
+            "" if own[id(block)] or _goes_as_it_is(block, each, target, facts) else _why_not(block, each, target, facts)
+        ),
         target=target,
         facts=facts,
     )
@@ -79,10 +80,17 @@ def _own_thinking(request: Request, each: RecognisedAnswer, target: Target, fact
     return AnswerOutcome(pieces, rest.changes)
 
 
-def _goes_unsigned(block: Block, target: Target, facts: Facts) -> bool:
-    """Whether a thought without a signature goes as it is: only if asked, and only where unsigned thinking is taken."""
+def _goes_as_it_is(block: Block, each: RecognisedAnswer, target: Target, facts: Facts) -> bool:
+    """Whether a thought goes as the client has it. One without a signature: only if asked, and only where unsigned thinking
+    is taken. One that a vendor made before there was a gateway, whose client speaks the vendor's own dialect: to that
+    dialect. Nobody knows whose it is, and who cannot read it says so."""
+    if block.type != "thinking":
+        return False
+    if proof := proof_of(block):
+        payload = payload_of(proof) if each.recording is None else None
+        return payload is not None and payload.get("dialect") == target.dialect
     asked = facts.options.thinking_first == "reorder" and target.takes_unsigned
-    return asked and block.type == "thinking" and not proof_of(block) and bool(string_of(block.thinking).strip())
+    return asked and bool(string_of(block.thinking).strip())
 
 
 def _why_not(block: Block, each: RecognisedAnswer, target: Target, facts: Facts) -> str:
@@ -139,23 +147,26 @@ def _with_missing(outcome: AnswerOutcome, target: Target) -> AnswerOutcome:
     return AnswerOutcome((AnswerPiece(at, block), *outcome.pieces), (*outcome.changes, change))
 
 
+ANTHROPIC_DIALECT: Final = "anthropic"
+CHAT_DIALECT: Final = "openai-chat"
+"""Of a payload that names none."""
 ELSEWHERE = "its maker wants it back in another dialect alone"
 
 
-def in_anthropic_words(outcome: AnswerOutcome, target: Target) -> AnswerOutcome:
-    """The answer of a vendor's endpoint in another dialect, on the way to the one in Anthropic's.
+def in_its_dialect(outcome: AnswerOutcome, target: Target) -> AnswerOutcome:
+    """The answer of a vendor's endpoint in another dialect, on the way to the one in this dialect.
 
-    What that dialect keeps in place of a signature (`payload_of`) means nothing here. A thought that was plain text there is
-    its text here, where signatures are not looked at. Any other is left out, and so is one that came with something which
-    only its maker can read: without that its text proves nothing.
+    What a dialect keeps in place of a signature (`payload_of`) means nothing in another one. A thought that was plain text
+    there is its text here, where signatures are not looked at. Any other is left out, and so is one that came with something
+    which only its maker can read: without that its text proves nothing.
     """
     pieces: list[AnswerPiece] = []
     changes: list[Change] = []
     for piece in outcome.pieces:
         payload = payload_of(proof_of(piece.block)) if piece.block.type == "thinking" else None
-        if not payload:
+        if not payload or payload.get("dialect", CHAT_DIALECT) == target.dialect:
             pieces.append(piece)
-        elif target.takes_unsigned and payload.keys() == {"field"}:
+        elif target.takes_unsigned and _is_text_alone(payload):
             text = string_of(piece.block.thinking)
             pieces.append(AnswerPiece(piece.message, made({"type": "thinking", "thinking": text, "signature": ""})))
         else:
@@ -163,7 +174,15 @@ def in_anthropic_words(outcome: AnswerOutcome, target: Target) -> AnswerOutcome:
     return AnswerOutcome(tuple(pieces), (*outcome.changes, *changes))
 
 
-_OPAQUE: Final = frozenset({"reasoning_details", "thinking_blocks", "tool_calls", "message"})
+def _is_text_alone(payload: JsonObject) -> bool:
+    """Whether a payload says no more than where the text of a thought stood."""
+    item = payload.get("item")
+    if isinstance(item, dict):
+        return item.get("type") == "reasoning" and not item.get("encrypted_content")
+    return payload.keys() == {"field"}
+
+
+_OPAQUE: Final = frozenset({"reasoning_details", "thinking_blocks", "tool_calls", "message", "item"})
 """Members that only the maker can read."""
 _REST: Final = re.compile(r'"rest_of":"[0-9a-f]{32}"\}')
 _REST_SIZE: Final = 45

@@ -138,11 +138,15 @@ def reason_against(block: Block, each: RecognisedAnswer, target: Target, facts: 
     if is_seal(proof):
         origin = _sealed_by(block, facts)
         if origin and origin.realm != target.realm:
-            return f"made by {origin.backend}"
+            return _made_by(origin, target)
         return LOST if origin and open_seal(block, facts) else UNVERIFIED
     if each.recording and each.recording.origin.realm != target.realm:
-        return f"made by {each.recording.origin.backend}"
+        return _made_by(each.recording.origin, target)
     return NO_SIGNATURE if target.binding and not can_be_claudes(block.type, proof) else ""
+
+
+def _made_by(origin: Origin, target: Target) -> str:
+    return f"made by {'another account of ' if origin.backend == target.backend else ''}{origin.backend}"
 
 
 def _sealed_by(block: Block, facts: Facts) -> Origin | None:
