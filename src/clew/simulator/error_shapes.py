@@ -98,7 +98,9 @@ class ShapedErrors:
 
 
 def _openai(error: ErrorToWrite) -> JsonObject:
-    return {"error": {"message": error.message, "type": error.type, "param": None, "code": error.code or None}}
+    return {
+        "error": {"message": error.message, "type": error.type, "param": error.param or None, "code": error.code or None}
+    }
 
 
 def _openrouter(error: ErrorToWrite) -> JsonObject:

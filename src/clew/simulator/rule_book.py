@@ -64,6 +64,8 @@ class WordedVendor(Protocol):
     @property
     def reference(self) -> bool: ...
     @property
+    def params(self) -> bool: ...
+    @property
     def without(self) -> tuple[str, ...]: ...
     @property
     def special(self) -> tuple[str, ...]: ...
@@ -107,7 +109,8 @@ class RuleBook:
     def refusal(self, vendor: WordedVendor, breach: RuleBreach) -> VendorRefusal:
         """A broken rule in the vendor's words."""
         rule = self.rule_of(vendor, breach.rule)
-        names = {"path": breach.path, "place": place_of(breach.path), **breach.names}
+        dotted = _PLACE.sub(r".[\1]", breach.path)
+        names = {"path": breach.path, "place": place_of(breach.path), "dotted": dotted, **breach.names}
         return VendorRefusal(
             rule=rule.id,
             grade=rule.grade,
@@ -116,7 +119,7 @@ class RuleBook:
             message=rule.text.format(**names),
             path=breach.path,
             code=rule.code.format(**names),
-            param=rule.param.format(**names),
+            param=rule.param.format(**names) if vendor.params else "",
         )
 
     def _name(self, rule: str) -> str:

@@ -102,6 +102,12 @@ SHAPES = [
         },
         answered(called()),
     ),
+    Pair(
+        "calls-empty",
+        "openai-chat",
+        {"messages": [user("Hi."), {"role": "assistant", "content": "Yes.", "tool_calls": []}]},
+        {"messages": [user("Hi."), {"role": "assistant", "content": "Yes.", "tool_calls": None}]},
+    ),
     Pair("arguments-not-text", "openai-chat", answered(called(arguments={})), answered(called(arguments="{}"))),
     Pair(
         "result-id-missing",

@@ -253,19 +253,55 @@ def test_ollama(sim_of: SIM) -> None:
     assert body["error"]["message"] == '"llama3.2" does not support thinking'
 
 
-def test_openai(sim_of: SIM) -> None:
-    """open-responses-server#41."""
-    assert refused(sim_of("openai-chat"), "openai-chat", reasoning={"effort": "low"}) == (
-        400,
-        {
-            "error": {
-                "message": "Unknown parameter: 'reasoning'.",
-                "type": "invalid_request_error",
-                "param": None,
-                "code": "unknown_parameter",
-            }
-        },
-    )
+@pytest.mark.parametrize(
+    ("changes", "message", "param", "code"),
+    [
+        ({"reasoning": {"effort": "low"}}, "Unknown parameter: 'reasoning'.", "reasoning", "unknown_parameter"),
+        (
+            {"max_tokens": 9},
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+            "max_tokens",
+            "unsupported_parameter",
+        ),
+        (
+            {"stop": ["x"]},
+            "Unsupported parameter: 'stop' is not supported with this model.",
+            "stop",
+            "unsupported_parameter",
+        ),
+        (
+            {"messages": [user("Hi."), called("call_a"), called("call_b")]},
+            "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+            "The following tool_call_ids did not have response messages: call_a",
+            "messages.[1].role",
+            None,
+        ),
+        (
+            {"messages": [user("Hi."), result("call_a")]},
+            "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+            "messages.[1].role",
+            None,
+        ),
+        (
+            {"messages": [{"role": "user", "content": None}]},
+            "Invalid value for 'content': expected a string, got null.",
+            "messages.[0].content",
+            None,
+        ),
+        (
+            {"messages": [user("Hi."), {"role": "assistant", "content": "Yes.", "tool_calls": []}, user("Go.")]},
+            "Invalid 'messages[1].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array "
+            "instead.",
+            "messages[1].tool_calls",
+            "empty_array",
+        ),
+        ({"model": ""}, "you must provide a model parameter", None, None),
+    ],
+)
+def test_openai(sim_of: SIM, changes: dict[str, Any], message: str, param: str | None, code: str | None) -> None:
+    """open-responses-server#41; measured refusals of 2026-08-30. Words, param and code as they were seen."""
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    assert refused(sim_of("openai-chat"), "openai-chat", **changes) == (400, {"error": error})
 
 
 def test_openrouter_in_its_own_name(sim_of: SIM) -> None:

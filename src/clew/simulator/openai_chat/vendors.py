@@ -76,6 +76,7 @@ class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     thinking_fields: tuple[str, ...] = ()
     efforts: tuple[str, ...] = ()
     refuses: dict[str, str] = {}
+    instead: dict[str, str] = {}
     pinned: dict[str, float] = {}
     forced_tools: Literal["always", "not_named", "not_thinking"] = "always"
     budget: int = 0
@@ -100,6 +101,7 @@ class ChatVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source: str
     date: str
     reference: bool = False
+    params: bool = False
     envelope: Envelope = "openai"
     open: bool = False
     key_header: str = "authorization"

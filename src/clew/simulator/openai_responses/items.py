@@ -202,7 +202,7 @@ def _add_message(writer: ItemWriter, block: AnswerBlock, *, cut: bool, phase: st
 
 def _add_call(writer: ItemWriter, block: AnswerBlock, *, cut: bool) -> None:
     name = as_str(block.block.get("name"))
-    tool = writer.case.tools.get(name)
+    tool = writer.case.tool_named(name)
     pieces = [piece for delta in block.deltas if (piece := as_str(delta.get("partial_json")))]
     if tool is not None and tool.kind == "custom":
         written = as_dict(block.block.get("input")).get("input")

@@ -72,6 +72,7 @@ class ResponsesVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     source: str
     date: str
     reference: bool = False
+    params: bool = True
     envelope: Envelope = "openai"
     open: bool = False
     key_headers: tuple[str, ...] = ("authorization",)

@@ -116,7 +116,9 @@ def check_parameters(case: ChatCase) -> Iterator[RuleBreach]:
 def check_unsupported(case: ChatCase) -> Iterator[RuleBreach]:
     for name, argument in case.traits.refuses.items():
         if case.body.get(name) is not None:
-            names = {"field": name, "argument": argument, "model": case.model}
+            instead = case.traits.instead.get(name)
+            advice = f" Use '{instead}' instead." if instead else ""
+            names = {"field": name, "argument": argument, "model": case.model, "instead": advice}
             yield RuleBreach("chat.parameter-unsupported", name, names)
     for name, allowed in case.traits.pinned.items():
         given = case.body.get(name)

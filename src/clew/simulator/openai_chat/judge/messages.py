@@ -114,6 +114,8 @@ def _check_part(value: JsonValue, path: str, types: tuple[str, ...], vendor: Cha
 
 
 def _check_calls(each: IndexedMessage, vendor: ChatVendor) -> Iterator[RuleBreach]:
+    if each.message.get("tool_calls") == []:
+        yield RuleBreach("chat.calls-empty", f"{each.path}.tool_calls")
     for number, item in enumerate(as_list(each.message.get("tool_calls"))):
         path, call = f"{each.path}.tool_calls.{number}", as_dict(item)
         function = as_dict(call.get("function"))

@@ -150,6 +150,11 @@ class ResponsesCase:
             found.setdefault(name, tool)
         return found
 
+    def tool_named(self, name: str) -> OfferedTool | None:
+        """The tool that a script calls so: by its name here, or by `NAMESPACE__NAME`."""
+        flat = (tool for tool in self.tools.values() if f"{tool.namespace}__{tool.name}" == name)
+        return self.tools.get(name) or next(flat, None)
+
     def segments(self) -> Iterator[tuple[JsonValue, int]]:
         """The prompt piece by piece, with the tokens of each."""
         texts = [value] if (value := self.body.get("instructions")) else []

@@ -80,7 +80,10 @@ def judge_responses(
     breach = next((each for each in found if RESPONSES_RULES.is_in_force(each.rule, vendor, stance)), None)
     if breach is None:
         return ResponsesVerdict(case=case, thinking=thinking)
-    refused = tuple(replace(each, fate="refused") if _is_at(each.path, breach.path) else each for each in thinking)
+    refused = tuple(
+        replace(each, fate="refused") if _is_at(each.path, breach.path) and each.fate in ("kept", "unread") else each
+        for each in thinking
+    )
     return ResponsesVerdict(
         violation=RESPONSES_RULES.refusal(vendor, breach), names=breach.names, case=case, thinking=refused
     )
