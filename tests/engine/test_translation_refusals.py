@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clew.dialects.openai_chat.request_parts import OMITTED
+from clew.dialects.openai.parts import OMITTED
 from clew.http.message import HttpRequest
 from clew.http.responder import Responder
 from clew.http.server import listen

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from clew.dialects.openai.parts import Documents, Images
 from clew.dialects.shape import BackendFacts
 from clew.model.facts.chat_backends import Level
 from clew.model.facts.text_calls import BY_MODEL
@@ -19,13 +20,6 @@ from clew.model.origin import Missing
 
 Apart: TypeAlias = Literal["tool user", "tool system", "user user", "assistant assistant"]
 """Two roles, the second behind the first."""
-
-Images: TypeAlias = Literal["take", "refuse", "omit"]
-"""Images are sent; refused; or left out, with a text in their place (so that an old one does not end a conversation)."""
-
-Documents: TypeAlias = Literal["file", "refuse", "omit"]
-"""Documents that are no text (PDFs) are sent as files; refused; or left out, with a text in their place: a conversation that
-once had one can still go on elsewhere."""
 
 Forced: TypeAlias = Literal["as asked", "auto", "thinking off"]
 """A forced tool with thinking on: sent as it is; as a free choice; or without thinking."""

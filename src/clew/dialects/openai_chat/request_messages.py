@@ -7,12 +7,13 @@ the backend's prefix cache holds, and reasoning that is bound to what came befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 
-from clew.dialects.openai.fields import RawMessage, RawObject, RawRequest, RequestChanges, blocks_in
+from clew.dialects.openai.fields import RawMessage, RawObject, RawRequest, RequestChanges
+from clew.dialects.openai.system import AS_USER, as_user_text, joined_text, prompt_blocks
 from clew.dialects.openai.tools import tool_name
 from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.dialects.openai_chat.request_parts import call_id, content_parts, is_text, tool_message
@@ -21,16 +22,10 @@ from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject, JsonValue
 
-BILLING: Final = "x-anthropic-billing-header:"
-"""How the line begins that Claude Code puts before its system prompt: for Anthropic, and another in each conversation."""
-
 EMPTY = "an empty message says nothing"
-NOT_TEXT = "a system message holds only text"
-NOT_OURS = "this line is for Anthropic's billing, and would defeat the backend's prefix cache"
 RESULTS_FIRST = "tool messages come directly after the calls that they answer"
 REPEATED = "an entry that is in this history already would be refused by its id"
 BEGUN = "this backend refuses an answer as the last message, unless it is told to go on with it"
-AS_USER = "this backend takes a system message only at the start"
 APART = "this backend refuses a message of role {!r} behind one of role {!r}, so one of role {!r} stands between them"
 
 SERVER_SIDE = "a block that only its own vendor can read"
@@ -72,38 +67,20 @@ def write_messages(given: RawRequest, options: ChatRequestOptions, changes: Requ
 
 
 def _system_prompt(parameters: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> list[_Message]:
-    """The system prompt as the first message, without the line that is not for this backend."""
-    blocks: list[RawObject] = []
-    for block in blocks_in(parameters.fields.get("system"), "system"):
-        if block.string("text").startswith(BILLING):
-            changes.leave_out(block.path, NOT_OURS)
-        else:
-            blocks.append(block)
-    text = _system_text(blocks, changes)
+    """The system prompt as the first message."""
+    text = joined_text(prompt_blocks(parameters, changes), changes)
     return [{"role": options.system, "content": text}] if text else []
-
-
-def _system_text(blocks: Iterable[RawObject], changes: RequestChanges) -> str:
-    """The texts, one paragraph each."""
-    texts: list[str] = []
-    for block in blocks:
-        if block.type != "text":
-            changes.leave_out(block.path, NOT_TEXT)
-            continue
-        changes.leave_out_unknown(block.path, block.fields, {"type", "text"})
-        texts.append(block.string("text"))
-    return "\n\n".join(text for text in texts if text)
 
 
 def _system_messages(source: RawMessage, options: ChatRequestOptions, changes: RequestChanges) -> list[_Message]:
     """A system message inside the conversation."""
-    text = _system_text(source.blocks, changes)
+    text = joined_text(source.blocks, changes)
     if not text:
         changes.leave_out(source.path, EMPTY)
         return []
     if options.late_system == "user":
         changes.add(source.path, "replaced", AS_USER)
-        return [{"role": "user", "content": f"<system-message>\n{text}\n</system-message>"}]
+        return [{"role": "user", "content": as_user_text(text)}]
     return [{"role": options.system, "content": text}]
 
 

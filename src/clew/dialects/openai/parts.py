@@ -1,0 +1,171 @@
+"""What users and tools say, as content parts: texts, images and files, in the words of one of OpenAI's dialects.
+
+Documents and search results become the text that they are. A document that is no text (a PDF) is sent as a file where the
+backend takes files. Otherwise a text stands in its place, so that the model knows what it was not given; or the request is
+refused, as the options say. The same holds for images. A loaded tool (`tool_reference`) is named in words; its definition is
+among the tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from clew.dialects.openai.fields import BOOLEAN, RawObject, RequestChanges, blocks_in
+from clew.errors import Unrepresentable
+
+Part: TypeAlias = dict[str, object]
+
+Images: TypeAlias = Literal["take", "refuse", "omit"]
+"""Images are sent; refused; or left out, with a text in their place (so that an old one does not end a conversation)."""
+
+Documents: TypeAlias = Literal["file", "refuse", "omit"]
+"""Documents that are no text (PDFs) are sent as files; refused; or left out, with a text in their place: a conversation that
+once had one can still go on elsewhere."""
+
+OMITTED: Final = "[An image was left out here: this model cannot see images.]"
+OMITTED_DOCUMENT: Final = "[A document was left out here: this model cannot read it.]"
+"""What stands where an image or a document was. Constant, so that a prefix with it stays stable."""
+FAILED: Final = "Error: "
+"""What a failed tool's text begins with."""
+
+AS_TEXT = "a document is sent as its text"
+RESULT_AS_TEXT = "a search result is sent as its text"
+UNREAD = "this backend does not read documents of this kind"
+BLIND = "this backend does not take images"
+LOADED = "a loaded tool is named in words; its definition is among the tools"
+NO_FAILURE = f"a tool's answer has no such field; its text begins with {FAILED!r}"
+
+_WEB = ("http://", "https://", "data:")
+
+
+class PartOptions(Protocol):
+    """What a dialect's options say about images and documents; they explain themselves there."""
+
+    @property
+    def images(self) -> Images: ...
+    @property
+    def image_urls(self) -> bool: ...
+    @property
+    def documents(self) -> Documents: ...
+
+
+class PartForms(Struct, frozen=True):
+    """How a dialect writes a part."""
+
+    text: Callable[[str], Part]
+    image: Callable[[str], Part]
+    """From a URL."""
+    file: Callable[[str, str], Part]
+    """From a name and a data URL."""
+
+
+class PartWriter(Struct, frozen=True, eq=False):
+    """Writes the parts of one request."""
+
+    forms: PartForms
+    options: PartOptions
+    changes: RequestChanges
+
+    def parts_of(self, block: RawObject) -> list[Part]:
+        """One block as the parts that say it. Raises Unrepresentable with its path."""
+        match block.type:
+            case "text":
+                self.changes.leave_out_unknown(block.path, block.fields, {"type", "text"})
+                return [self.forms.text(block.string("text"))]
+            case "image":
+                return [self._image(block)]
+            case "document":
+                return self._document(block)
+            case "search_result":
+                self.changes.leave_out_unknown(block.path, block.fields, {"type", "source", "title", "content"})
+                self.changes.add(block.path, "replaced", RESULT_AS_TEXT)
+                heading = _heading("Search result", block.string("title"), block.string("source"))
+                return [self.forms.text(heading), *self._parts_in(block)]
+            case _:
+                raise Unrepresentable(
+                    f"{block.path}: a block of type {block.type!r} cannot be sent to this backend: "
+                    "take it out, or ask a Claude model"
+                )
+
+    def result_parts(self, block: RawObject) -> list[Part]:
+        """What a tool said, without whether it failed."""
+        parts: list[Part] = []
+        for each in blocks_in(block.fields.get("content"), f"{block.path}.content"):
+            if each.type == "tool_reference":
+                self.changes.leave_out_unknown(each.path, each.fields, {"type", "tool_name"})
+                self.changes.add(each.path, "replaced", LOADED)
+                parts.append(self.forms.text(f"Tool loaded: {each.string('tool_name')}"))
+            else:
+                parts += self.parts_of(each)
+        return parts
+
+    def with_failure(self, block: RawObject, parts: list[Part]) -> list[Part]:
+        """The same, with a word in front for a tool that failed."""
+        if not block.value("is_error", BOOLEAN):
+            return parts
+        self.changes.add(f"{block.path}.is_error", "replaced", NO_FAILURE)
+        if parts and "text" in parts[0]:
+            return [self.forms.text(f"{FAILED}{parts[0]['text']}"), *parts[1:]]
+        return [self.forms.text(FAILED.rstrip()), *parts]
+
+    def _parts_in(self, block: RawObject) -> list[Part]:
+        """The parts for the blocks in an object's `content`."""
+        found = blocks_in(block.fields.get("content"), f"{block.path}.content")
+        return [part for each in found for part in self.parts_of(each)]
+
+    def _document(self, block: RawObject) -> list[Part]:
+        source, changes, text = block.object("source"), self.changes, self.forms.text
+        changes.leave_out_unknown(block.path, block.fields, {"type", "source", "title", "context"})
+        changes.leave_out_unknown(source.path, source.fields, {"type", "media_type", "data", "content", "url", "file_id"})
+        heading = _heading("Document", block.string("title"), block.string("context"))
+        if source.type == "text":
+            changes.add(block.path, "replaced", AS_TEXT)
+            return [text(f"{heading}\n{source.string('data')}")]
+        if source.type == "content":
+            changes.add(block.path, "replaced", AS_TEXT)
+            return [text(heading), *self._parts_in(source)]
+        if self.options.documents == "file" and source.type == "base64":
+            return [text(heading), self.forms.file(block.string("title") or "document.pdf", _data_url(source))]
+        if self.options.documents == "omit":
+            changes.add(block.path, "replaced", UNREAD)
+            return [text(heading), text(OMITTED_DOCUMENT)]
+        raise Unrepresentable(f"{block.path}: {UNREAD}: send its text instead, or ask a model that can read it")
+
+    def _image(self, block: RawObject) -> Part:
+        """The image, or a text in its place if the options say so."""
+        self.changes.leave_out_unknown(block.path, block.fields, {"type", "source"})
+        if self.options.images == "refuse":
+            raise Unrepresentable(f"{block.path}: {BLIND}: take it out, or ask a model that can see")
+        if self.options.images == "omit":
+            self.changes.add(block.path, "replaced", BLIND)
+            return self.forms.text(OMITTED)
+        source = block.object("source")
+        self.changes.leave_out_unknown(source.path, source.fields, {"type", "media_type", "data", "url"})
+        return self.forms.image(_data_url(source) if source.type == "base64" else self._image_url(source))
+
+    def _image_url(self, source: RawObject) -> str:
+        """A URL that the backend fetches, not clew. A server on this machine could open any file that it is told to."""
+        if source.type != "url":
+            raise Unrepresentable(
+                f"{source.path}: an image of source type {source.type!r} cannot be sent to this backend: "
+                "send it as base64 data"
+            )
+        if not self.options.image_urls:
+            raise Unrepresentable(f"{source.path}: this backend takes images only as base64 data, not by URL")
+        url = source.string("url")
+        if not url.lower().startswith(_WEB):
+            raise Unrepresentable(
+                f"{source.path}.url: an image can be fetched from http:// and https:// only: send it as base64 data"
+            )
+        return url
+
+
+def _heading(kind: str, title: str, more: str) -> str:
+    return f"[{': '.join(filter(None, (kind, title)))}]" + (f"\n{more}" if more else "")
+
+
+def _data_url(source: RawObject) -> str:
+    return f"data:{source.string('media_type')};base64,{source.string('data')}"
