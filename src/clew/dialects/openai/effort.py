@@ -66,11 +66,12 @@ class EffortFields(Struct, frozen=True):
     thinks: bool | None = None
 
 
-def effort_wish(given: RawRequest, changes: RequestChanges) -> EffortWish:
+def effort_wish(given: RawRequest, changes: RequestChanges, *, is_shown: bool = False) -> EffortWish:
+    """What the client wants. `is_shown`: what it wants to be shown is said to the backend elsewhere."""
     thinking = given.parameters.object("thinking")
     effort = _effort(given.parameters, given.messages, changes)
     changes.leave_out_unknown("thinking", thinking.fields, {"type", "budget_tokens", "display"})
-    if "display" in thinking.fields:
+    if "display" in thinking.fields and not is_shown:
         changes.leave_out("thinking.display", SHOWN)
     if thinking.type not in _FORMS:
         changes.leave_out("thinking.type", UNKNOWN_FORM)

@@ -53,6 +53,8 @@ class ResponsesDetail(Struct, frozen=True, kw_only=True, eq=False):
     is that of `Source.body`, so `Source.index_of` and `Source.place_of` lead here from a message or a block."""
     tools: Mapping[str, ClientTool] = {}
     """The tools by their canonical names."""
+    tool_kinds: frozenset[str] = frozenset()
+    """The types of all tools that the client offers, OpenAI's own among them, and of the items that add some."""
     streams: bool = False
     include: frozenset[str] = frozenset()
     input: tuple[Raw, ...] = ()

@@ -10,13 +10,11 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from clew.dialects.openai.parts import Documents, Images
 from clew.dialects.shape import BackendFacts
 from clew.model.facts.chat_backends import Level
 from clew.model.json import JsonObject
 from clew.model.origin import Missing
-
-Media: TypeAlias = Literal["take", "refuse", "omit"]
-"""Images or documents are sent; refused; or left out, with a text in their place, so that a conversation can go on."""
 
 ForcedTool: TypeAlias = Literal["as asked", "auto", "thinking off"]
 """A forced tool with thinking on: sent as it is; as a free choice; or without thinking."""
@@ -55,15 +53,19 @@ class ResponsesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The levels that this model takes, if fewer than the knob can say."""
     budgets: bool = True
     """Whether a client's own number of tokens is said, by a knob with a field for it; otherwise the level it stands for."""
-    summary: Literal["", "auto", "concise", "detailed"] = ""
-    """How a summary of its thoughts is asked for; "": it is not."""
+    summary: Literal["", "as asked", "auto", "concise", "detailed"] = "as asked"
+    """Which summary of its thoughts is asked for, if the client does not name one; "": never any."""
 
     custom_tools: bool = False
     """It knows custom tools, which take one text. Otherwise they go as functions."""
     namespaces: bool = False
     """It knows tools in namespaces, and tools that are added inside the conversation. Otherwise all stand in `tools`."""
-    hosted_tools: bool = False
-    """Tools of OpenAI's that the client asks for go to it, and so do the items of their calls."""
+    own_items: bool = False
+    """It is OpenAI's own API: tools and items that only its models know go to it as the client sent them."""
+    ids: bool = True
+    """Items of the client's that go as they came keep their ids."""
+    phases: bool = False
+    """Its messages have a `phase`: whether they are a comment before calls, or the final answer."""
     parallel: bool = True
     """It takes `parallel_tool_calls`."""
     forced: ForcedTool = "as asked"
@@ -73,11 +75,13 @@ class ResponsesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     validator: str = ""
     """A row of `validators.toml`: what its check of tool schemas refuses; "": they go as they are."""
 
-    images: Media = "take"
+    images: Images = "take"
     """Images are sent, refused, or left out with a text in their place."""
+    image_urls: bool = True
+    """Whether an image may be given by its URL; otherwise only as data."""
     tool_images: bool = True
     """Whether the output of a tool may hold images and files; otherwise they follow in a user message."""
-    documents: Media = "omit"
+    documents: Documents = "omit"
     """Documents that are no text are sent as files, refused, or left out with a text in their place."""
     cache_marks: int = 0
     """How many `prompt_cache_breakpoint`s it takes; 0: none."""

@@ -167,6 +167,7 @@ def _detail(
         fields={name: value for name, value in parameters.fields.items() if name != "input"},
         items=reader.items(),
         tools=tools.named,
+        tool_kinds=tools.kinds,
         streams=bool(parameters.value("stream", BOOLEAN)),
         include=frozenset(parameters.value("include", STRINGS) or []),
         input=items,

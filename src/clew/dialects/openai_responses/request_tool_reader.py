@@ -43,6 +43,7 @@ class ReadTools(NamedTuple):
 
     documents: list[Canonical]
     named: dict[str, ClientTool]
+    kinds: frozenset[str]
 
     @property
     def names(self) -> ToolNames:
@@ -52,17 +53,21 @@ class ReadTools(NamedTuple):
 def read_tools(parameters: RawObject, added: Iterable[RawObject], changes: RequestChanges) -> ReadTools:
     """The tools of the request, and then those of the items that add some."""
     declared: list[_Declared] = []
+    kinds: set[str] = set()
     for holder in (parameters, *added):
+        kinds |= {holder.type} if holder.path else set()
         for at, each in enumerate(holder.value("tools", OBJECTS) or []):
-            path = f"{holder.path}.tools.{at}" if holder.path else f"tools.{at}"
-            declared += _declared(RawObject(path, each), "", changes)
+            tool = RawObject(f"{holder.path}.tools.{at}" if holder.path else f"tools.{at}", each)
+            kinds.add(tool.type)
+            declared += _declared(tool, "", changes)
+    kinds |= {each.tool.kind for each in declared}
     named = name_tools(each.tool for each in declared)
     given: dict[ClientTool, RawObject] = {}
     for each in declared:
         if each.tool in given:
             changes.leave_out(each.given.path, TWICE)
         given.setdefault(each.tool, each.given)
-    return ReadTools([_document(name, tool, given[tool], changes) for name, tool in named.items()], named)
+    return ReadTools([_document(name, tool, given[tool], changes) for name, tool in named.items()], named, frozenset(kinds))
 
 
 def _declared(given: RawObject, namespace: str, changes: RequestChanges) -> list[_Declared]:

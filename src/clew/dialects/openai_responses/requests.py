@@ -1,0 +1,239 @@
+"""Requests of the Responses API, written for backends; and those of clients, read (`request_reader`).
+
+Writing is pure: the same request and options always give the same bytes, and a request that goes on from another has items
+that go on from its items. What cannot be said is left out or altered with a `Change`, if the conversation can do without;
+otherwise the request is refused with `Unrepresentable`, before anything is sent.
+
+A client of this dialect gets its own bytes sent: its items where no step touched them, and every field that the canonical
+request has no place for. Only what must change is replaced. The backend never keeps the conversation (`store`), and is asked
+for what its thoughts are given back with (`include`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import is_
+from typing import Final, cast
+
+import msgspec
+from msgspec import Raw, structs
+
+from clew.dialects.openai.effort import EffortFields, effort_fields, effort_wish, merged, with_thinking_off
+from clew.dialects.openai.fields import (
+    BOOLEAN,
+    OBJECT,
+    STRINGS,
+    RawObject,
+    RawRequest,
+    RequestChanges,
+    decode,
+    read_raw,
+)
+from clew.dialects.openai.system import joined_text, prompt_blocks
+from clew.dialects.openai.tools import is_forced, refuse_server_tools
+from clew.dialects.openai_responses.detail import DIALECT_NAME, SYSTEM, detail_of
+from clew.dialects.openai_responses.options import ResponsesOptions
+from clew.dialects.openai_responses.request_client_items import ClientItems
+from clew.dialects.openai_responses.request_items import ItemWriter
+from clew.dialects.openai_responses.request_parameters import (
+    answer_format,
+    include_field,
+    length_field,
+    max_tokens_of,
+    reasoning_field,
+    sampling,
+    user_field,
+)
+from clew.dialects.openai_responses.request_reader import STEP, read_request, read_request_with, references_in
+from clew.dialects.openai_responses.request_tools import UNKNOWN_KIND, may_go_as_offered, write_tool_choice, write_tools
+from clew.dialects.shape import WrittenRequest
+from clew.model.json import JsonObject, JsonValue
+from clew.model.request import Request
+from clew.wire.splice import apply, edit_object
+
+__all__ = ["read_request", "read_request_with", "references_in", "write_request"]
+
+NO_WORDS: Final = "the Responses API has no field for it"
+REFUSED: Final = "this backend refuses the field"
+BETAS: Final = "a header of Anthropic's: "
+
+_KNOWN: Final = frozenset(
+    {"model", "system", "tools", "tool_choice", "max_tokens", "thinking", "output_config", "temperature", "top_p", "top_k"}
+    | {"stop_sequences", "stream", "metadata", "mcp_servers"}
+)
+_NOT_PASSED: Final = frozenset({"background", "conversation", "include", "previous_response_id", "prompt", "store"})
+"""Fields of a client that are heeded here."""
+_WRITTEN: Final = frozenset(
+    {"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature"}
+    | {"top_p", "reasoning", "text", "stream"}
+)
+"""Fields that are written for every request."""
+_any: Final[msgspec.json.Decoder[JsonValue]] = msgspec.json.Decoder()
+
+
+def write_request(request: Request, options: ResponsesOptions) -> WrittenRequest:
+    """The request in this backend's words. Raises Unrepresentable, or RequestInvalid with a path."""
+    writer = _RequestWriter(request, options)
+    sent = writer.fields()
+    for name in sent:
+        if name in options.drop:
+            writer.changes.leave_out(name, REFUSED)
+    sent = {name: value for name, value in sent.items() if name not in options.drop}
+    return WrittenRequest(writer.encoded(sent), writer.changes.all())
+
+
+class _RequestWriter:
+    """Writes one request."""
+
+    def __init__(self, request: Request, options: ResponsesOptions) -> None:
+        request.source.wanted.check()
+        self.changes = RequestChanges(STEP, NO_WORDS)
+        self._request = request
+        self._options = options
+        self._given = read_raw(request)
+        self._detail = detail_of(request.source.native)
+        native = request.source.native
+        self._is_own = native is not None and native.dialect == DIALECT_NAME
+        self._own: Mapping[str, Raw] = self._detail.fields
+
+    def fields(self) -> dict[str, object]:
+        """The fields of the body, in their order."""
+        parameters, options, changes = self._given.parameters, self._options, self.changes
+        refuse_server_tools(parameters)
+        changes.leave_out_unknown("", parameters.fields, _KNOWN)
+        if self._request.betas:
+            changes.leave_out("anthropic-beta", BETAS + ", ".join(self._request.betas))
+        as_offered = self._is_own and self._is_untouched("tools") and may_go_as_offered(self._detail, options)
+        items = self._items(as_offered=as_offered)
+        tools = self._tools(as_offered=as_offered)
+        has_tools = "tools" in parameters.fields
+        forced = has_tools and is_forced(parameters)
+        effort = self._effort(lost=items.lost, forced=forced)
+        free = forced and options.forced != "as asked" and effort.thinks is not False
+        choice = self._tool_choice(has_tools, free, as_offered=as_offered)
+        fields: dict[str, object] = {"model": self._request.body.model, **self._prompt(), "input": items.items}
+        fields |= tools | choice | self._length() | self._reasoning(effort) | self._text()
+        fields |= self._own_field("stream") or ({"stream": True} if parameters.value("stream", BOOLEAN) else {})
+        fields |= {"store": False} | self._include() | self._others()
+        return cast("dict[str, object]", merged(cast("JsonObject", fields), options.always)) if options.always else fields
+
+    def encoded(self, sent: dict[str, object]) -> bytes:
+        """The body: the client's own bytes with what differs, where the client speaks this dialect."""
+        native = self._request.source.native
+        if native is None or not self._is_own:
+            return msgspec.json.encode(sent)
+        put = {name: value for name, value in sent.items() if value is not self._own.get(name)}
+        items = cast("list[object]", sent.get("input", []))
+        is_same = len(items) == len(self._detail.input) and all(map(is_, items, self._detail.input))
+        if is_same and self._detail.is_whole:
+            put.pop("input", None)
+        given = {name: decode(value, _any, name) for name, value in self._own.items() if name in put}
+        put = {name: value for name, value in put.items() if name not in given or given[name] != value}
+        gone = [name for name, value in self._own.items() if name not in sent and value != Raw(b"null")]
+        written = {name: msgspec.json.encode(value) for name, value in put.items()}
+        return apply(native.raw, edit_object(native.raw, put=written, drop=gone)) if written or gone else native.raw
+
+    def _is_untouched(self, *names: str) -> bool:
+        """Whether these fields are the client's own."""
+        body, source = self._request.body, self._request.source.body
+        return self._is_own and all(getattr(body, name) is getattr(source, name) for name in names)
+
+    def _own_field(self, name: str) -> dict[str, object]:
+        value = self._own.get(name, Raw(b"null"))
+        return {} if value == Raw(b"null") else {name: value}
+
+    def _items(self, *, as_offered: bool) -> ItemWriter:
+        """The input."""
+        writer = ItemWriter(self._options, self.changes, self._detail.tools if as_offered else {})
+        if self._is_own and self._is_untouched("system"):
+            writer.keep(self._detail.items.get(SYSTEM, ()))
+        elif self._options.system != "instructions" and "system" in self._given.parameters.fields:
+            writer.say_system(prompt_blocks(self._given.parameters, self.changes), self._options.system, "system")
+        client = ClientItems(self._request, self._detail, ids=self._options.ids)
+        for message, raw in zip(self._request.messages, self._given.messages, strict=True):
+            self._request.source.wanted.check()
+            self.changes.leave_out_unknown(raw.path, raw.fields, {"role", "content", "output_config"})
+            writer.take(raw, client.of_message(message))
+        return writer
+
+    def _prompt(self) -> dict[str, object]:
+        """`instructions`, where the system prompt stands there."""
+        if self._is_own and self._is_untouched("system"):
+            return self._own_field("instructions")
+        if self._options.system != "instructions":
+            return {}
+        text = joined_text(prompt_blocks(self._given.parameters, self.changes), self.changes)
+        return {"instructions": text} if text else {}
+
+    def _tools(self, *, as_offered: bool) -> dict[str, object]:
+        if as_offered:
+            return self._own_field("tools")
+        if self._is_own and self._detail.tool_kinds - {"function"}:
+            self.changes.add("tools", "replaced", UNKNOWN_KIND)
+        tools = write_tools(self._given, self._options, self.changes)
+        return {"tools": tools} if tools else {}
+
+    def _tool_choice(self, tools: bool, free: bool, *, as_offered: bool) -> dict[str, object]:
+        if as_offered and self._is_untouched("tool_choice") and not free:
+            return self._own_field("tool_choice") | self._own_field("parallel_tool_calls")
+        return write_tool_choice(self._given.parameters, tools, free, self._options, self.changes)
+
+    def _length(self) -> dict[str, object]:
+        """How long the answer may be, and how it is drawn."""
+        own = self._is_untouched("max_tokens", "temperature", "top_p")
+        parameters, options, changes = self._given.parameters, self._options, self.changes
+        if own and options.sampling and max_tokens_of(parameters, options) == max_tokens_of(parameters, _FREE):
+            names = ("max_output_tokens", "temperature", "top_p")
+            return {key: value for name in names for key, value in self._own_field(name).items()}
+        return length_field(parameters, options, changes) | sampling(parameters, options, changes)
+
+    def _effort(self, *, lost: bool, forced: bool) -> EffortFields:
+        given = _without_updates(self._given) if self._is_own and self._options.own_items else self._given
+        silent = RequestChanges(STEP, NO_WORDS) if self._is_own else self.changes
+        wish = effort_wish(given, silent, is_shown=True)
+        wish = with_thinking_off(wish, lost=lost, forced=forced, options=self._options, changes=self.changes)
+        if self._is_own and not self._options.knob:
+            own = self._given_reasoning().get("effort")
+            return EffortFields({"reasoning": {"effort": own}} if own else {}, own != "none" if own else None)
+        return effort_fields(wish, max_tokens_of(given.parameters, self._options), self._options, self.changes)
+
+    def _given_reasoning(self) -> JsonObject:
+        raw = self._own.get("reasoning", Raw(b"null"))
+        return {} if raw == Raw(b"null") else cast("JsonObject", decode(raw, _any, "reasoning"))
+
+    def _reasoning(self, effort: EffortFields) -> dict[str, object]:
+        shown = self._given.parameters.object("thinking").string("display")
+        field = reasoning_field(effort, shown, self._given_reasoning(), self._options, self.changes)
+        others = {key: value for key, value in effort.fields.items() if key != "reasoning"}
+        return {**({"reasoning": field} if field else {}), **others}
+
+    def _text(self) -> dict[str, object]:
+        if self._is_untouched("output_config") and self._options.schema == "json_schema":
+            return self._own_field("text")
+        form = answer_format(self._given.parameters, self._options, self.changes)
+        own = RawObject("text", decode(self._own["text"], OBJECT, "text")).fields if self._own_field("text") else {}
+        text = {**{key: value for key, value in own.items() if key != "format"}, **({"format": form} if form else {})}
+        return {"text": text} if text else {}
+
+    def _include(self) -> dict[str, object]:
+        given = RawObject("", dict(self._own)).value("include", STRINGS) or []
+        include = include_field(given, self._options)
+        return {"include": include} if include else {}
+
+    def _others(self) -> dict[str, object]:
+        """Who asks; and, of a client of this dialect, all that the canonical request has no place for."""
+        if not self._is_own or not self._is_untouched("metadata"):
+            return user_field(self._given.parameters, self._options, self.changes)
+        return {name: value for name, value in self._own.items() if name not in _WRITTEN | _NOT_PASSED}
+
+
+_FREE: Final = ResponsesOptions()
+
+
+def _without_updates(given: RawRequest) -> RawRequest:
+    """The request without efforts that change on the way: they are items of their own."""
+    messages = tuple(
+        structs.replace(each, fields={key: value for key, value in each.fields.items() if key != "output_config"})
+        for each in given.messages
+    )
+    return structs.replace(given, messages=messages)
