@@ -424,7 +424,7 @@ port = 99999
             5,
             "backends.glm.urll",
             "there is no such key; did you mean 'url'? (allowed: preset, dialect, url, path, realm, auth, key, keys, "
-            "account, model, models, quirks, wire, speech, by_model, timeouts, allow_private)",
+            "account, model, models, quirks, wire, speech, responses, by_model, timeouts, allow_private)",
         ),
         (
             8,
@@ -476,7 +476,7 @@ X = '[backends.x]\nurl = "http://127.0.0.1:1"\n'
         (
             X + "auth = 'none'\ndialect = 'anthropik'\n",
             (4, "backends.x.dialect"),
-            "expected one of anthropic, openai-chat; did",
+            "expected one of anthropic, openai-chat, openai-responses; did",
         ),
         (
             X + "auth = 'none'\nquirks = { adaptve = false }\n",

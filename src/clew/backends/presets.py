@@ -21,6 +21,7 @@ from msgspec import Struct, structs
 
 from clew.backends.row import DIALECTS, Backend, Dialect, Manner, Quirks
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
+from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.errors import SettingsInvalid
 from clew.model.facts.tables import to_row
 
@@ -32,7 +33,7 @@ _VENDOR: Final = (
     *("model", "models", "vision", "tools"),
 )
 """Columns that hold for a vendor's endpoints in all dialects."""
-_MANNER: Final = ("quirks", "wire", "speech")
+_MANNER: Final = ("quirks", "wire", "speech", "responses")
 
 Has: TypeAlias = Literal["yes", "no", "by model"]
 _Table: TypeAlias = Mapping[str, object]
@@ -69,6 +70,7 @@ class Preset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     quirks: Quirks = Quirks()
     wire: ChatRequestOptions = ChatRequestOptions()
     speech: ChatAnswerOptions = ChatAnswerOptions()
+    responses: ResponsesOptions = ResponsesOptions()
     by_model: Mapping[str, Manner] = {}
     simulator: str
     source: str

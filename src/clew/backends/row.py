@@ -2,8 +2,9 @@
 
 A row is a value. Where a backend, or one of its models, deviates from what its dialect says, its `Manner` says so: no code
 ever asks for a backend's name. Quirks hold in every dialect: they say what of a projected request it can take. `wire` and
-`speech` are of `openai-chat`, where every backend has its own words: what it wants to be asked, and how it answers.
-Everything about thinking that depends on the *model* is in its profile; `target_of` puts the two together.
+`speech` are of `openai-chat` and `responses` of `openai-responses`, where every backend has its own words: what it wants to
+be asked, and how it answers. Everything about thinking that depends on the *model* is in its profile; `target_of` puts the
+two together.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from msgspec import Meta, Struct, structs
 from clew.backends.credential import Auth, Credential, Secret, credential_account
 from clew.backends.names import model_in
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions, ChatRequestOptions, options_of
+from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.shape import BackendFacts
 from clew.model.facts import ModelFacts
 from clew.model.facts.models import profile_for
 from clew.model.facts.text_calls import BY_MODEL, text_call_family
 from clew.model.origin import ANTHROPIC, Foreign, Missing, Target
 
-Dialect: TypeAlias = Literal["anthropic", "openai-chat"]
+Dialect: TypeAlias = Literal["anthropic", "openai-chat", "openai-responses"]
 
-DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai-chat")
+DIALECTS: tuple[Dialect, ...] = ("anthropic", "openai-chat", "openai-responses")
 """The wire protocols of backends."""
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -71,6 +73,8 @@ class Manner(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What it wants to be sent, in dialect `openai-chat`."""
     speech: ChatAnswerOptions = ChatAnswerOptions()
     """How it answers, in dialect `openai-chat`."""
+    responses: ResponsesOptions = ResponsesOptions()
+    """What it wants to be sent, and how it answers, in dialect `openai-responses`."""
 
 
 class BackendTimeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,9 +98,10 @@ class Backend(Struct, frozen=True, kw_only=True):
     name: str
     dialect: str = "anthropic"
     url: str
-    """The vendor's documented base, without a slash at its end; `/v1/messages` or `/chat/completions` is appended."""
+    """The vendor's documented base, without a slash at its end; `/v1/messages`, `/chat/completions` or `/responses` is
+    appended."""
     path: str = ""
-    """What is appended instead, in dialect `openai-chat`."""
+    """What is appended instead, in OpenAI's dialects."""
     realm: str
     """Who can read its signatures."""
     auth: Auth = "passthrough"
@@ -114,8 +119,10 @@ class Backend(Struct, frozen=True, kw_only=True):
     """What it wants to be sent, in dialect `openai-chat`."""
     speech: ChatAnswerOptions = ChatAnswerOptions()
     """How it answers, in dialect `openai-chat`."""
+    responses: ResponsesOptions = ResponsesOptions()
+    """What it wants to be sent, and how it answers, in dialect `openai-responses`."""
     by_model: Mapping[str, Manner] = {}
-    """All three of these for some of its models, by a pattern of their names; the first that fits counts."""
+    """All of these for some of its models, by a pattern of their names; the first that fits counts."""
     timeouts: BackendTimeouts = BackendTimeouts()
     preset: str = ""
     allow_private: bool = False
@@ -151,14 +158,14 @@ def manner_of(backend: Backend, model: str) -> Manner:
     for pattern, manner in backend.by_model.items():
         if fnmatchcase(name, pattern):
             return manner
-    return Manner(quirks=backend.quirks, wire=backend.wire, speech=backend.speech)
+    return Manner(quirks=backend.quirks, wire=backend.wire, speech=backend.speech, responses=backend.responses)
 
 
 def facts_of(backend: Backend, model: str) -> BackendFacts:
     """For the backend's own name of the model. What it wants in place of missing reasoning is a quirk, and only there. In
     which forms it may write calls as text is found by that name, unless the row says it."""
     manner, quirks = manner_of(backend, model), backend.quirks
-    missing, wire, speech = manner.quirks.missing, manner.wire, manner.speech
+    missing, wire, speech, responses = manner.quirks.missing, manner.wire, manner.speech, manner.responses
     if speech.text_calls == BY_MODEL and (family := text_call_family(model)):
         speech = structs.replace(speech, text_calls=family)
     return BackendFacts(
@@ -168,6 +175,7 @@ def facts_of(backend: Backend, model: str) -> BackendFacts:
         tables={
             "wire": wire if wire.missing == missing else structs.replace(wire, missing=missing),
             "speech": speech,
+            "responses": structs.replace(responses, missing=missing) if responses.missing != missing else responses,
         },
     )
 

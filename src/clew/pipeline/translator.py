@@ -204,5 +204,5 @@ def _row(name: str) -> Backend:
         raise SettingsInvalid(f"nothing is known of a backend {name!r} that speaks {CHAT}; there are: {known}", key=name)
     if spoken is None:
         return Backend(name="", dialect=CHAT, url="", realm="")
-    fields = {field: getattr(spoken, field) for field in ("model", "quirks", "wire", "speech", "by_model")}
+    fields = {field: getattr(spoken, field) for field in ("model", "quirks", "wire", "speech", "responses", "by_model")}
     return Backend(name=name, dialect=CHAT, url=spoken.url, realm=spoken.realm, **fields)

@@ -26,18 +26,23 @@ from clew.settings.key_sources import FoundKey, VariableUnset, find_key, unset_m
 from clew.settings.problems import Key, Problem, format_key, nearest
 
 KEYED: Final[tuple[Auth, ...]] = ("key", "bearer", "api-key")
-OPTION_TABLES: Final = ("quirks", "wire", "speech")
-_USUAL_AUTH: Final[Mapping[str, Auth]] = {"anthropic": "key", "openai-chat": "bearer"}
+OPTION_TABLES: Final = ("quirks", "wire", "speech", "responses")
+_TABLES_OF: Final[Mapping[str, str]] = {"wire": "openai-chat", "speech": "openai-chat", "responses": "openai-responses"}
+"""The dialect that a table is of."""
+_USUAL_AUTH: Final[Mapping[str, Auth]] = {"anthropic": "key", "openai-chat": "bearer", "openai-responses": "bearer"}
 """How a key is sent to a vendor without a preset."""
-_APPENDED: Final = ("/chat/completions", "/v1/messages")
+_APPENDED: Final = ("/chat/completions", "/v1/messages", "/responses")
+_CHAT_COUNTS: Final = ("most_tokens", "stops", "user_length")
+_RESPONSES_COUNTS: Final = ("most_tokens", "least_tokens", "user_length", "cache_marks")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_OTHER_DIALECT: Final = "it is of dialect openai-chat, and this backend speaks anthropic"
+_OTHER_DIALECT: Final = "it is of dialect {}, and this backend speaks {}"
+_ADVICE: Final = ': say dialect = "{}" to keep it, or leave it out'
 
 _Names: TypeAlias = Mapping[str, frozenset[str]]
 
 
 class NamedOptions(Struct, frozen=True):
-    """Which keys the tables `quirks`, `wire` and `speech` of a backend name, and those of its rules by model."""
+    """Which keys the option tables of a backend name, and those of its rules by model."""
 
     whole: _Names = {}
     by_model: Mapping[str, _Names] = {}
@@ -117,6 +122,7 @@ def backend_of(
         quirks=manner.quirks,
         wire=manner.wire,
         speech=manner.speech,
+        responses=manner.responses,
         by_model=by_model,
         timeouts=table.timeouts,
         preset=table.preset,
@@ -205,10 +211,14 @@ def _origins(name: str, table: BackendTable, preset: Preset, given: NamedOptions
     fields = ["dialect", "url", "realm", "auth", *(["models", "model"] if not table.model else [])]
     fields += ["path"] if preset.path else []
     filled: dict[Key, str] = {("backends", name, field): where for field in fields}
-    manner = Manner(quirks=preset.quirks, wire=preset.wire, speech=preset.speech)
+    manner = _manner_of(preset)
     return filled | {
         ("backends", name, part, field): where for part, field in unusual_options(manner) if field not in given.whole[part]
     }
+
+
+def _manner_of(preset: Preset) -> Manner:
+    return Manner(quirks=preset.quirks, wire=preset.wire, speech=preset.speech, responses=preset.responses)
 
 
 def _manners(table: BackendTable, given: NamedOptions, realm: str, known: Preset | None) -> tuple[Manner, dict[str, Manner]]:
@@ -216,7 +226,7 @@ def _manners(table: BackendTable, given: NamedOptions, realm: str, known: Preset
     whole, vendor = Manner(), dict[str, Manner]()
     if known is not None:
         quirks = known.quirks if known.realm != ANTHROPIC else Quirks()
-        whole, vendor = Manner(quirks=quirks, wire=known.wire, speech=known.speech), dict(known.by_model)
+        whole, vendor = structs.replace(_manner_of(known), quirks=quirks), dict(known.by_model)
     if realm == ANTHROPIC:  # this realm brings the quirks of its own preset, whatever the host
         whole = structs.replace(whole, quirks=presets()[ANTHROPIC].quirks)
     whole = _merged(whole, table, given.whole)
@@ -243,32 +253,43 @@ def _option_problems(name: str, table: BackendTable, given: NamedOptions, dialec
     if table.path and not table.path.startswith("/"):
         yield Problem((*key, "path"), "it begins with /")
     if table.path and dialect == ANTHROPIC:
-        yield Problem((*key, "path"), _OTHER_DIALECT)
+        yield Problem((*key, "path"), _OTHER_DIALECT.format("openai-chat", dialect))
     yield from _manner_problems(key, table, given.whole, dialect)
     for pattern, rule in table.by_model.items():
         yield from _manner_problems((*key, "by_model", pattern), rule, given.by_model[pattern], dialect)
 
 
 def _manner_problems(key: Key, table: BackendTable | Manner, names: _Names, dialect: str) -> Iterator[Problem]:
-    wire = table.wire
-    if dialect == ANTHROPIC:
-        yield from (Problem((*key, part), _OTHER_DIALECT) for part in ("wire", "speech") if names[part])
-    if "missing" in names["wire"]:
-        yield Problem((*key, "wire", "missing"), "say it as quirks.missing")
+    yield from _foreign_tables(key, names, dialect)
+    wire, responses = table.wire, table.responses
+    for part in ("wire", "responses"):
+        if "missing" in names[part]:
+            yield Problem((*key, part, "missing"), "say it as quirks.missing")
     if len(wire.between) not in (0, 2):
         yield Problem((*key, "wire", "between"), f"expected two tags, got {len(wire.between)}")
-    for name in ("most_tokens", "stops", "user_length"):
-        if getattr(wire, name) < 0:
-            yield Problem((*key, "wire", name), f"expected 0 or more, got {getattr(wire, name)}")
+    for part, options, counts in (("wire", wire, _CHAT_COUNTS), ("responses", responses, _RESPONSES_COUNTS)):
+        for name in counts:
+            if getattr(options, name) < 0:
+                yield Problem((*key, part, name), f"expected 0 or more, got {getattr(options, name)}")
     families = (BY_MODEL, NEVER, *text_call_families())
     for part, name, value, rows in (
         ("wire", "knob", wire.knob, knobs()),
         ("wire", "validator", wire.validator, validators()),
+        ("responses", "knob", responses.knob, knobs()),
+        ("responses", "validator", responses.validator, validators()),
         ("speech", "text_calls", table.speech.text_calls, families),
     ):
         if value and value not in rows:
             known = f"there is no such {name}{nearest(value, rows)} (known: {', '.join(rows)})"
             yield Problem((*key, part, name), known)
+
+
+def _foreign_tables(key: Key, names: _Names, dialect: str) -> Iterator[Problem]:
+    """Tables of another dialect than the backend speaks. A preset may have begun to speak another one than it did."""
+    for part, other in _TABLES_OF.items():
+        if names[part] and other != dialect:
+            advice = _ADVICE.format(other) if dialect != ANTHROPIC else ""
+            yield Problem((*key, part), _OTHER_DIALECT.format(other, dialect) + advice)
 
 
 def unusual_options(manner: Manner) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,7 @@ from clew.backends.credential import Auth
 from clew.backends.presets import preset_of_host, presets
 from clew.backends.row import BackendTimeouts, Dialect, Manner, Quirks
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
+from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.settings.values import (
     BuildSettings,
     ChatSettings,
@@ -47,9 +48,10 @@ class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     dialect: Dialect | Literal[""] = ""
     """The wire protocol; the preset's if left out, `anthropic` without one. Some vendors have an endpoint in each."""
     url: str = ""
-    """The vendor's documented base; `/v1/messages` or, in dialect `openai-chat`, `/chat/completions` is appended."""
+    """The vendor's documented base; `/v1/messages`, or in OpenAI's dialects `/chat/completions` or `/responses`, is
+    appended."""
     path: str = ""
-    """What is appended instead, in dialect `openai-chat`; it may have a query."""
+    """What is appended instead, in OpenAI's dialects; it may have a query."""
     realm: str = ""
     """Who can read its signatures; first-party Claude hosts: `anthropic`; else the backend's own name."""
     auth: Auth | None = None
@@ -71,8 +73,10 @@ class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What it wants to be sent, in dialect `openai-chat`, where it deviates from its preset."""
     speech: ChatAnswerOptions = ChatAnswerOptions()
     """How it answers, in dialect `openai-chat`, where it deviates from its preset."""
+    responses: ResponsesOptions = ResponsesOptions()
+    """What it wants to be sent and how it answers, in dialect `openai-responses`, where it deviates from its preset."""
     by_model: Mapping[str, Manner] = {}
-    """These three tables for some of its models, by a pattern of their names (`"deepseek/*"`); the first that fits is
+    """These tables for some of its models, by a pattern of their names (`"deepseek/*"`); the first that fits is
     taken."""
     timeouts: BackendTimeouts = BackendTimeouts()
     """Seconds for the phases of a call, where they differ from the general ones."""

@@ -6,13 +6,14 @@ from typing import Any, Final
 
 from clew.dialects import DIALECTS
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
+from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.shape import BackendFacts, Dialect
 from tests.dialects.contract import toy
 
 __all__ = ["ALL", "options_for"]
 
 ALL: Final[dict[str, Dialect[Any]]] = {**DIALECTS, "toy": toy.DIALECT}
-_TABLES: Final = {"wire": ChatRequestOptions(), "speech": ChatAnswerOptions()}
+_TABLES: Final = {"wire": ChatRequestOptions(), "speech": ChatAnswerOptions(), "responses": ResponsesOptions()}
 
 
 def options_for(dialect: Dialect[Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
@@ -101,6 +101,12 @@ def answers(draw: st.DrawFn) -> Json:
     }
 
 
+WITHOUT: Final = {"openai-responses": {"stop_sequences"}}
+"""Fields that a dialect does not have."""
+REPEATING: Final = {"openai-responses"}
+"""Dialects in which a stream says at its end once more all that it said."""
+
+
 def said(message: Any) -> Json:
     """What must survive: the words, the calls, the end, the cost. (How a proof is carried is the dialect's own.)"""
     blocks = [{name: value for name, value in block.items() if name != "signature"} for block in message["content"]]
@@ -125,6 +131,7 @@ def read(dialect: Dialect[Any], *pieces: bytes) -> list[Event]:
 @settings(max_examples=examples(40, soak=2000), deadline=None)
 @given(document=conversations())
 def test_a_request_that_is_written_is_read_as_it_was(dialect: Dialect[Any], document: Json) -> None:
+    document = {name: value for name, value in document.items() if name not in WITHOUT.get(dialect.name, ())}
     written = dialect.write_request(parse(json.dumps(document).encode()), options_for(dialect))
     again = dialect.read_request(written.body, {}, ALWAYS)
 
@@ -276,4 +283,5 @@ def test_a_long_stream_takes_no_more_memory_than_a_short_one(dialect: Dialect[An
 
         return run
 
-    assert most_of(lambda: through(8000)) < most_of(lambda: through(500)) + 64 * 1024
+    repeated = len("some words ") * 8000 if dialect.name in REPEATING else 0
+    assert most_of(lambda: through(8000)) < most_of(lambda: through(500)) + repeated + 64 * 1024
