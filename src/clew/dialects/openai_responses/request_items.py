@@ -21,7 +21,7 @@ from clew.dialects.openai_responses.detail import ClientItem, ClientTool
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.request_answer_items import AnswerItems, message_item
 from clew.dialects.openai_responses.request_client_items import MessageItems
-from clew.dialects.openai_responses.request_parts import ContentWriter, sent_id
+from clew.dialects.openai_responses.request_parts import InputPartWriter, sent_id
 from clew.dialects.openai_responses.request_reasoning import ThoughtWriter
 from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
@@ -36,7 +36,7 @@ _KNOWN: Final = {"text": frozenset({"type", "text"}), "tool_use": frozenset({"ty
 _CUSTOM: Final = frozenset({"custom_tool_call", "custom_tool_call_output"})
 
 
-class ItemWriter:
+class InputItemWriter:
     """Takes the messages in their order."""
 
     def __init__(self, options: ResponsesOptions, changes: RequestChanges, tools: Mapping[str, ClientTool]) -> None:
@@ -47,7 +47,7 @@ class ItemWriter:
         self._changes = changes
         self._tools = tools
         """The client's own tools, where they go to the backend as it offers them."""
-        self._content = ContentWriter(options, changes)
+        self._content = InputPartWriter(options, changes)
         self._thoughts = ThoughtWriter(options, changes)
         self._customs: set[str] = set()
 

@@ -41,7 +41,7 @@ FORMS: Final = PartForms(
 )
 
 
-class ContentWriter:
+class InputPartWriter:
     """Writes the parts of one request."""
 
     def __init__(self, options: ResponsesOptions, changes: RequestChanges) -> None:

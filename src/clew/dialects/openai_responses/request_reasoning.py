@@ -24,7 +24,7 @@ ALONE = "this backend refuses a thought that nothing follows"
 _FILL: Final = {"empty": "", "space": " "}
 
 
-class ReturnedItem(NamedTuple):
+class ThoughtItem(NamedTuple):
     """What goes back for one thinking block: an item, or None; and the phase of the message behind it, if it is known."""
 
     item: JsonObject | None
@@ -40,7 +40,7 @@ class ThoughtWriter:
         self._changes = changes
         self._seen: set[str] = set()
 
-    def write(self, block: RawObject) -> ReturnedItem:
+    def write(self, block: RawObject) -> ThoughtItem:
         proof = block.string("signature" if block.type == "thinking" else "data")
         payload = payload_of(proof) or {}
         own = object_of(payload.get("item")) if payload.get("dialect") == DIALECT_NAME and self._options.items else {}
@@ -49,7 +49,7 @@ class ThoughtWriter:
             item, why = None, REPEATED
         if why:
             self._changes.leave_out_thought(block.path, why)
-        return ReturnedItem(item, text_of(payload.get("phase")))
+        return ThoughtItem(item, text_of(payload.get("phase")))
 
     def filled(self, path: str) -> JsonObject | None:
         """The least that can stand for reasoning, where the backend needs some and there is none."""

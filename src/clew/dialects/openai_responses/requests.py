@@ -34,7 +34,7 @@ from clew.dialects.openai.tools import is_forced, refuse_server_tools
 from clew.dialects.openai_responses.detail import DIALECT_NAME, SYSTEM, detail_of
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.request_client_items import ClientItems
-from clew.dialects.openai_responses.request_items import ItemWriter
+from clew.dialects.openai_responses.request_items import InputItemWriter
 from clew.dialects.openai_responses.request_parameters import (
     answer_format,
     include_field,
@@ -142,9 +142,9 @@ class _RequestWriter:
         value = self._own.get(name, Raw(b"null"))
         return {} if value == Raw(b"null") else {name: value}
 
-    def _items(self, *, as_offered: bool) -> ItemWriter:
+    def _items(self, *, as_offered: bool) -> InputItemWriter:
         """The input."""
-        writer = ItemWriter(self._options, self.changes, self._detail.tools if as_offered else {})
+        writer = InputItemWriter(self._options, self.changes, self._detail.tools if as_offered else {})
         if self._is_own and self._is_untouched("system"):
             writer.keep(self._detail.items.get(SYSTEM, ()))
         elif self._options.system != "instructions" and "system" in self._given.parameters.fields:
