@@ -19,6 +19,7 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).parent))
 
 import sse
+import translated
 from clew.model.facts.models import profile_for
 from clew.model.origin import Target
 from clew.pipeline.project import project
@@ -82,6 +83,7 @@ def main() -> None:
         talk = Talk(megabytes * 1_000_000)
         results[f"history of {len(talk.raw) / 1e6:.2f} MB"] = measure(history_cases(talk), given.rounds)
     results["stream of 300 events"] = measure(sse.cases(), given.rounds * 5)
+    results["stream of 300 events in two dialects"] = measure(translated.cases(), given.rounds * 2)
     if given.json:
         print(json.dumps(results, indent=1))
         return

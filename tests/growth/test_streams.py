@@ -10,19 +10,28 @@ import pytest
 from clew.chat.ui.messages import StepParts
 from clew.chat.ui.parts import MessageFold
 from clew.dialects import DIALECTS
+from clew.dialects.anthropic.options import AnthropicOptions
+from clew.dialects.anthropic.streams import AnthropicStreamReader, AnthropicStreamWriter
 from clew.dialects.openai_chat import ChatOptions
 from clew.dialects.openai_chat.options import ChatAnswerOptions
+from clew.dialects.openai_responses.detail import DIALECT_NAME
+from clew.dialects.openai_responses.options import ResponsesOptions
+from clew.dialects.openai_responses.stream_writer import ResponsesStreamWriter
+from clew.dialects.openai_responses.streams import ResponsesStreamReader
 from clew.dialects.shape import AnswerContext
 from clew.errors import StreamIllegal
 from clew.exchange.backend_dialect import BackendDialect
 from clew.exchange.call import Call
 from clew.model.assemble import Assembler
+from clew.model.request import NativeRequest
 from clew.model.unfold import events_of
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
+from clew.pipeline.stream.translation import TranslatedAnswer
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
 from tests.dialects.openai_chat.chat import ASKED, ReadStream
+from tests.growth.responses_streams import RESPONSES
 from tests.growth.streams import CHAT, MESSAGES, OFFERS, Events
 from tests.growth.work import check_growth, each_with
 from tests.pipeline.stream.wearing import HIDDEN, PLAIN, SEALED, answer_of, passed_answer
@@ -118,6 +127,31 @@ CHAT_READERS: dict[str, Callable[[Events], object]] = {
 }
 
 
+def _responses(chunks: Events, wear: Any, *, client: NativeRequest | None = None) -> None:
+    """From a backend of the Responses API to a client of it, or of the Messages API."""
+    context = AnswerContext(model="x", native=client)
+    writer = ResponsesStreamWriter(context) if client else AnthropicStreamWriter(context)
+    reader = ResponsesStreamReader(context, ResponsesOptions())
+    relayed(TranslatedAnswer(ClientView(wear), reader, writer), chunks)
+
+
+OWN_CLIENT = NativeRequest(dialect=DIALECT_NAME, raw=b"{}", detail=None)
+RESPONSES_READERS: dict[str, Callable[[Events], object]] = {
+    "reader": partial(_responses, wear=SEALED),
+    "reader of one read": lambda events: _responses(in_one_read(events), SEALED),
+    "reader that hides": partial(_responses, wear=HIDDEN),
+    "reader and writer": partial(_responses, wear=SEALED, client=OWN_CLIENT),
+}
+
+
+def _to_responses(chunks: Events) -> None:
+    """From the Messages API to a client of the Responses API."""
+    context = AnswerContext(model="x", native=OWN_CLIENT)
+    reader, writer = AnthropicStreamReader(context, AnthropicOptions()), ResponsesStreamWriter(context)
+    with suppress(StreamIllegal):
+        relayed(TranslatedAnswer(ClientView(SEALED), reader, writer), chunks)
+
+
 @pytest.mark.parametrize(("repeated", "reader"), each_with(MESSAGES, MESSAGES_READERS))
 def test_a_messages_stream_costs_work_in_proportion(repeated: str, reader: str) -> None:
     check_growth(MESSAGES[repeated], MESSAGES_READERS[reader], N)
@@ -126,3 +160,13 @@ def test_a_messages_stream_costs_work_in_proportion(repeated: str, reader: str) 
 @pytest.mark.parametrize(("repeated", "reader"), each_with(CHAT, CHAT_READERS))
 def test_a_chat_stream_costs_work_in_proportion(repeated: str, reader: str) -> None:
     check_growth(CHAT[repeated], CHAT_READERS[reader], N)
+
+
+@pytest.mark.parametrize(("repeated", "reader"), each_with(RESPONSES, RESPONSES_READERS))
+def test_a_responses_stream_costs_work_in_proportion(repeated: str, reader: str) -> None:
+    check_growth(RESPONSES[repeated], RESPONSES_READERS[reader], N)
+
+
+@pytest.mark.parametrize("repeated", MESSAGES)
+def test_a_stream_for_a_client_of_responses_costs_work_in_proportion(repeated: str) -> None:
+    check_growth(MESSAGES[repeated], _to_responses, N)
