@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from clew.chat.formats import FORMATS, Format
+from clew.chat.formats import FORMATS, READABLE, Format, ReadableFormat
 
 _COLUMNS = ("format", "file", "what it is", "imported", "what is not in it")
 
@@ -15,11 +15,13 @@ def formats_page(table: Callable[[Sequence[str], Iterable[Sequence[str]]], str])
             "# Formats of conversations\n",
             "What `clew export` writes and `clew import` reads. See",
             "[Move conversations](../howto/move-conversations.md).\n",
-            table(_COLUMNS, [_row(each) for each in FORMATS.values()]),
+            table(_COLUMNS, [_row(each) for each in {**FORMATS, **READABLE}.values()]),
         ]
     )
 
 
-def _row(format: Format) -> tuple[str, ...]:
+def _row(format: Format | ReadableFormat) -> tuple[str, ...]:
+    if isinstance(format, ReadableFormat):
+        return (f"`{format.name}`", "", format.does, "yes", "it is read, and not written")
     reads = "yes" if format.read else "no"
     return (f"`{format.name}`", f"`{format.suffix}`", format.does, reads, "; ".join(format.losses))

@@ -16,7 +16,16 @@ from typing import BinaryIO, Final
 import click
 from msgspec import Struct
 
-from clew.chat.formats import FORMATS, HEAD_BYTES, Format, ImportContext, NumberedLine, every_thread, format_of
+from clew.chat.formats import (
+    HEAD_BYTES,
+    READABLE,
+    Format,
+    ImportContext,
+    NumberedLine,
+    ReadableFormat,
+    every_thread,
+    format_of,
+)
 from clew.chat.formats.claude_code_lines import session_of
 from clew.chat.formats.importer import ImportCounts, Importer, KnownRecordings
 from clew.cli.command import principal_option, report_errors
@@ -32,7 +41,6 @@ AUTO: Final = "auto"
 STDIN: Final = "-"
 SUFFIXES: Final = (".json", ".jsonl")
 FOR_READING: Final = (".md", ".markdown", ".html", ".htm")
-READABLE: Final = [name for name, each in FORMATS.items() if each.read]
 FAILED, INTERRUPTED = 1, 130
 LONG_BYTES: Final = 4 * 1024 * 1024
 """An import of so many bytes has a progress bar on a terminal."""
@@ -40,7 +48,7 @@ MOST_LINE: Final = 64 * 1024 * 1024
 """Bytes of a line that are read. A longer line is cut, so that it is reported as broken and costs no memory."""
 
 
-@click.command("import", short_help="Take conversations from files: exports, Claude Code transcripts.")
+@click.command("import", short_help="Take conversations from files: exports, transcripts of Claude Code and Codex.")
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR…")
 @click.option(
     "--format", "name", type=click.Choice([AUTO, *READABLE]), default=AUTO, show_default=True, help="Of the files."
@@ -59,11 +67,13 @@ def import_threads(
 
     Claude Code transcripts become conversations with their sub-agents and rewinds; thinking that Claude signed is restored
     for Claude when a client comes back without it, and blocks that clew sealed are given to their makers again, if this
-    clew's secret is the one that sealed them. Import only files that you trust: they say who made what.
+    clew's secret is the one that sealed them. So do Codex' session files. Import only files that you trust: they say who
+    made what.
 
     \b
     Examples:
       clew import ~/.claude/projects
+      clew import ~/.codex/sessions
       clew import backup.clew.jsonl --dry-run
       clew import talk.json --format openai
       ssh other clew export --all -q | clew import -
@@ -80,7 +90,7 @@ def import_threads(
             content = installation.loaded.settings.store.content if installation.loaded else True
             into, beside = stack.enter_context(store_for_writing(installation, content=content)), None
         ring = known_keyring(installation.home.secret, os.environ)
-        run = _ImportRun(_ImportStores(into, beside), principal, FORMATS.get(name), ring.sealer() if ring else None)
+        run = _ImportRun(_ImportStores(into, beside), principal, READABLE.get(name), ring.sealer() if ring else None)
         tally, stopped = run.run(paths)
     if json_:
         print_json(tally)
@@ -140,7 +150,7 @@ class _Followers:
 class _ImportRun(Struct, frozen=True):
     stores: _ImportStores
     principal: str
-    format: Format | None
+    format: Format | ReadableFormat | None
     sealer: Sealer | None
 
     def run(self, paths: tuple[str, ...]) -> tuple[ImportCounts, bool]:

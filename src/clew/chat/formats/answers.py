@@ -22,6 +22,7 @@ from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import RequestMessage
+from clew.pipeline.thinking.opened import whole_block
 from clew.thinking.keys import QuestionContent, answer_content, key_of, place_of, proof_of, question_content
 from clew.thinking.seal import Seal, is_seal
 
@@ -169,6 +170,8 @@ def _unsealed(raw: bytes, block: Made, seal: Seal | None) -> bytes:
     """The maker's own block: its proof is the payload of the seal, or empty if there is no payload."""
     if not is_thinking(block) or not is_seal(proof_of(block)):
         return raw
+    if seal is not None and seal.kind and not seal.reference:
+        return whole_block(seal).raw
     field = "signature" if block.type == "thinking" else "data"
     payload = seal.payload if seal and not seal.reference else b""
     value = msgspec.json.decode(raw, type=JsonObject)

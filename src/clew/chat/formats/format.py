@@ -93,6 +93,15 @@ class Format(Struct, frozen=True, kw_only=True):
     foot: bytes = b""
 
 
+class ReadableFormat(Struct, frozen=True, kw_only=True):
+    """A format that is read, and not written."""
+
+    name: str
+    does: str
+    read: Read
+    fits: Callable[[bytes], bool]
+
+
 # Stored turns
 
 _ALL: Final = 2**31 - 1
