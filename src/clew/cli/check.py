@@ -1,7 +1,7 @@
 """`clew check`: the offline doctor for a request or a Claude Code transcript.
 
-This file has the command, its input and its output. `examine` looks for what is wrong, `transcripts` reads transcripts, and
-`findings` prints what was found.
+This file has the command, its input and its output. `examine` and `examine_openai` look for what is wrong, `transcripts`
+reads transcripts, and `findings` prints what was found.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from clew.cli.transcripts import (
 )
 from clew.errors import ClewError, RequestInvalid, SettingsInvalid, StoreError
 from clew.model.change import Change
-from clew.model.json import JsonValue
+from clew.model.json import JsonValue, read_object
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.settings.home import home_of
@@ -43,6 +43,7 @@ from clew.settings.own_keys import known_keyring
 from clew.settings.processes import config_in_use
 from clew.settings.values import Settings
 from clew.store.kinds import BODIES, location_of
+from clew.thinking.openai_compliance import openai_dialect_of
 from clew.wire.requests import encode, parse
 from clew.wire.splice import locate
 
@@ -73,6 +74,9 @@ def check(ctx: click.Context, file: str, names: tuple[str, ...], config: Path | 
     counts. Seals of other backends are opened with this clew's secret, or with CLEW_SECRET; what the store recorded counts,
     too.
 
+    A request of OpenAI's Responses or Chat Completions is judged by OpenAI's rules for calls, ids and reasoning; with --for,
+    as that target would get it through clew.
+
     A conversation that was held through clew may have thinking of several vendors, of which clew sends each its own. If that
     works, the first line says so, and what follows is what would be refused without clew.
 
@@ -83,6 +87,7 @@ def check(ctx: click.Context, file: str, names: tuple[str, ...], config: Path | 
       clew check ~/.claude/projects/-home-me/5f0c….jsonl
       clew check session.jsonl --fix > clean.jsonl
       clew check request.json --config ./clew.toml --for glm
+      clew check responses.json --for claude     what a backend would get of a request of Codex
       curl … | clew check - --json
 
     Exit status: 0 clean, or it works through clew; 1 violations (also those without clew, if --for names a target that is no
@@ -108,10 +113,19 @@ class _Check(NamedTuple):
     facts: Facts
 
     def examine(self, raw: bytes) -> CheckReport:
+        if dialect := _openai_dialect(raw):
+            from clew.cli.examine_openai import examine_openai  # late: it loads the dialects
+
+            return examine_openai(raw, dialect, self.names, self.facts, self.settings)
         return examine(raw, self.names, self.facts, settings=self.settings)
 
     def examine_thread(self, thread: TranscriptThread) -> tuple[CheckReport, dict[str, BlockPlace]]:
         return examine_thread(thread, self.names, self.facts, self.settings)
+
+
+def _openai_dialect(raw: bytes) -> str | None:
+    body = read_object(raw)
+    return openai_dialect_of(body) if body is not None else None
 
 
 @contextmanager
@@ -181,6 +195,8 @@ def _threads(transcript: Transcript) -> list[TranscriptThread]:
 
 def _fix_request(file: str, raw: bytes, aim: _Check) -> int:
     """Print the request as the target would get it. What remains wrong after that goes to stderr."""
+    if dialect := _openai_dialect(raw):
+        raise click.UsageError(f"--fix mends requests of the Messages API and transcripts; this is a request in {dialect}.")
     try:
         request = parse(raw)
         [target] = targets_for(aim.names, request.body.model, aim.settings).values()

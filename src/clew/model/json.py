@@ -179,6 +179,10 @@ def object_of(value: JsonValue) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
+def list_of(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
 def objects_of(value: JsonValue) -> list[JsonObject]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
