@@ -228,6 +228,14 @@ def _never(failure: Failure) -> bool:
     return False
 
 
+def _always(options: object) -> bool:
+    return True
+
+
+def _count_document(tokens: int) -> bytes:
+    return b'{"input_tokens":%d}' % tokens
+
+
 class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     """One dialect, as functions of its folder."""
 
@@ -247,6 +255,8 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     stream_writer: Callable[[AnswerContext], StreamWriter]
     write_answer: Callable[[JsonObject, AnswerContext], bytes]
     """An answer in one piece, from the canonical message."""
+    write_count: Callable[[int], bytes] = _count_document
+    """The answer of a client that asked how many tokens its request has."""
     write_error: Callable[[Failure, str | None], bytes]
     """The body of a response that is an error; with the id of the exchange."""
     statuses: Mapping[int, int] = {}
@@ -272,6 +282,10 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     write_request: Callable[[Request, Options], WrittenRequest]
     """A projected request. Bytes that came in this dialect and need no change go as they came. Raises Unrepresentable,
     RequestInvalid."""
+    counts_tokens: Callable[[Options], bool] = _always
+    """Whether a backend does, of a dialect that has a path for it."""
+    write_count_request: Callable[[Request, Options], WrittenRequest] | None = None
+    """The same for a request whose tokens are to be counted; None: as any other."""
     stream_reader: Callable[[AnswerContext, Options], StreamReader]
     read_answer: Callable[[bytes, Operation, AnswerContext, Options], JsonObject | StreamFailed | None]
     """An answer in one piece as a canonical message; the failure that it reports; None if it is no answer at all."""

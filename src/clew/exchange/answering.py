@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
 from msgspec import structs
 
 from clew.dialects.shape import StreamWriter
@@ -213,8 +212,8 @@ class BackendAnswer:
         notes = self._notes
         estimated = await Compute(len(notes.received.call.body), lambda: estimate(notes.going))
         rate = await LookUpTokenRate(notes.route)
-        tokens: JsonObject = {"input_tokens": rate.corrected(estimated)}
-        told = msgspec.json.encode(tokens)
+        tokens: JsonObject = {"input_tokens": (count := rate.corrected(estimated))}
+        told = notes.received.call.front.write_count(count)
         self.passed = [ESTIMATED]
         await self._send_whole(WholeAnswer(told, told, ReceivedAnswer(answer=answer_of_message(tokens))))
 

@@ -19,7 +19,7 @@ from clew.dialects import DIALECTS
 from clew.dialects.failures.reading import failure_in
 from clew.dialects.shape import AnswerContext, BackendRefusal, Dialect, WrittenRequest
 from clew.errors import SettingsInvalid
-from clew.exchange.call import Call
+from clew.exchange.call import Call, Kind
 from clew.model.change import Change, What
 from clew.model.events import StreamFailed
 from clew.model.failure import ERROR_TYPES
@@ -99,7 +99,7 @@ class BackendDialect(Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def counts_tokens(self) -> bool:
-        return "count_tokens" in self.dialect.paths
+        return "count_tokens" in self.dialect.paths and self.dialect.counts_tokens(self.options)
 
     def path(self, call: Call) -> str:
         """What is appended to the backend's base. A client's query is meant for a backend of its own dialect."""
@@ -109,9 +109,10 @@ class BackendDialect(Struct, frozen=True, kw_only=True, eq=False):
     def headers(self, call: Call, request: Request) -> tuple[tuple[bytes, bytes], ...]:
         return self.dialect.request_headers(call.headers, request, self.options)
 
-    def write(self, request: Request) -> WrittenRequest:
+    def write(self, request: Request, kind: Kind = "messages") -> WrittenRequest:
         """Raises Unrepresentable, RequestInvalid."""
-        return self.dialect.write_request(request, self.options)
+        write = self.dialect.write_count_request if kind == "count_tokens" else None
+        return (write or self.dialect.write_request)(request, self.options)
 
     def answer_stream(
         self,

@@ -81,7 +81,7 @@ class ExchangeNotes:
 
     def goes(self, projection: Projection) -> None:
         """What is sent next. To write it may take a moment where the history is long."""
-        written = self.dialect.write(projection.request)
+        written = self.dialect.write(projection.request, self.received.call.kind)
         self.going, self.sent, self.projected = projection.request, written.body, projection.changes
         native, own = self.received.request.source.native, self.dialect.dialect.name
         unread = native.changes if native is not None and native.dialect != own else ()

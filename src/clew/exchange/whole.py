@@ -26,7 +26,7 @@ from clew.exchange.streamed import (
 )
 from clew.exchange.turns import ReceivedAnswer, with_late
 from clew.model.http import ResponseHead
-from clew.model.json import JsonObject
+from clew.model.json import JsonObject, count_of
 from clew.pipeline.stream.answer import answer_of_message
 
 
@@ -67,12 +67,15 @@ def _read(reading: AnswerReading, raw: bytes) -> WholeAnswer | Refused | None:
 
 
 def _shown(reading: AnswerReading, raw: bytes, message: JsonObject) -> WholeAnswer:
-    answer, view = answer_of_message(message), reading.view
+    answer, view, front = answer_of_message(message), reading.view, reading.call.front
+    if reading.call.kind == "count_tokens":
+        counted = front.write_count(count_of(message.get("input_tokens")))
+        return WholeAnswer(raw, counted, ReceivedAnswer(answer=answer))
     seen = view.show_message(message)
     if not isinstance(seen.get("usage"), dict):
         seen["usage"] = {"input_tokens": 0, "output_tokens": 0}  # clients read it without asking
     held = None if view.options.is_plain else view.held(answer.blocks)
-    return WholeAnswer(raw, reading.call.front.write_answer(seen, reading.context), ReceivedAnswer(answer=answer, held=held))
+    return WholeAnswer(raw, front.write_answer(seen, reading.context), ReceivedAnswer(answer=answer, held=held))
 
 
 async def _read_streamed(reading: AnswerReading, within: float) -> WholeAnswer | Refused:

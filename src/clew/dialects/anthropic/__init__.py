@@ -14,6 +14,7 @@ from clew.dialects.anthropic.requests import (
     request_headers,
     response_headers,
     session_of,
+    write_count_request,
     write_request,
 )
 from clew.dialects.anthropic.streams import AnthropicStreamReader, AnthropicStreamWriter
@@ -33,6 +34,7 @@ DIALECT: Final = Dialect[AnthropicOptions](
     paths=PATHS,
     request_headers=request_headers,
     write_request=write_request,
+    write_count_request=write_count_request,
     stream_reader=AnthropicStreamReader,
     read_answer=read_answer,
     read_error=read_error,

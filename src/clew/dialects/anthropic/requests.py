@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from msgspec import UNSET
+
 from clew.dialects.anthropic.options import AnthropicOptions
 from clew.dialects.headers import request_headers as passed_headers
 from clew.dialects.headers import response_headers as told_headers
@@ -34,6 +36,15 @@ def _betas(listed: str) -> tuple[str, ...]:
 def write_request(request: Request, options: AnthropicOptions) -> WrittenRequest:
     return WrittenRequest(encode(request))
 
+
+def write_count_request(request: Request, options: AnthropicOptions) -> WrittenRequest:
+    """Of a client of another dialect, without what is about the answer: its own count has no such fields."""
+    if request.source.native is None:
+        return write_request(request, options)
+    return write_request(request.with_fields(**dict.fromkeys(_NOT_COUNTED, UNSET)), options)
+
+
+_NOT_COUNTED: Final = ("max_tokens", "stream", "temperature", "top_p", "metadata")
 
 PATHS: Final[dict[Operation, str]] = {"messages": "/v1/messages", "count_tokens": "/v1/messages/count_tokens"}
 ROUTES: Final[dict[str, Operation]] = {

@@ -27,6 +27,8 @@ def read_answer(
     raw: bytes, operation: Operation, context: AnswerContext, options: ResponsesOptions
 ) -> JsonObject | StreamFailed | None:
     """The message, or the failure that the body reports."""
+    if operation == "count_tokens":
+        return read_count(raw)
     found = read_response(raw, context, options)
     return found.event() if isinstance(found, Failure) else found
 
@@ -49,6 +51,19 @@ def read_response(body: bytes, context: AnswerContext, options: ResponsesOptions
     if broken := broken_calls(message, assembler.blocks()):
         return Failure(502, "api_error", str(broken[0]))
     return message
+
+
+def read_count(raw: bytes) -> JsonObject | StreamFailed | None:
+    """How many tokens a request has, in canonical words; or the failure that the body reports."""
+    counted = read_object(raw)
+    if counted is not None and isinstance(counted.get("input_tokens"), int):
+        return {"input_tokens": counted["input_tokens"]}
+    failure = failure_in(counted) if counted is not None else None
+    return failure.event() if failure else None
+
+
+def write_count(tokens: int) -> bytes:
+    return b'{"object":"response.input_tokens","input_tokens":%d}' % tokens
 
 
 def write_answer(message: JsonObject, context: AnswerContext) -> bytes:

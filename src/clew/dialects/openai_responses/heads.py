@@ -12,9 +12,17 @@ from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.shape import ClientHeaders, ClientSession, Operation
 from clew.model.request import Request
 
-ROUTES: Final[Mapping[str, Operation]] = {"/v1/responses": "messages", "/responses": "messages"}
-"""The second for clients whose base URL is meant to end in `/v1`, and does not."""
-PATHS: Final[Mapping[Operation, str]] = {"messages": "/responses"}
+_BELOW: Final[Mapping[str, Operation]] = {
+    "": "messages",
+    "/input_tokens": "count_tokens",
+    "/compact": "compact",
+    "/*": "stored",
+}
+ROUTES: Final[Mapping[str, Operation]] = {
+    f"{base}{path}": operation for base in ("/v1/responses", "/responses") for path, operation in _BELOW.items()
+}
+"""The second base is for clients whose base URL is meant to end in `/v1`, and does not."""
+PATHS: Final[Mapping[Operation, str]] = {"messages": "/responses", "count_tokens": "/responses/input_tokens"}
 _SESSIONS: Final = ("session-id", "x-session-id", "x-session-affinity")
 """What clients call their conversation: Codex; opencode, and others after it."""
 _THREAD: Final = "thread-id"
