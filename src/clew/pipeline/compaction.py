@@ -1,8 +1,7 @@
 """Compaction: a summary of a conversation, made by the backend that the conversation is with.
 
-The request that asks for it is the client's own, with the wish for a summary as its last message; so the backend reads the
-history from its cache. Of the answer only the text counts. The client gets it as one block of type `compaction`, under a
-seal.
+The request that asks for it is the client's own, with the wish for a summary as its last message, and no tool may be called.
+Of the answer only the text counts. The client gets it as one block of type `compaction`, under a seal.
 """
 
 from __future__ import annotations

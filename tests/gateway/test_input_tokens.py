@@ -1,0 +1,43 @@
+"""Clients of the Responses API that ask how many tokens a request has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clew.testing import Simulator
+from tests.engine.gate import Gate, claude
+from tests.gateway.responding import asked_of, call_in, create, error_of, response, result_of
+
+COUNT = "/v1/responses/input_tokens"
+
+
+def test_a_backend_that_counts_is_asked_without_what_is_about_the_answer(tmp_path: Path) -> None:
+    with Simulator() as sim, Gate(tmp_path, claude(sim)) as gate:
+        answer = create(gate, "What is in a.py?", path=COUNT, instructions="Be brief.")
+        assert answer.status == 200, answer.raw
+        assert set(answer.json) == {"object", "input_tokens"}
+        assert answer.json["object"] == "response.input_tokens"
+        [asked] = asked_of(sim)
+        assert not {"max_tokens", "stream", "temperature"} & set(asked)
+        assert "x-clew-estimated" not in answer.headers
+        longer = create(gate, "What is in a.py? " * 50, path=COUNT)
+        assert longer.json["input_tokens"] > answer.json["input_tokens"]
+
+
+def test_for_a_backend_that_does_not_count_it_is_estimated_and_said_so(tmp_path: Path) -> None:
+    with Simulator() as sim, Gate(tmp_path, claude(sim)) as gate:
+        sim.fault("status 404", path="/v1/messages/count_tokens", times=None)
+        answer = create(gate, "What is in a.py?", path=COUNT)
+        assert answer.status == 200, answer.raw
+        assert answer.json["input_tokens"] > 10
+
+
+def test_what_is_only_named_is_counted_too(tmp_path: Path) -> None:
+    with Simulator(scenario="loop") as sim, Gate(tmp_path, claude(sim)) as gate:
+        said = response(create(gate, "What is in a.py?"))
+        result = result_of(call_in(said))
+        named = create(gate, [result], previous_response_id=said["id"], path=COUNT)
+        whole = create(gate, [{"role": "user", "content": "What is in a.py?"}, *said["output"], result], path=COUNT)
+        assert named.json == whole.json
+        unknown = error_of(create(gate, [result], previous_response_id="resp_1a", path=COUNT))
+        assert unknown["code"] == "previous_response_not_found"
