@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from clew.testing import Simulator
+from tests.engine.chatting import chat
 from tests.engine.gate import Gate, claude
 from tests.gateway.responding import asked_of, call_in, create, error_of, response, result_of
 
@@ -19,17 +20,18 @@ def test_a_backend_that_counts_is_asked_without_what_is_about_the_answer(tmp_pat
         assert answer.json["object"] == "response.input_tokens"
         [asked] = asked_of(sim)
         assert not {"max_tokens", "stream", "temperature"} & set(asked)
-        assert "x-clew-estimated" not in answer.headers
+        assert "x-clew-tokens" not in answer.headers
         longer = create(gate, "What is in a.py? " * 50, path=COUNT)
         assert longer.json["input_tokens"] > answer.json["input_tokens"]
 
 
 def test_for_a_backend_that_does_not_count_it_is_estimated_and_said_so(tmp_path: Path) -> None:
-    with Simulator() as sim, Gate(tmp_path, claude(sim)) as gate:
-        sim.fault("status 404", path="/v1/messages/count_tokens", times=None)
+    with Simulator(kind="deepseek-chat", realm="deepseek") as sim, Gate(tmp_path, chat(sim, "deepseek")) as gate:
         answer = create(gate, "What is in a.py?", path=COUNT)
         assert answer.status == 200, answer.raw
         assert answer.json["input_tokens"] > 10
+        assert answer.headers["x-clew-tokens"] == "estimated"
+        assert sim.journal() == []
 
 
 def test_what_is_only_named_is_counted_too(tmp_path: Path) -> None:
