@@ -12,7 +12,7 @@ import pytest
 from clew.pipeline.compaction import PROMPT
 from clew.testing import Simulator
 from tests.engine.gate import Answer, Gate, claude, other
-from tests.gateway.responding import Json, asked_of, call_in, create, error_of, response, result_of
+from tests.gateway.responding import Json, asked_of, create, error_of, response
 
 HISTORY: list[Json] = [
     {"role": "developer", "content": "Be brief."},
@@ -81,10 +81,19 @@ def test_the_older_form_is_answered_in_one_piece(gate: Gate) -> None:
 
 def test_a_summary_is_made_of_a_history_that_is_only_named(gate: Gate, sims: Any) -> None:
     said = response(create(gate, HISTORY[:2]))
-    answer = create(gate, [], previous_response_id=said["id"], path="/v1/responses/compact")
-    assert answer.status == 200, answer.raw
-    asked = asked_of(sims[0])[-1]
-    assert [words_of(message) for message in asked["messages"]] == ["Write a parser.", SAID, PROMPT]
+    for input in ([], None):
+        answer = create(gate, input, previous_response_id=said["id"], path="/v1/responses/compact")
+        assert answer.status == 200, answer.raw
+        asked = asked_of(sims[0])[-1]
+        assert [words_of(message) for message in asked["messages"]] == ["Write a parser.", SAID, PROMPT]
+
+
+def test_a_stored_history_that_begins_with_a_summary_has_it_still(gate: Gate, sims: Any) -> None:
+    [item] = response(create(gate, [*HISTORY, TRIGGER]))["output"]
+    said = response(create(gate, [item, {"role": "user", "content": "Go on."}]))
+    response(create(gate, "And on.", previous_response_id=said["id"]))
+    assert [words_of(message) for message in asked_of(sims[0])[-1]["messages"]][1:] == ["Go on.", SAID, "And on."]
+    assert words_of(asked_of(sims[0])[-1]["messages"][0]).endswith(SAID)
 
 
 def test_it_is_in_the_log_as_what_it_is_and_in_no_thread(gate: Gate) -> None:

@@ -113,7 +113,7 @@ def test_each_path_of_a_dialect_is_served_in_it(gateway: Gateway, path: str, ope
         asked = path.replace("*", "a-name")
         assert gateway.ask(method, asked, authorization=f"Bearer {KEY}")[0] == 200
         call = gateway.engine.calls[0]
-        assert (call.kind, call.front, call.name) == (operation, dialect, "a-name" if "*" in path else "")
+        assert (call.operation, call.front, call.name) == (operation, dialect, "a-name" if "*" in path else "")
 
 
 OPENAI = [path for path, operation, dialect in FRONTS if operation == "messages" and dialect.name.startswith("openai")]

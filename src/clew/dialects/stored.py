@@ -51,6 +51,8 @@ class StoredTurns(Struct, frozen=True, kw_only=True, eq=False):
     """The items of a stored answer, as the client may send them back."""
     id_of: Callable[[Raw], str]
     """The id of such an item."""
+    sealed_in: Callable[[Raw], str]
+    """The summary under a seal that such an item brings; "" for any other."""
     list_input: Callable[[Sequence[Raw], str, str], bytes]
     """A page of the items that an answer was given to: from all of them, the id of its exchange, and the query. Raises
     RequestInvalid."""

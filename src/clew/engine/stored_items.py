@@ -48,24 +48,26 @@ def read_completed(services: EngineServices, call: Call, wanted: Wanted) -> Requ
 
 
 def _found(services: EngineServices, call: Call, form: StoredTurns, references: StoredReferences) -> StoredItems:
-    opened = {token: _opened(services, call, token) for token in references.sealed if is_seal(token)}
     if not references.previous and not references.items:
-        return StoredItems(opened=opened)
+        return StoredItems(opened=_opened(services, call, references.sealed))
     field = "previous_response_id" if references.previous else "item_reference"
     if services.store is None or not services.snapshot().exchange.keeps_content:
         why = "it has no store" if services.store is None else "`content = false` in its settings"
         raise RequestInvalid(_NOT_KEPT.format(why=why, field=field), path=_PATHS[field])
     before = _history(services, services.store, call, form, references.previous) if references.previous else ()
     by_id = _items(services.store, call.principal, form, references.items) if references.items else {}
-    return StoredItems(before=before, by_id=by_id, opened=opened)
+    sealed = [*references.sealed, *[token for item in before if (token := form.sealed_in(item))]]
+    return StoredItems(before=before, by_id=by_id, opened=_opened(services, call, sealed))
 
 
 _PATHS = {"previous_response_id": "previous_response_id", "item_reference": "input"}
 
 
-def _opened(services: EngineServices, call: Call, token: str) -> str:
+def _opened(services: EngineServices, call: Call, sealed: Sequence[str]) -> dict[str, str]:
+    """The summaries under seals of clew's. What another vendor sealed is not for us."""
+    sealer = services.snapshot().sealer
     try:
-        return open_summary(services.snapshot().sealer, token, principal=call.principal)
+        return {token: open_summary(sealer, token, principal=call.principal) for token in sealed if is_seal(token)}
     except SealInvalid as error:
         raise RequestInvalid(
             f"The encrypted content of a compaction item could not be verified: {error}. Only the gateway that made it, or "

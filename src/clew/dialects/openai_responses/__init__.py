@@ -7,6 +7,7 @@ from typing import Final
 from clew.dialects.openai.errors import STATUSES, read_error, write_error
 from clew.dialects.openai.limits import response_headers
 from clew.dialects.openai_responses.answers import read_answer, write_answer
+from clew.dialects.openai_responses.counting import counts_tokens, write_count, write_count_request
 from clew.dialects.openai_responses.detail import DIALECT_NAME
 from clew.dialects.openai_responses.errors import is_told_in_stream
 from clew.dialects.openai_responses.heads import PATHS, ROUTES, request_headers, session_of
@@ -27,6 +28,7 @@ DIALECT: Final = Dialect[ResponsesOptions](
     read_request=read_request,
     stream_writer=ResponsesStreamWriter,
     write_answer=write_answer,
+    write_count=write_count,
     write_error=write_error,
     statuses=STATUSES,
     is_told_in_stream=is_told_in_stream,
@@ -35,6 +37,8 @@ DIALECT: Final = Dialect[ResponsesOptions](
     paths=PATHS,
     request_headers=request_headers,
     write_request=write_request,
+    write_count_request=write_count_request,
+    counts_tokens=counts_tokens,
     stream_reader=ResponsesStreamReader,
     read_answer=read_answer,
     read_error=read_error,

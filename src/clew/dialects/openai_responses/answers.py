@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from clew.dialects.failures.reading import UNREADABLE, failure_in
+from clew.dialects.openai_responses.counting import read_count
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.stream_decoder import ResponseDecoder
 from clew.dialects.openai_responses.stream_writer import ResponsesStreamWriter
@@ -51,19 +52,6 @@ def read_response(body: bytes, context: AnswerContext, options: ResponsesOptions
     if broken := broken_calls(message, assembler.blocks()):
         return Failure(502, "api_error", str(broken[0]))
     return message
-
-
-def read_count(raw: bytes) -> JsonObject | StreamFailed | None:
-    """How many tokens a request has, in canonical words; or the failure that the body reports."""
-    counted = read_object(raw)
-    if counted is not None and isinstance(counted.get("input_tokens"), int):
-        return {"input_tokens": counted["input_tokens"]}
-    failure = failure_in(counted) if counted is not None else None
-    return failure.event() if failure else None
-
-
-def write_count(tokens: int) -> bytes:
-    return b'{"object":"response.input_tokens","input_tokens":%d}' % tokens
 
 
 def write_answer(message: JsonObject, context: AnswerContext) -> bytes:

@@ -26,11 +26,15 @@ class _Part(Struct, frozen=True):
     refusal: str | None = None
 
 
+_SUMMARIES: Final = frozenset({"compaction", "compaction_summary", "context_compaction"})
+
+
 class _Item(Struct, frozen=True):
     type: str = "message"
     role: str = ""
     id: str | None = None
     call_id: str | None = None
+    encrypted_content: str | None = None
     content: list[_Part] | str | None = None
 
     @property
@@ -63,6 +67,12 @@ def items_of(answer: bytes) -> tuple[Raw, ...]:
 def id_of(item: Raw) -> str:
     """ "" for an item that has none."""
     return _read(item).id or ""
+
+
+def sealed_in(item: Raw) -> str:
+    """The summary that an item brings under a seal, as it stands there; "" for any other item."""
+    read = _read(item)
+    return (read.encrypted_content or "") if read.type in _SUMMARIES else ""
 
 
 def native_turn(items: Sequence[Raw], answer: bytes) -> NativeTurn:

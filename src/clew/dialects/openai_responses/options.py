@@ -98,6 +98,8 @@ class ResponsesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Fields of the finished body that it refuses."""
     always: JsonObject = {}
     """Fields that it always gets, merged with the rest."""
+    counts_tokens: bool = False
+    """It has `/responses/input_tokens`. Otherwise counts are estimated."""
     cut_is_end: bool = False
     """A stream that just ends has ended well. Otherwise an answer without its last event was cut."""
 

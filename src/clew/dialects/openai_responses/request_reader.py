@@ -127,9 +127,11 @@ def _refuse(parameters: RawObject, stored: StoredItems) -> None:
 
 def _items(parameters: RawObject, stored: StoredItems) -> tuple[tuple[Raw, ...], bool]:
     """The whole input, and whether the client sent all of it."""
-    given = parameters.fields.get("input")
-    if given is None or given == Raw(b"null"):
-        raise invalid("input", "Field required")
+    given = parameters.fields.get("input", Raw(b"null"))
+    if given == Raw(b"null"):
+        if not parameters.string("previous_response_id"):
+            raise invalid("input", "Field required")
+        return stored.before, False
     if bytes(given).lstrip().startswith(b'"'):
         message = {"type": "message", "role": "user", "content": parameters.string("input")}
         return (*stored.before, Raw(msgspec.json.encode(message))), False

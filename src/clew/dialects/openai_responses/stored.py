@@ -6,7 +6,7 @@ from typing import Final
 
 from clew.dialects.openai_responses.answers import write_answer
 from clew.dialects.openai_responses.detail import detail_of
-from clew.dialects.openai_responses.kept import exchange_of, id_of, items_of, native_turn
+from clew.dialects.openai_responses.kept import exchange_of, id_of, items_of, native_turn, sealed_in
 from clew.dialects.openai_responses.listing import list_input, write_deletion
 from clew.dialects.openai_responses.request_reader import read_request_with, references_in
 from clew.dialects.shape import AnswerContext
@@ -31,6 +31,7 @@ STORED: Final = StoredTurns(
     exchange_of=exchange_of,
     items_of=items_of,
     id_of=id_of,
+    sealed_in=sealed_in,
     list_input=list_input,
     write_deletion=write_deletion,
     keep_turn=keep_turn,
