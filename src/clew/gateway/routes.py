@@ -93,7 +93,7 @@ _UNSERVED: Final = (
     _Unserved("Text completions", _ANTHROPIC, ("/v1/complete",)),
     _Unserved("Azure's paths", _OPENAI, ("/openai",), instead=_BASE_URL),
     _Unserved("Stored completions", _OPENAI, ("/v1/chat/completions", "/chat/completions")),
-    _Unserved("Paths below the Responses API", _OPENAI, ("/v1/responses", "/responses")),
+    _Unserved("Other paths below the Responses API", _OPENAI, ("/v1/responses", "/responses")),
     _Unserved("Text completions", _OPENAI, ("/v1/completions", "/completions")),
     _Unserved("Embeddings", _OPENAI, ("/v1/embeddings", "/embeddings")),
     _Unserved("Methods of the Gemini API", GEMINI, ("/v1beta", "/v1alpha")),
@@ -137,7 +137,7 @@ class RouteTable:
         match = self._match(path)
         if match is not None and method in match.route.methods:
             return match
-        if (api := _unserved(path)) and (match is None or match.route.action == "model"):
+        if (api := _unserved(path)) and (match is None or match.name):
             instead = api.instead or f"send {method} {path[:_SHOWN]} to the vendor directly"
             reason = f"{api.name} are not served by clew, which takes {_SERVED} from clients: {instead}."
             return HttpRefusal(404, reason, path=path)
