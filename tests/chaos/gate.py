@@ -157,6 +157,9 @@ def _written(home: Path, simulators: Mapping[str, Simulator], more: str = "") ->
 def _settings(simulators: Mapping[str, Simulator]) -> str:
     tables = [f'active = "{next(iter(simulators))}"\n[log]\nlevel = "warning"\n']
     for name, simulator in simulators.items():
-        own = 'realm = "anthropic"' if name == "claude" else f'model = "{name}-5"'
-        tables.append(f'[backends.{name}]\nurl = "{simulator.url}"\nkey = "{simulator.key}"\n{own}\n')
+        own = (
+            {"realm": "anthropic"} if name == "claude" else {} if "dialect" in simulator.backend else {"model": f"{name}-5"}
+        )
+        table = {**simulator.backend, **own}
+        tables.append(f"[backends.{name}]\n" + "".join(f'{key} = "{value}"\n' for key, value in table.items()))
     return "\n".join(tables)

@@ -29,7 +29,7 @@ class FrontTalk:
 
     def step(self) -> Answer:
         """Send the history as it is, and keep what this client keeps of the answer."""
-        body = {**self.client.body(list(chain.from_iterable(self.kept))), "model": MODEL, "stream": True}
+        body = {**self.client.body(list(chain.from_iterable(self.kept)), ""), "model": MODEL, "stream": True}
         given = {"authorization": f"Bearer {KEY}", **ANTHROPIC_ONLY}
         answer = self.gate.ask(body, path=self.client.path, headers=given)
         assert answer.status == 200, answer.raw

@@ -29,13 +29,16 @@ class FrontClient(NamedTuple):
     """A question, as it sends it."""
     results: Callable[[list[Json]], list[Json]]
     """The results of the calls that it kept."""
-    body: Callable[[list[Json]], Json]
-    """A request with these messages or items."""
+    body: Callable[[list[Json], str], Json]
+    """A request with these messages or items, and this for the system."""
 
 
 # ── Chat Completions
 
-FUNCTION = {"type": "function", "function": {"name": "Bash", "parameters": {"type": "object", "properties": {}}}}
+TOOLS = ("Bash", "Read", "Edit")
+FUNCTIONS = [
+    {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}} for name in TOOLS
+]
 
 
 def _chat(*members: str, alter: Callable[[Json], Json] = lambda message: message) -> FrontClient:
@@ -81,8 +84,9 @@ def _chat_results(kept: list[Json]) -> list[Json]:
     return [{"role": "tool", "tool_call_id": call["id"], "content": f"the contents of {call['id']}"} for call in calls]
 
 
-def _chat_body(messages: list[Json]) -> Json:
-    return {"messages": messages, "tools": [FUNCTION], "max_tokens": 4000, "reasoning_effort": "medium"}
+def _chat_body(messages: list[Json], system: str) -> Json:
+    first = [{"role": "system", "content": system}] if system else []
+    return {"messages": first + messages, "tools": FUNCTIONS, "max_tokens": 4000, "reasoning_effort": "medium"}
 
 
 def _in_parts(message: Json) -> Json:

@@ -43,7 +43,7 @@ class FrontWalk(Walk):
 
     def _asked(self) -> Request:
         kept = list(chain.from_iterable(entry["kept"] for entry in self.branch.messages))
-        body = msgspec.json.encode({**self.client.body(kept), "model": self.origin.model})
+        body = msgspec.json.encode({**self.client.body(kept, ""), "model": self.origin.model})
         return self.front.read_request(body, {}, ALWAYS)
 
     def _answer(self, asked: Request, going: Request, verdict: JudgeVerdict) -> None:

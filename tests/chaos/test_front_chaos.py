@@ -1,0 +1,67 @@
+"""Chaos by clients of other fronts: nothing is refused, nothing that the dialect or the store can carry is lost, nothing foreign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from clew.simulator.server import stance
+from clew.testing import Simulator
+from tests.chaos.front_chaos import FrontChaos, FrontOracle
+from tests.chaos.gate import Gate
+from tests.chaos.oracle import Found
+from tests.counts import examples
+from tests.identity.front_clients import FRONT_CLIENTS
+from tests.numbers import note
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+TURNS = 50
+SEEDS = examples(4, soak=200)
+BATCH = 10
+CLIENTS = ("chat, returns nothing", "chat, returns details without texts")
+
+
+@pytest.fixture(params=["sent", "read"])
+def simulators(request: pytest.FixtureRequest) -> Iterator[dict[str, Simulator]]:
+    """Claude with prefix checks on, in either reading of what precedes a block, and two other makers."""
+    checks = stance({"prefix_enforcement": "on", "predecessor": request.param})
+    with ExitStack() as stack:
+        started = {
+            "claude": Simulator(realm="anthropic", stance=checks),
+            "deepseek": Simulator(kind="deepseek-chat"),
+            "glm": Simulator(kind="compat", realm="glm"),
+        }
+        yield {name: stack.enter_context(each) for name, each in started.items()}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("batch", range(0, SEEDS, BATCH))
+def test_fifty_turns_of_chaos_on_another_front_cost_nothing(
+    simulators: dict[str, Simulator], client: str, batch: int, tmp_path: Path
+) -> None:
+    """Must be seen: zero refusals, zero thoughts lost, zero foreign ones sent. Nothing had to be healed."""
+    for seed in range(batch, min(batch + BATCH, SEEDS)):
+        for each in simulators.values():
+            each.reset()
+        with Gate(tmp_path / f"home-{seed}", simulators) as gate:
+            run = FrontChaos(gate, FrontOracle(simulators), FRONT_CLIENTS[client], seed)
+            run.run(TURNS)
+        assert run.oracle.found == Found(), f"seed {seed}: {run.done[-30:]}"
+        assert run.turns >= TURNS
+        note(f"chaos: turns, {client}", run.turns)
+        note(f"chaos: thoughts due, {client}", run.oracle.due)
+
+
+def test_the_oracle_sees_what_a_gateway_without_restoring_loses(simulators: dict[str, Simulator], tmp_path: Path) -> None:
+    """A client that returns nothing has only the store. One of the first four runs is enough."""
+    for seed in range(4):
+        with Gate(tmp_path / f"home-{seed}", simulators, "\n[thinking]\nrestore = false\n") as gate:
+            run = FrontChaos(gate, FrontOracle(simulators), FRONT_CLIENTS["chat, returns nothing"], seed)
+            run.run(TURNS)
+        if run.oracle.found.lost:
+            return
+    pytest.fail("nothing was lost, or nobody saw it")
