@@ -1,4 +1,4 @@
-"""Three makers behind one gateway, each as its preset says: Claude, and two vendors that speak dialects of OpenAI's.
+"""Three makers behind one gateway, each in its own dialect and as its preset says: OpenAI, Claude and DeepSeek.
 
 All are judges: each knows every piece of reasoning that it gave, by its bytes. All play the same script, and the turn that is
 due follows from the history. So whichever is asked goes on where another stopped, and a script can let the client itself run
@@ -14,14 +14,15 @@ from typing import Any
 from clew.testing import Simulator
 from tests.clients.gateway import Gateway
 from tests.clients.translated import PLANTED, ChatWitness
-from tests.clients.witness import Witness
+from tests.clients.witness import Witness, written
 
 CONFIG = """
-active = "vendor"
+active = "openai"
 
-[backends.vendor]
-{row}
-url = "{vendor}/v1"
+[backends.openai]
+dialect = "openai-responses"
+model = "gpt-5.5"
+url = "{openai}/v1"
 key = "${{SIM_KEY}}"
 
 [backends.claude]
@@ -55,26 +56,58 @@ turn:
   call: run {"command": "sh again"}
 turn:
   think: The xylophone survives.
-  call: run {"command": "sh use vendor"}
+  call: run {"command": "sh use openai"}
 turn:
   think: The last xylophone.
   text: Done.
 """
-"""Vendor → Claude → DeepSeek, where the gateway dies → vendor, all in one loop."""
+"""OpenAI → Claude → DeepSeek, where the gateway dies → OpenAI, all in one loop."""
+
+
+class ResponsesWitness(Simulator):
+    """OpenAI itself, which plays a script of the test's."""
+
+    def __init__(self, script: str, directory: Path) -> None:
+        super().__init__(scenario=written(script, directory), kind="openai-responses")
+
+    def asked(self) -> list[dict[str, Any]]:
+        """What it was asked to answer, in order of arrival."""
+        return [entry for entry in self.journal() if (entry["method"], entry["path"]) == ("POST", "/v1/responses")]
+
+    def refusals(self) -> list[Any]:
+        """What it refused. Empty is what every test wants."""
+        return [entry["verdict"] for entry in self.asked() if entry["verdict"] and not entry["verdict"]["ok"]]
+
+    def passed_back(self) -> list[int]:
+        """For each request how many of its own reasoning items came back, byte for byte."""
+        return [sum(map(self._is_right, entry["thinking"])) for entry in self.asked()]
+
+    def due(self) -> list[int]:
+        """For each request how many items it had given until then: in one conversation, what has to come back."""
+        given = [(entry["response"] or {}).get("content", []).count("thinking") for entry in self.asked()]
+        return [sum(given[:place]) for place in range(len(given))]
+
+    def wrong(self) -> list[dict[str, Any]]:
+        """All other reasoning in what came: somebody else's, altered, or its own and not there."""
+        return [piece for entry in self.asked() for piece in entry["thinking"] if not self._is_right(piece)]
+
+    def _is_right(self, piece: dict[str, Any]) -> bool:
+        """Reasoning of earlier turns is taken, and by some models not read."""
+        return (piece["whose"], piece["same"]) == ("own", True) and piece["fate"] in ("kept", "unread")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Makers:
     """What a test looks at when a client is done."""
 
+    openai: ResponsesWitness
     claude: Witness
-    vendor: ChatWitness
     deepseek: ChatWitness
     gateway: Gateway
 
     def is_well(self) -> bool:
         """Nobody refused anything; each got all of its own back, and nothing else."""
-        others = (self.vendor, self.deepseek)
+        others = (self.openai, self.deepseek)
         assert [self.claude.refusals(), *(each.refusals() for each in others)] == [[], [], []]
         assert [self.claude.foreign(), *(each.wrong() for each in others)] == [[], [], []]
         assert self.claude.given_back() == self.claude.due()
@@ -83,11 +116,11 @@ class Makers:
 
     def counts(self) -> dict[str, int]:
         """How often each was asked."""
-        return {name: len(getattr(self, name).asked()) for name in ("vendor", "claude", "deepseek")}
+        return {name: len(getattr(self, name).asked()) for name in ("openai", "claude", "deepseek")}
 
     def says_nothing_aloud(self) -> bool:
         """No seal reached a maker; and the planted word only as often as there is reasoning that belongs there."""
-        for witness in (self.claude, self.vendor, self.deepseek):
+        for witness in (self.claude, self.openai, self.deepseek):
             bodies = [witness.body(entry["n"]) for entry in witness.asked()]
             assert [body for body in bodies if b"clew1." in body or b"clew2." in body] == []
         assert [entry for entry in self.claude.asked() if PLANTED in str(_without_thinking(entry["body"]))] == []
@@ -103,12 +136,12 @@ def _without_thinking(body: dict[str, Any]) -> list[Any]:
 
 
 @contextmanager
-def makers(kind: str, row: str, script: str, directory: Path) -> Iterator[Makers]:
-    """Start it all. `kind` is the vendor that the simulator plays, and `row` how a user would configure it."""
+def makers(script: str, directory: Path) -> Iterator[Makers]:
+    """Start it all; OpenAI is asked first."""
     with ExitStack() as stack:
         claude = stack.enter_context(Witness(script, directory, stance={"prefix_enforcement": "on"}))
-        vendor = stack.enter_context(ChatWitness(script, directory, kind))
+        openai = stack.enter_context(ResponsesWitness(script, directory))
         deepseek = stack.enter_context(ChatWitness(script, directory, "deepseek-chat"))
-        config = CONFIG.format(row=row, vendor=vendor.url, claude=claude.url, deepseek=deepseek.url)
+        config = CONFIG.format(openai=openai.url, claude=claude.url, deepseek=deepseek.url)
         gateway = stack.enter_context(Gateway(config, {"SIM_KEY": Simulator.key}))
-        yield Makers(claude=claude, vendor=vendor, deepseek=deepseek, gateway=gateway)
+        yield Makers(openai=openai, claude=claude, deepseek=deepseek, gateway=gateway)

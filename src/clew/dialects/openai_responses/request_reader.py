@@ -7,6 +7,7 @@ for backends of this dialect (`detail`), and named as a change for all others.
 
 from __future__ import annotations
 
+import operator
 from typing import Final
 
 import msgspec
@@ -27,6 +28,7 @@ from clew.dialects.openai.fields import (
 from clew.dialects.openai_responses.detail import DIALECT_NAME, ResponsesDetail
 from clew.dialects.openai_responses.item_reader import ItemReader
 from clew.dialects.openai_responses.request_tool_reader import ReadTools, read_tool_choice, read_tools
+from clew.dialects.openai_responses.sdk_fields import without_sdk_fields
 from clew.dialects.shape import ClientHeaders
 from clew.dialects.stored import StoredItems, StoredReferences
 from clew.errors import BodyTooLarge, RequestInvalid
@@ -135,9 +137,10 @@ def _items(parameters: RawObject, stored: StoredItems) -> tuple[tuple[Raw, ...],
     if bytes(given).lstrip().startswith(b'"'):
         message = {"type": "message", "role": "user", "content": parameters.string("input")}
         return (*stored.before, Raw(msgspec.json.encode(message))), False
-    own = decode(given, _ITEMS, "input")
+    sent = decode(given, _ITEMS, "input")
+    own = [without_sdk_fields(each) for each in sent]
     if not stored.by_id:
-        return (*stored.before, *own), not stored.before
+        return (*stored.before, *own), not stored.before and all(map(operator.is_, sent, own))
     found = [stored.by_id.get(_reference(each), each) for each in own]
     return (*stored.before, *found), False
 
