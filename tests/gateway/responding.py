@@ -5,9 +5,13 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
+from clew.backends.row import Backend
+from clew.settings.load import load
 from clew.testing import Simulator
 from tests.engine.gate import KEY, Answer, Gate
 
@@ -21,6 +25,16 @@ TOOL: Json = {
     "parameters": {"type": "object", "properties": {"file_path": {"type": "string"}}},
 }
 THINKS: Json = {"effort": "high", "summary": "auto"}
+
+
+def openai(simulator: Simulator, *lines: str) -> Backend:
+    """A backend that speaks the Responses API, as a user would configure it, with these lines in its table `responses`."""
+    table = ["[backends.openai]", 'dialect = "openai-responses"', f'url = "{simulator.url}/v1"', 'model = "gpt-5.5"']
+    table += [f'key = "{simulator.key}"', "[backends.openai.responses]", *lines]
+    with TemporaryDirectory() as home:
+        file = Path(home) / "clew.toml"
+        file.write_text("\n".join(table))
+        return load(file, {"CLEW_HOME": home}).settings.backends["openai"]
 
 
 def create(gate: Gate, input: Any, *, key: str = KEY, path: str = "/v1/responses", **fields: Any) -> Answer:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clew.dialects.openai_responses.kept import native_turn
 from clew.settings.values import StoreSettings
 from clew.testing import Simulator
 from tests.database import connected
+from tests.engine.chatting import chat
 from tests.engine.gate import Gate, claude
-from tests.gateway.responding import Json, about, asked_of, call_in, create, error_of, response, result_of
+from tests.gateway.responding import Json, about, asked_of, call_in, create, error_of, openai, response, result_of
 
 OTHER_KEY = "the-key-of-another"
 
@@ -53,6 +56,48 @@ def test_an_answer_that_is_named_reaches_the_backend_as_if_it_had_been_sent(
     assert named == items == whole
     assert whole["messages"][0] == first["messages"][0]
     assert [block["type"] for block in whole["messages"][1]["content"]] == ["thinking", "tool_use"]
+
+
+def test_it_does_so_where_the_backend_speaks_the_same_dialect(tmp_path: Path) -> None:
+    with Simulator(kind="openai-responses", scenario="loop") as sim, Gate(tmp_path, openai(sim)) as gate:
+        asked: list[Json] = [{"type": "message", "role": "user", "content": "What is in a.py?"}]
+        said = response(create(gate, asked, stream=True))
+        result = result_of(call_in(said))
+        response(create(gate, [*asked, *said["output"], result]))
+        response(create(gate, [result], previous_response_id=said["id"]))
+        response(create(gate, [*asked, *as_ai_sdk(said)[:1], *said["output"][1:], result]))
+        _, whole, named, items = asked_of(sim)
+        assert named == items == whole
+        assert whole["input"][1]["encrypted_content"].startswith("gAAAA")
+        assert not {"previous_response_id", "item_reference"} & set(whole)
+
+
+@pytest.mark.parametrize("by", ["previous_response_id", "item_reference"])
+def test_three_makers_in_one_loop_each_get_their_own_thoughts_back(tmp_path: Path, by: str) -> None:
+    """A client that names everything and sends nothing of what was said; the gateway is started anew before each step."""
+    with (
+        Simulator(scenario="loop") as first,
+        Simulator(kind="openai-responses", scenario="loop") as second,
+        Simulator(kind="deepseek-chat", realm="deepseek", scenario="loop") as third,
+    ):
+        backends = (claude(first), openai(second), chat(third, "deepseek"))
+        asked: list[Json] = [{"role": "user", "content": "What is in a.py?"}]
+        history, new, previous = asked, asked, {}
+        for name in ("claude", "openai", "deepseek", "claude", "openai", "deepseek"):
+            with Gate(tmp_path, *backends) as gate:
+                gate.use(name)
+                said = response(create(gate, history if by == "item_reference" else new, **previous))
+            calls = [item for item in said["output"] if item["type"] == "function_call"]
+            new = [result_of(calls[0])] if calls else [{"role": "user", "content": "And then?"}]
+            history = [*history, *as_ai_sdk(said), *new]
+            previous = {"previous_response_id": said["id"]} if by == "previous_response_id" else {}
+        for simulator in (first, second, third):
+            entries = simulator.journal()
+            assert [entry["verdict"]["ok"] for entry in entries] == [True, True]
+            got = [
+                each for each in entries[1]["thinking"] if each["whose"] != "placeholder"
+            ]  # DeepSeek wants one for others
+            assert [(each["whose"], each.get("same", True)) for each in got] == [("own", True)]
 
 
 def test_a_history_is_found_after_a_restart_and_by_another_gateway_on_the_same_store(tmp_path: Path, sim: Simulator) -> None:
@@ -181,6 +226,23 @@ def test_a_deleted_answer_is_found_no_more_and_the_conversation_goes_on(gate: Ga
     assert error_of(create(gate, as_ai_sdk(first)))["status"] == 400
     response(create(gate, [result_of(call_in(second))], previous_response_id=second["id"]))
     assert len(asked_of(sim)[-1]["messages"]) == 5
+
+
+def test_a_long_history_behind_a_short_request_is_worked_on_in_a_thread(
+    gate: Gate, sim: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = response(create(gate, "Read this: " + "many words " * 30_000))
+    threads: set[str] = set()
+
+    def noting(*given: Any) -> Any:
+        threads.add(threading.current_thread().name)
+        return native_turn(*given)
+
+    monkeypatch.setattr("clew.dialects.openai_responses.stored.native_turn", noting)
+    response(create(gate, [result_of(call_in(said))], previous_response_id=said["id"]))
+    assert len(asked_of(sim)[-1]["messages"]) == 3
+    assert threads, "nothing was kept"
+    assert not [name for name in threads if name.startswith("clew-background")]
 
 
 def test_a_client_that_sends_everything_is_kept_once(gate: Gate, tmp_path: Path) -> None:

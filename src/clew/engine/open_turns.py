@@ -42,7 +42,7 @@ class OpenTurns:
             notes.times.append((stream.size, round(self._services.clock() - notes.began, 3)))
         if stream.stops != self._flushed:
             self._flushed = stream.stops
-            if max(stream.size, len(notes.received.call.body)) > LARGE:
+            if max(stream.size, notes.received.size) > LARGE:
                 loop.run_in_executor(None, self._keep, stream, stream.stops)
             else:
                 self._keep(stream, stream.stops)

@@ -198,4 +198,6 @@ class Preparation:
     def _read_request(self) -> Request:
         self._request = request = self._request or read_completed(self._services, self._call, self.wanted)
         request.source.wanted = self.wanted
+        if len(self._call.body) <= LARGE < len(request.source.raw):  # it names its history
+            self.is_light = False
         return request

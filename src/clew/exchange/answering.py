@@ -86,7 +86,7 @@ class TurnEnding:
             return
         if self._is_light:
             await GiveWay()  # all but the end goes out before the store is asked
-        size = 0 if self._is_light else len(notes.received.call.body)
+        size = 0 if self._is_light else notes.received.size
         self._handed = turn = await Compute(size, lambda: notes.turn("whole", heard, self._progress.wall))
         await self._report(turn, await Commit(turn))
 
@@ -110,7 +110,7 @@ class TurnEnding:
 
     async def _turn_left(self, outcome: Outcome, stream: StreamedAnswer | None) -> TurnRecord:
         notes, heard, wall = self._notes, self.heard, self._progress.wall
-        size = len(notes.received.call.body)
+        size = notes.received.size
         if heard is not None:
             return await Compute(size, lambda: notes.turn("whole", heard, wall))
         if stream is None or not stream.begun:
@@ -210,7 +210,7 @@ class BackendAnswer:
     async def answer_estimate(self) -> None:
         """For a backend that does not count tokens: about how many there are, and a word that it is no more than that."""
         notes = self._notes
-        estimated = await Compute(len(notes.received.call.body), lambda: estimate(notes.going))
+        estimated = await Compute(notes.received.size, lambda: estimate(notes.going))
         rate = await LookUpTokenRate(notes.route)
         tokens: JsonObject = {"input_tokens": (count := rate.corrected(estimated))}
         told = notes.received.call.front.write_count(count)
@@ -255,7 +255,7 @@ async def record_unasked(
     id: str, received: ReceivedRequest, failure: SettingsInvalid, at: float, *, has_store: bool
 ) -> None:
     """Keep and report a request for which no backend can be asked."""
-    turn = await Compute(len(received.call.body), lambda: unasked_turn(id, received, failure, at))
+    turn = await Compute(received.size, lambda: unasked_turn(id, received, failure, at))
     if has_store and received.call.kind == "messages":
         await Keep(turn)
     await ReportExchange(turn.exchange, turn.recording)

@@ -96,6 +96,11 @@ class ReceivedRequest(Struct, frozen=True, kw_only=True, eq=False):
     failure: BackendDisabled | BackendUnknown | None = None
 
     @property
+    def size(self) -> int:
+        """How many bytes there are to work on. A request that names its history is longer than what its client sent."""
+        return len(self.request.source.raw)
+
+    @property
     def exchange_kind(self) -> ExchangeKind:
         """What the log calls it."""
         return "title" if self.is_title else "compact" if self.compacts else self.call.kind

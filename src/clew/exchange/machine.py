@@ -207,7 +207,7 @@ class ExchangeMachine:
         if projection is None:
             return self._refused(self.notes.dialect.explain(refused), passes_headers=True), tried
         self.notes.heals += 1
-        await Compute(len(self._received.call.body), partial(self.notes.goes, projection))
+        await Compute(self._received.size, partial(self.notes.goes, projection))
         return None, tried
 
     def _refused(self, no: Refused, *, passes_headers: bool = False) -> AttemptOutcome:
@@ -251,7 +251,7 @@ class ExchangeMachine:
             self.notes.session = told.session
             step = leave_out({each.path: each.why for each in told.decisions if not each.kept})
             steps = tuple(step if each is keep_thinking else each for each in steps_for(route.target))
-        await Compute(len(self._received.call.body), partial(self._put_in_form, route, steps))
+        await Compute(self._received.size, partial(self._put_in_form, route, steps))
 
     def _put_in_form(self, route: BackendRoute, steps: tuple[Step, ...] | None) -> None:
         """`steps`: others than the usual ones."""
