@@ -10,7 +10,7 @@ from clew.backends.row import Manner, Quirks
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.errors import SettingsInvalid
 from clew.model.facts.chat_backends import knobs, validators
-from clew.simulator.server import kinds, speaks_chat
+from clew.simulator.server import kinds, speaks_chat, speaks_responses
 from tests.manifest import proves
 
 NAMES = (
@@ -36,8 +36,9 @@ def test_every_vendor_has_a_row_under_its_plain_name() -> None:
 @each_endpoint
 def test_every_row_is_complete(row: Preset) -> None:
     """Documented, dated, with a realm, and an address that is the vendor's, a port of this machine, or each customer's own."""
-    assert row.source and row.date == "2026-11-15" and row.realm and row.title
+    assert row.source and row.date in ("2026-11-15", "2026-11-17") and row.realm and row.title
     assert row.simulator in kinds() and speaks_chat(row.simulator) is (row.dialect == "openai-chat")
+    assert speaks_responses(row.simulator) is (row.dialect == "openai-responses")
     assert row.keyless is is_local(row.url)
     assert row.keyless or row.url.startswith("https://") or row.name == "azure"
     assert not row.port or row.url == f"http://127.0.0.1:{row.port}/v1"
@@ -49,7 +50,8 @@ def test_every_row_is_complete(row: Preset) -> None:
 def test_every_rule_of_a_row_asks_by_a_knob_that_there_is(row: Preset) -> None:
     for manner in manners(row):
         assert manner.wire.knob in ("", *knobs()) and manner.wire.validator in ("", *validators())
-        assert manner.wire.missing == "nothing", "said by the quirk alone"
+        assert manner.responses.knob in ("", *knobs()) and manner.responses.validator in ("", *validators())
+        assert manner.wire.missing == manner.responses.missing == "nothing", "said by the quirk alone"
         assert row.vision != "no" or manner.wire.images != "take"
 
 
@@ -58,7 +60,8 @@ def test_a_projection_for_another_dialect_leaves_asking_to_its_wire(row: Preset)
     """Thinking and effort are turned into a backend's words once, by its knob."""
     if row.dialect != "anthropic":
         for manner in manners(row):
-            assert manner.quirks == Quirks(missing=manner.quirks.missing)
+            own = manner.quirks
+            assert own == Quirks(missing=own.missing, realm_per_account=own.realm_per_account)
     else:
         assert (row.wire, row.speech, row.by_model, row.path) == (ChatRequestOptions(), ChatAnswerOptions(), {}, "")
 

@@ -42,11 +42,14 @@ def test_the_list_says_who_reads_signatures_how_each_is_asked_and_what_deviates(
 
 @pytest.mark.parametrize(("variable", "name"), [("OPENAI_API_KEY", "openai"), ("XAI_API_KEY", "xai")])
 def test_reasoning_that_stays_hidden_is_said_to_be_hidden(clew: Clew, variable: str, name: str) -> None:
-    """Until the dialect exists in which these vendors tell it."""
+    """In Chat Completions alone: by default these vendors are asked in the dialect in which they tell it."""
     clew.environ = {variable: "sk-x"}
+    [_, row] = json.loads(clew("backends", "--no-discover", "--json").stdout)["backends"]
+    assert (row["dialect"], row["hidden"]) == ("openai-responses", "")
+    clew.write(f'[backends.{name}]\npreset = "{name}"\ndialect = "openai-chat"\nkey = "${{{variable}}}"\n')
     text = clew("backends", "--no-discover").stdout.splitlines()
-    row = json.loads(clew("backends", "--no-discover", "--json").stdout)["backends"][1]
-    assert text[-1] == f"{name}: {row['hidden']}" and "hidden until clew speaks the Responses dialect" in row["hidden"]
+    [row] = json.loads(clew("backends", "--no-discover", "--json").stdout)["backends"]
+    assert text[-1] == f"{name}: {row['hidden']}" and "dialect openai-responses has it" in row["hidden"]
 
 
 def test_a_vendors_other_dialect_is_picked_by_a_word(clew: Clew) -> None:

@@ -27,6 +27,7 @@ def made(file: Path, text: str) -> Backend:
 
 KEY = 'key = "${K}"\n'
 CHAT = 'dialect = "openai-chat"\n'
+RESPONSES = 'dialect = "openai-responses"\n'
 
 
 # ── which endpoint
@@ -39,7 +40,10 @@ CHAT = 'dialect = "openai-chat"\n'
         (f'preset = "zai"\n{CHAT}', "openai-chat", "https://api.z.ai/api/paas/v4", "bearer", "zai"),
         (f'preset = "deepseek"\n{CHAT}', "openai-chat", "https://api.deepseek.com", "bearer", "deepseek"),
         ('preset = "groq"\n', "openai-chat", "https://api.groq.com/openai/v1", "bearer", "groq"),
-        ('preset = "azure"\nurl = "https://me.openai.azure.com/openai/v1"\n', "openai-chat", "", "api-key", "azure"),
+        ('preset = "azure"\nurl = "https://me.openai.azure.com/openai/v1"\n', "openai-responses", "", "api-key", "azure"),
+        ('preset = "openai"\n', "openai-responses", "https://api.openai.com/v1", "bearer", "openai"),
+        (f'preset = "openai"\n{CHAT}', "openai-chat", "https://api.openai.com/v1", "bearer", "openai"),
+        (f'preset = "vllm"\n{RESPONSES}', "openai-responses", "http://127.0.0.1:8000/v1", "bearer", "vllm"),
         (f'url = "https://openrouter.ai/api/v1"\n{CHAT}', "openai-chat", "", "bearer", "openrouter"),
         (f'url = "https://own.example/v1"\n{CHAT}', "openai-chat", "", "bearer", "x"),
         ('url = "https://own.example"\n', "anthropic", "", "key", "x"),
@@ -155,6 +159,16 @@ FAULTS: list[tuple[str, tuple[int, str], str]] = [
         "there is no such key; did you mean 'wire'?",
     ),
     ('preset = "groq"\ndialect = "anthropic"', (3, "backends.x.dialect"), "nothing is known of such an endpoint of Groq"),
+    (
+        f'preset = "openai"\n{KEY}wire = {{ knob = "" }}',
+        (4, "backends.x.wire"),
+        'it is of dialect openai-chat, and this backend speaks openai-responses: say dialect = "openai-chat" to keep it',
+    ),
+    (
+        f'preset = "groq"\n{KEY}responses = {{ summary = "auto" }}',
+        (4, "backends.x.responses"),
+        "it is of dialect openai-responses, and this backend speaks openai-chat",
+    ),
     ('preset = "azure"\nkey = "k"', (1, "backends.x"), "it needs a url: that of Azure OpenAI is another for each"),
     ('preset = "groq"', (1, "backends.x"), "it needs a key"),
 ]

@@ -136,6 +136,7 @@ BACKENDS: Final = presets()
 """The registry that help, docs, tests and the loader read."""
 
 _WIRE: Final = ("reasoning", "knob")
+_RESPONSES: Final = ("encrypted", "thought_text", "summary", "knob")
 
 
 def hidden_of(row: Backend) -> str:
@@ -149,6 +150,8 @@ def supports_of(row: Backend) -> dict[str, str]:
     known = _known(row)
     if row.dialect == "anthropic":
         reasoning = "signed thinking blocks" if row.quirks.signed else "thinking blocks"
+    elif row.dialect == "openai-responses":
+        reasoning = "reasoning items, encrypted" if row.responses.encrypted else "reasoning items, as text"
     else:
         reasoning = f"as {row.wire.reasoning}" if row.wire.reasoning else "not taken back"
     has = {"images": known.vision, "tools": known.tools} if known else {}
@@ -177,6 +180,6 @@ def deviations_of(row: Backend) -> dict[str, str]:
     """The quirks that differ from an unknown backend's; of its request options, those about reasoning."""
     usual = structs.asdict(Quirks())
     found = {name: value for name, value in structs.asdict(row.quirks).items() if value != usual[name]}
-    default = ChatRequestOptions()
-    found |= {name: getattr(row.wire, name) for name in _WIRE if getattr(row.wire, name) != getattr(default, name)}
+    for own, default, names in ((row.wire, ChatRequestOptions(), _WIRE), (row.responses, ResponsesOptions(), _RESPONSES)):
+        found |= {name: getattr(own, name) for name in names if getattr(own, name) != getattr(default, name)}
     return {name: str(value).lower() if isinstance(value, bool) else str(value) or "none" for name, value in found.items()}

@@ -195,7 +195,7 @@ def ask_for_schema(form: OutputForm | None, conversation: AsyncConversation) -> 
     if form is not None:
         row = backend_of(conversation, conversation.backend)
         # For Chat Completions the translation knows what the backend can follow.
-        able = profile_for(conversation.model).structured or (row is not None and row.dialect == "openai-chat")
+        able = profile_for(conversation.model).structured or (row is not None and row.dialect != "anthropic")
         schema = form.strict if able else None
     if conversation.wishes.schema != schema:
         conversation.wishes = structs.replace(conversation.wishes, schema=schema)

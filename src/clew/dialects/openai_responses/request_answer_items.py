@@ -7,6 +7,8 @@ said it, if the thought before it tells, and else by what follows.
 
 from __future__ import annotations
 
+from msgspec import Raw
+
 from clew.dialects.openai.parts import Part
 from clew.model.json import JsonObject
 
@@ -23,14 +25,14 @@ class AnswerItems:
         self._last_call = last_call
         self._texts: list[Part] = []
         self._text_at = 0
-        self._pending: list[tuple[JsonObject, str]] = []
+        self._pending: list[tuple[JsonObject | Raw, str]] = []
         self._phase = ""
 
     @property
     def is_empty(self) -> bool:
         return len(self._items) == self.start
 
-    def think(self, item: JsonObject | None, phase: str, path: str) -> None:
+    def think(self, item: JsonObject | Raw | None, phase: str, path: str) -> None:
         self.flush()
         self._phase = phase
         if item is not None:
@@ -61,8 +63,9 @@ class AnswerItems:
     def end(self) -> list[str]:
         """Ends the answer; the paths of thoughts that nothing followed."""
         self.flush()
-        alone = [path for item, path in self._pending if item.get("type") == "reasoning"]
-        self._items += [item for item, _ in self._pending if item.get("type") != "reasoning"]
+        others = [item for item, _ in self._pending if isinstance(item, dict) and item.get("type") != "reasoning"]
+        alone = [path for item, path in self._pending if item not in others]
+        self._items += others
         self._pending = []
         return alone
 

@@ -64,7 +64,8 @@ class ClientItems:
             item = firsts.get(place)
             if item is None or places[index : index + item.blocks] != list(range(place, place + item.blocks)):
                 continue
-            raw = item.raw if self._ids and has_thoughts else without_id(item.raw)
+            is_kept = is_thinking(now[index]) or (self._ids and has_thoughts)
+            raw = item.raw if is_kept else without_id(item.raw)
             found[index] = OwnItem(_with_call_id(raw, before[place], now[index]), item.path, item.blocks - 1)
         return MessageItems(found, _between(items, places))
 

@@ -142,7 +142,7 @@ class InputItemWriter:
             if skip:
                 skip -= 1
             elif block.type in THINKING_TYPES:
-                answer.think(*self._thoughts.write(block), block.path)
+                answer.think(*self._thoughts.write(block, own.by_block.get(at)), block.path)
             elif at in own.by_block and self._may_pass(own.by_block[at].raw):
                 self._note_call(block)
                 answer.add(own.by_block[at].raw, is_call=block.type == "tool_use")

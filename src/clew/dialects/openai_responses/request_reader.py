@@ -72,7 +72,7 @@ def read_request_with(raw: bytes, headers: ClientHeaders, wanted: Wanted, stored
     read = [RawObject(path, decode(each, OBJECT, path)) for path, each in _with_paths(items, stored)]
     compacts = bool(read) and read[-1].type == _TRIGGER
     if compacts:
-        items, read = items[:-1], read[:-1]
+        items, read, is_whole = items[:-1], read[:-1], False
     _note_unread(parameters, changes)
     tools = read_tools(parameters, [each for each in read if each.type == "additional_tools"], changes)
     reader = ItemReader(tools.names, changes, stored.opened)

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+import msgspec
+from msgspec import Raw
+
 from clew.dialects.openai.fields import RawObject, RequestChanges
 from clew.dialects.openai_responses.detail import DIALECT_NAME
 from clew.dialects.openai_responses.options import ResponsesOptions
+from clew.dialects.openai_responses.request_client_items import OwnItem
 from clew.model.blocks import payload_of
-from clew.model.json import JsonObject, object_of, objects_of, text_of
+from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of
 
 NO_TEXT = "this backend takes only its own reasoning back, and this is none of its own"
 NOTHING = "there is nothing in it that this backend could read"
@@ -21,13 +25,14 @@ REPEATED = "an item that is in this history already would be refused by its id"
 NEEDED = "this backend refuses an answer of this kind without reasoning"
 ALONE = "this backend refuses a thought that nothing follows"
 
+_any: Final[msgspec.json.Decoder[JsonValue]] = msgspec.json.Decoder()
 _FILL: Final = {"empty": "", "space": " "}
 
 
 class ThoughtItem(NamedTuple):
     """What goes back for one thinking block: an item, or None; and the phase of the message behind it, if it is known."""
 
-    item: JsonObject | None
+    item: JsonObject | Raw | None
     phase: str = ""
 
 
@@ -40,7 +45,8 @@ class ThoughtWriter:
         self._changes = changes
         self._seen: set[str] = set()
 
-    def write(self, block: RawObject) -> ThoughtItem:
+    def write(self, block: RawObject, given: OwnItem | None = None) -> ThoughtItem:
+        """`given` is the client's item, which goes if it says the same."""
         proof = block.string("signature" if block.type == "thinking" else "data")
         payload = payload_of(proof) or {}
         own = object_of(payload.get("item")) if payload.get("dialect") == DIALECT_NAME and self._options.items else {}
@@ -49,7 +55,8 @@ class ThoughtWriter:
             item, why = None, REPEATED
         if why:
             self._changes.leave_out_thought(block.path, why)
-        return ThoughtItem(item, text_of(payload.get("phase")))
+        sent = given.raw if given is not None and item is not None and _says(given.raw, item) else item
+        return ThoughtItem(sent, text_of(payload.get("phase")))
 
     def filled(self, path: str) -> JsonObject | None:
         """The least that can stand for reasoning, where the backend needs some and there is none."""
@@ -97,3 +104,8 @@ class ThoughtWriter:
         is_repeated = bool(marks & self._seen)
         self._seen |= marks
         return is_repeated
+
+
+def _says(raw: Raw, item: JsonObject) -> bool:
+    """Whether these are the bytes of this item, in whatever order."""
+    return object_of(_any.decode(raw)) == item
