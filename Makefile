@@ -74,14 +74,15 @@ bench: .venv/.ready ## what the core, the store and the gateway cost, as ratios 
 	$(PY) bench/store.py
 	$(PY) bench/gateway.py $(OPTIONS)
 
-bench-keep: .venv/.ready ## what the gateway costs and what noise is, kept in docs/numbers and README.md; for a quiet machine
+bench-keep: .venv/.ready ## what the gateway costs, by its parts, and what noise is, kept in docs and README.md; a quarter of an hour on a quiet machine
 	$(PY) bench/gateway.py --keep $(OPTIONS)
-	$(PY) bench/compare.py HEAD HEAD --keep $(OPTIONS)
+	$(PY) bench/parts.py --keep
+	$(PY) bench/compare.py HEAD HEAD --keep --only session json-many stream translated big-known $(OPTIONS)
 
 bench-parts: .venv/.ready ## where the CPU of a request goes, by the parts of the gateway
 	$(PY) bench/parts.py $(OPTIONS)
 
-bench-peers: .venv/.ready ## the same work in LiteLLM and claude-code-router, installed beside it at the first time
+bench-peers: .venv/.ready ## the same work in LiteLLM and claude-code-router, which it installs, and in the programs that CLIPROXYAPI and BIFROST name
 	$(PY) bench/peers.py
 
 bench-compare: .venv/.ready ## two commits in one run: make bench-compare A=main~3 B=main

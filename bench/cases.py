@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CASES", "FIRST", "MANY", "SESSION", "Case"]
+__all__ = ["BESIDE", "CASES", "FIRST", "MANY", "SESSION", "Case"]
 
 PACE = 10
 """Milliseconds between two events of a paced stream."""
@@ -69,3 +69,5 @@ CASES = (
     Case("counts", f"{COUNTERS} counts of tokens at a time", "json", connections=COUNTERS, counts=True),
 )
 FIRST = Case("first", "time to first content", "short", connections=1, requests=300)
+BESIDE = Case("beside", "sessions that go on meanwhile", "agent", PACE, 20, history=1_000_000)
+"""Their answers come at the pace of a model, so that a turn of each takes three seconds."""

@@ -18,19 +18,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from cases import SESSION, Case
+from columns import NGINX, STORE_OFF, names_of
 from figures import Cell, Figures, Row, cost, keep, markdown, quotient, written
-from gateway import (
-    NGINX,
-    OUT,
-    STORE_OFF,
-    add_options,
-    chosen,
-    measured_sessions,
-    names_of,
-    raise_limits,
-    remark,
-    wants_session,
-)
+from gateway import OUT, add_options, chosen, measured_sessions, raise_limits, remark, wants_session
 from grown import grow
 from machine import Others
 from measuring import Bench

@@ -12,10 +12,9 @@ import argparse
 import os
 import resource
 import shutil
-import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -23,7 +22,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import nginx
 import plot
 import readme
-from cases import CASES, FIRST, SESSION, Case
+from cases import BESIDE, CASES, FIRST, SESSION, Case
+from columns import CLEW, NGINX, OFF, STORE_OFF, names_of, row_of
+from extras import beside_rows, first_rows, idle_rows, lasting_rows, long_rows
 from figures import Cell, Figures, Row, cost, keep, markdown, written
 from grown import grow
 from interpreters import ROOT, environment, named
@@ -32,10 +33,7 @@ from measuring import Bench
 from sessions import Sessions
 from targets import clew, plain_proxy
 
-CLEW, NGINX, OFF = "clew", "nginx", "clew, store off"
-STORE_OFF = '\n[store]\nurl = "off"\n'
-IDLE_STREAMS = 400
-"""Fewer than a gateway takes by default."""
+GROWTH = 1.3
 BUSY = 0.1
 OUT = Path(__file__).parent / "out"
 """On the disk where the project is: where `/tmp` is memory, a commit would cost nothing."""
@@ -61,10 +59,6 @@ def _nginx() -> Path | None:
     return found
 
 
-def names_of(bench: Bench) -> tuple[str, ...]:
-    return tuple(target.name for target in bench.targets)
-
-
 def case_row(bench: Bench, case: Case, spent: Callable[[str], list[float]]) -> Row:
     """What a case took on each target, which `spent` tells by its name."""
     base = spent(NGINX) if NGINX in names_of(bench) else None
@@ -76,39 +70,13 @@ def case_row(bench: Bench, case: Case, spent: Callable[[str], list[float]]) -> R
     return Row(case.key, case.name, tuple(map(cell, names_of(bench))))
 
 
-def extra_rows(bench: Bench) -> Iterator[Row]:
-    """What is no CPU of one request."""
-    names = names_of(bench)
-    for share, goal in ((50, 1.0), (99, 0.0)):
-        yield _first_row(bench, share, goal)
-    memory, starts = bench.memory(IDLE_STREAMS), bench.starts()
-    yield _measured("at rest", "at rest", [memory[name][0] / 1024 for name in names], names, 80, " MB", ".0f")
-    held = [memory[name][1] for name in names]
-    yield _measured("idle", f"for each of {IDLE_STREAMS} idle streams", held, names, 16, " KB", ".1f")
-    listening = [statistics.median(starts[name]) for name in names]
-    yield _measured("start", "listening after", listening, names, 0.6, " s", ".2f")
-
-
-def _first_row(bench: Bench, share: int, goal: float) -> Row:
-    def taken(name: str) -> float:
-        return bench.median(FIRST, name, lambda sample: getattr(sample.found, f"content_p{share}"))
-
-    names = names_of(bench)
-    added = [(taken(name) - taken("direct")) / 1000 for name in names]
-    return _measured(f"first-{share}", f"added time to first content, p{share}", added, names, goal, " ms", ".2f")
-
-
-def _measured(key: str, name: str, values: list[float], names: Sequence[str], goal: float, unit: str, digits: str) -> Row:
-    """nginx has no goals."""
-    pairs = zip(values, names, strict=True)
-    cells = (Cell(f"{each:{digits}}{unit}", each, 0.0 if target == NGINX else goal, unit) for each, target in pairs)
-    return Row(key, name, tuple(cells))
-
-
 def session_rows(bench: Bench, sessions: Sessions) -> list[Row]:
-    growth = [sessions.growth(name) for name in names_of(bench)]
-    cells = tuple(Cell(f"{each:.2f}×", each) for each in growth)
-    return [case_row(bench, SESSION, sessions.spent), Row("growth", "its last turn, × its tenth", cells)]
+    names = names_of(bench)
+    growth = {name: sessions.growth(name) for name in names}
+    return [
+        case_row(bench, SESSION, sessions.spent),
+        row_of("growth", "last turn of a session of 40, × its tenth", growth, names, "×", ".2f", GROWTH, GROWTH),
+    ]
 
 
 def case_rows(bench: Bench, cases: Sequence[Case]) -> list[Row]:
@@ -116,7 +84,7 @@ def case_rows(bench: Bench, cases: Sequence[Case]) -> list[Row]:
 
 
 def measured_sessions(bench: Bench, rounds: int) -> Sessions:
-    """To be taken first, while stores are empty."""
+    """To be taken while stores have little."""
     sessions = Sessions(bench)
     for number in range(rounds):
         sessions.measure(number)
@@ -127,12 +95,16 @@ def figures(bench: Bench, given: argparse.Namespace) -> Figures:
     """Measure all that was asked for."""
     others, whole, cases = Others(), not given.only, chosen(given)
     with bench.all_running():
-        rows = session_rows(bench, measured_sessions(bench, given.rounds)) if wants_session(given) else []
-        grow(bench, cases)
+        extras = (
+            [*long_rows(bench)] if whole else []
+        )  # first, while stores are empty: what was deleted leaves room in a file
+        sessions = session_rows(bench, measured_sessions(bench, given.rounds)) if wants_session(given) else []
+        grow(bench, [*cases, *([BESIDE] if whole else [])])
         bench.interleaved([*cases, *([FIRST] if whole else [])], given.rounds, lambda: _direct(bench))
-    rows += case_rows(bench, cases)
-    extras = tuple(extra_rows(bench)) if whole else ()
-    return Figures(names_of(bench), tuple(rows), extras, remark(given.rounds, others.share()))
+        extras += [*first_rows(bench), *beside_rows(bench)] if whole else []
+    rows, extras = [*sessions[:1], *case_rows(bench, cases)], [*sessions[1:], *extras]
+    extras += [*idle_rows(bench), *lasting_rows(bench)] if whole else []
+    return Figures(names_of(bench), tuple(rows), tuple(extras), remark(given.rounds, others.share()))
 
 
 def _direct(bench: Bench) -> None:
@@ -161,7 +133,7 @@ def wants_session(given: argparse.Namespace) -> bool:
 
 def add_options(options: argparse.ArgumentParser) -> None:
     """Those of every run beside nginx."""
-    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--rounds", type=int, default=3)
     keys = [SESSION.key, *(case.key for case in CASES)]
     options.add_argument("--only", nargs="*", choices=keys, help="these cases, and no more")
     options.add_argument("--json", type=Path, help="also write the tables to this file, with each round, for machines")

@@ -31,7 +31,8 @@ def grow(bench: Bench, cases: Sequence[Case]) -> None:
             for case in cases:
                 if case.history == size:
                     name = name_of(0 if case.fresh else session.number)
-                    bench.loads.put(case, target, session.counted(fresh=case.fresh), PATH, client.headers(name))
+                    body = session.counted(fresh=case.fresh).replace(b" pace:0", b" pace:%d" % case.pace)
+                    bench.loads.put(case, target, body, PATH, client.headers(name))
 
 
 def grown(client: ClaudeCode, number: int, size: int) -> Session:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["Others", "cpu_of", "free_port", "pin", "pss_of", "settle", "the_core", "tree_of", "until_open"]
+__all__ = ["Others", "cpu_of", "free_port", "pin", "pss_of", "rss_of", "settle", "the_core", "tree_of", "until_open"]
 
 _SETTLED = 0.004
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -52,6 +52,12 @@ def pss_of(pids: Iterable[int]) -> float:
     """Kilobytes."""
     lines = (line for pid in pids for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines())
     return sum(float(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+def rss_of(pids: Iterable[int]) -> float:
+    """Kilobytes that are resident."""
+    lines = (line for pid in pids for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return sum(float(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
 
 
 def settle(pids: list[int], quiet: float = 0.1, most: float = 60.0) -> None:

@@ -23,12 +23,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from cases import CASES, SESSION, Case
 from claude_code import ClaudeCode
+from columns import STORE_OFF
 from figures import keep
-from gateway import OUT, STORE_OFF, raise_limits, remark
+from gateway import OUT, raise_limits, remark
 from grown import grow
 from machine import Others, cpu_of, settle
 from measuring import Bench
-from sessions import FIRST_NUMBER, MANY, TURNS, Caller, Session, answered
+from sessions import FIRST_NUMBER, USUAL, Caller, Session, answered
 from targets import Target, clew
 
 __all__ = ["PARTS", "STATEMENTS"]
@@ -96,7 +97,7 @@ THREADS = {
     "clew look-up": "threads that ask the store for a history",
     "uvloop": "threads of the loop: large requests, the feed",
 }
-USUAL = ["session", "json-many", "stream", "translated", "big-known"]
+SHOWN = ["session", "json-many", "stream", "translated", "big-known"]
 REQUESTS = 2000
 ROUNDS = 3
 PUT_OFF = 6.0
@@ -134,13 +135,12 @@ def load(bench: Bench, case: Case, target: Target, number: int) -> int:
     """Do it once; how many requests that were. `number` tells the sessions of one time from those of another."""
     if case is not SESSION:
         return bench.loads.run(case, target, case.requests or REQUESTS).done
-    client, first = ClaudeCode(SESSION.answer), FIRST_NUMBER + number * MANY
-    callers = [Caller(target, Session(client, first + each)) for each in range(MANY)]
-    for _ in range(TURNS):
-        answered(callers, lambda ask: ask())
+    client, first = ClaudeCode(SESSION.answer), FIRST_NUMBER + number * USUAL.many
+    callers = [Caller(target, Session(client, first + each)) for each in range(USUAL.many)]
+    done = sum(answered(callers).done for _ in range(USUAL.turns))
     for caller in callers:
         caller.close()
-    return TURNS * MANY
+    return done
 
 
 def measured(bench: Bench, case: Case, clocked: Clocked) -> tuple[Taken, float]:
@@ -150,14 +150,14 @@ def measured(bench: Bench, case: Case, clocked: Clocked) -> tuple[Taken, float]:
         grow(bench, [case])
     for target in bench.targets:
         load(bench, case, target, 0)
-        settle(target.pids, PUT_OFF)
+    pids = [pid for target in bench.targets for pid in target.pids]
+    settle(pids, PUT_OFF)
     clocked.taken()
     before, done = cpu_of(plain.pids), 0
     for number in range(1, ROUNDS + 1):
         done += load(bench, case, clocked.target, number)
         load(bench, case, plain, number)
-    for target in bench.targets:
-        settle(target.pids, PUT_OFF)
+    settle(pids, PUT_OFF)
     taken = {thread: {part: spent / done / 1e3 for part, spent in told.items()} for thread, told in clocked.taken().items()}
     return taken, (cpu_of(plain.pids) - before) / done * 1e6
 
@@ -190,7 +190,7 @@ def table(found: dict[str, tuple[Taken, float]], names: Mapping[str, str]) -> st
 def main() -> None:
     cases = {SESSION.key: SESSION, **{case.key: case for case in CASES}}
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--only", nargs="*", choices=list(cases), default=USUAL, help="these cases, and no more")
+    options.add_argument("--only", nargs="*", choices=list(cases), default=SHOWN, help="these cases, and no more")
     options.add_argument("--store-off", action="store_true", help="with the store off")
     options.add_argument("--keep", action="store_true", help="keep the table in docs/performance.md")
     given = options.parse_args()

@@ -1,9 +1,9 @@
 """An agent's session of forty turns, as Claude Code has it: each turn says all that was said, and the answers in it are
 those that came, put together from their streams.
 
-Some sessions go side by side, each on a connection of its own. One turn of all of them is measured on one target after the
+Some sessions go side by side, each on a connection of its own. A stretch of their turns is measured on one target after the
 other, so that it shows how the cost of a turn grows with what came before it, and a slow moment hits all targets alike. The
-client is not measured, and all that it encodes and reads is done beside the clock.
+client is not measured.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import json
 import os
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 from cases import SESSION
 from claude_code import PATH, ClaudeCode, marked
@@ -26,13 +26,9 @@ from measuring import Bench
 from targets import Target
 from traffic import STAMP
 
-__all__ = ["FIRST_NUMBER", "MANY", "TURNS", "Caller", "Session", "Sessions", "answered", "blocks_in", "name_of"]
+__all__ = ["FIRST_NUMBER", "LONG", "USUAL", "Caller", "Plan", "Session", "Sessions", "answered", "blocks_in", "name_of"]
 
-T = TypeVar("T")
-
-TURNS = 40
 TENTH = 10
-MANY = 16
 RESULT = 5_000
 """Letters that a tool brings."""
 _STAMP = STAMP.encode()
@@ -126,54 +122,81 @@ class Caller:
         self._connection.close()
 
 
-def answered(callers: Sequence[Caller], measure: Callable[[Callable[[], Load]], T]) -> T:
-    """One turn of each, side by side; what `measure` says of it. Only what it calls is a matter of the target."""
+def answered(callers: Sequence[Caller]) -> Load:
+    """One turn of each, side by side."""
     core, bodies, answers = the_core(1), [caller.session.body() for caller in callers], [b""] * len(callers)
 
     def ask(number: int) -> None:
         os.sched_setaffinity(0, {core})
         answers[number] = callers[number].ask(bodies[number])
 
-    def load() -> Load:
-        with ThreadPoolExecutor(SESSION.connections) as pool:
-            list(pool.map(ask, range(len(callers))))
-        return Load(**dict.fromkeys(Load.__dataclass_fields__, 0) | {"done": len(answers)})
-
-    found = measure(load)
+    with ThreadPoolExecutor(SESSION.connections) as pool:
+        list(pool.map(ask, range(len(callers))))
     for caller, answer in zip(callers, answers, strict=True):
         caller.session.hear(answer)
-    return found
+    return Load(**dict.fromkeys(Load.__dataclass_fields__, 0) | {"done": len(answers)})
+
+
+class Plan(NamedTuple):
+    """How many sessions go side by side, and their turns in stretches, of which each is measured as one."""
+
+    many: int
+    stretches: tuple[int, ...]
+    result: int = RESULT
+
+    @property
+    def turns(self) -> int:
+        return sum(self.stretches)
+
+
+USUAL = Plan(16, (7, 5, 23, 5))
+"""Forty turns. The tenth is one of five, and so is the last."""
+LONG = Plan(2, (40, 160, 160, 40), result=500)
+"""Four hundred turns of little each: the history is long, and what is new is not."""
 
 
 class Sessions:
     """`measure` a round; `spent` has what each round took."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, plan: Plan = USUAL, first: int = FIRST_NUMBER) -> None:
+        """`first` is the number of the first session. No two of a run may have the same."""
         self._bench = bench
+        self._plan = plan
+        self._first = first
         self._client = ClaudeCode(SESSION.answer)
         self._turns: dict[str, list[list[float]]] = {}
 
     def measure(self, number: int) -> None:
         """Sessions that nobody has seen, told apart by the number of the round."""
-        targets, first = self._bench.targets, FIRST_NUMBER + number * MANY
-        callers = {t.name: [Caller(t, Session(self._client, first + each)) for each in range(MANY)] for t in targets}
+        targets, many = self._bench.targets, self._plan.many
+        numbers = range(self._first + number * many, self._first + (number + 1) * many)
+        callers = {
+            target.name: [Caller(target, Session(self._client, each, self._plan.result)) for each in numbers]
+            for target in targets
+        }
         taken: dict[str, list[float]] = {target.name: [] for target in targets}
-        for turn in range(TURNS):
-            for target in targets[:: -1 if turn % 2 else 1]:
-                taken[target.name].append(self._turn(target, callers[target.name]))
+        for place, turns in enumerate(self._plan.stretches):
+            for target in targets[:: -1 if place % 2 else 1]:
+                each = self._stretch(target, callers[target.name], turns)
+                taken[target.name] += [each] * turns
         for target in targets:
             self._turns.setdefault(target.name, []).append(taken[target.name])
             for caller in callers[target.name]:
                 caller.close()
 
-    def _turn(self, target: Target, callers: Sequence[Caller]) -> float:
-        """Microseconds for one session, the mean of all."""
-        return answered(callers, lambda load: self._bench.sample(SESSION, target, load)).each
+    def _stretch(self, target: Target, callers: Sequence[Caller], turns: int) -> float:
+        """Microseconds for a turn of one session, the mean of all."""
+
+        def load() -> Load:
+            done = sum(answered(callers).done for _ in range(turns))
+            return Load(**dict.fromkeys(Load.__dataclass_fields__, 0) | {"done": done})
+
+        return self._bench.sample(SESSION, target, load).each
 
     def spent(self, name: str) -> list[float]:
         """Microseconds of one whole session, in each round."""
         return [sum(turns) for turns in self._turns[name]]
 
-    def growth(self, name: str) -> float:
-        """The last turn, in times of the tenth."""
-        return statistics.median(turns[-1] / turns[TENTH - 1] for turns in self._turns[name])
+    def growth(self, name: str, early: int = TENTH) -> float:
+        """The last turn, in times of an early one."""
+        return statistics.median(turns[-1] / turns[early - 1] for turns in self._turns[name])

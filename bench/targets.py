@@ -42,6 +42,8 @@ class Target:
     headers: tuple[str, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict[str, str])
     """How a model is asked for: `chat` for the backend of another dialect, `tls` and `chat-tls` for those over TLS."""
+    base_path: str = ""
+    """What stands before the path of every request."""
     tls_path: str = ""
     """What stands before the path of a request that is to go over TLS."""
     patience: float = 20.0
@@ -54,12 +56,20 @@ class Target:
     def pids(self) -> list[int]:
         return tree_of(self.process.pid) if self.process else []
 
+    def disk_bytes(self) -> int:
+        """Of its store."""
+        return sum(file.stat().st_size for file in self.folder.rglob("*.db*"))
+
     def model(self, case: Case) -> str:
         kind = "-".join(["chat"] * case.translated + ["tls"] * case.tls)
         return self.models.get(kind, MODEL)
 
     def path(self, case: Case) -> str:
-        return (self.tls_path if case.tls else "") + ("/v1/messages/count_tokens" if case.counts else "/v1/messages")
+        return (
+            self.base_path
+            + (self.tls_path if case.tls else "")
+            + ("/v1/messages/count_tokens" if case.counts else "/v1/messages")
+        )
 
 
 def plain_proxy(executable: Path, folder: Path, backend: Backend) -> Target:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -156,6 +157,38 @@ def test_a_grown_session_is_as_large_as_it_says_and_the_mock_finds_its_word(benc
     assert len(json.loads(known)["messages"]) == 2 + 2 * grown.TURNS
     assert json.loads(known)["messages"][-1]["content"][0]["content"].startswith("toolu_" + stamp.decode())
     assert known.count(b"answer:agent pace:0") == known[-65536:].count(b"answer:agent pace:0") == 1
+
+
+def test_a_peer_without_its_program_is_left_out_with_a_word_how_to_name_it(
+    bench: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peers = bench["peer_targets"]
+    monkeypatch.delenv("BIFROST", raising=False)
+    monkeypatch.setenv("CLIPROXYAPI", "/nowhere/server")
+
+    assert peers.left_out("litellm") == ""
+    assert peers.left_out("bifrost") == "bifrost is left out: set BIFROST to the path of its program to have it measured."
+    assert peers.left_out("cliproxyapi") == (
+        "cliproxyapi is left out: CLIPROXYAPI is /nowhere/server, and no program is there."
+    )
+    monkeypatch.setenv("BIFROST", sys.executable)
+    assert peers.left_out("bifrost") == ""
+
+
+def test_the_named_programs_are_asked_where_they_take_messages(
+    bench: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    backend, cases = bench["backend"].Backend(4711), {case.key: case for case in bench["cases"].CASES}
+    for variable in ("BIFROST", "CLIPROXYAPI"):
+        monkeypatch.setenv(variable, sys.executable)
+
+    bifrost, proxy = (bench["peer_targets"].PEERS[name](tmp_path, backend) for name in ("bifrost", "cliproxyapi"))
+    asked = [(each.path(cases["stream"]), each.model(cases["translated"])) for each in (bifrost, proxy)]
+    configs = [json.loads(next(each.folder.glob("config.*")).read_text()) for each in (bifrost, proxy)]
+    assert asked == [("/anthropic/v1/messages", "openai/mock"), ("/v1/messages", "chat")]
+    assert configs[0]["providers"]["anthropic"]["network_config"]["base_url"] == "http://127.0.0.1:4711"
+    assert configs[1]["claude-api-key"][0]["base-url"] == "http://127.0.0.1:4711"
+    assert (bifrost.command[0], proxy.command[0]) == (sys.executable, sys.executable)
 
 
 def test_silence_is_waited_for_until_nothing_is_put_off(

@@ -111,6 +111,7 @@ def test_a_session_is_the_first_row(bench: dict[str, ModuleType]) -> None:
     assert [cell.text for cell in whole.cells] == ["4.10× (4.10–4.10), 164 µs", "40 µs", "2.00× (2.00–2.00), 80 µs"]
     assert whole.cells[0].verdict == "≤ 5×: met"
     assert [cell.text for cell in growth.cells] == ["2.00×", "1.00×", "1.00×"]
+    assert [cell.verdict for cell in growth.cells] == ["≤ 1.3×: missed", "", "≤ 1.3×: met"]
 
 
 def test_two_commits_are_divided_round_by_round(bench: dict[str, ModuleType]) -> None:
