@@ -1,12 +1,13 @@
-"""Memory that was freed is kept for the next large body."""
+"""Memory that was freed is kept for the next large body, and the garbage collector seldom looks for more."""
 
+import gc
 import resource
 import subprocess
 import sys
 
 import pytest
 
-from clew.gateway.resources import keep_freed_memory
+from clew.gateway.resources import keep_freed_memory, rare_collections
 
 
 def faults() -> int:
@@ -22,6 +23,15 @@ def test_a_second_megabyte_is_no_news_to_the_system() -> None:
     keep_freed_memory()
     faults()
     assert faults() <= max(1000, before)
+
+
+def test_while_a_gateway_serves_the_garbage_collector_looks_seldom_and_afterwards_as_before() -> None:
+    threshold, frozen = gc.get_threshold(), gc.get_freeze_count()
+    with rare_collections():
+        assert gc.get_threshold()[0] > 5 * threshold[0]
+        assert gc.get_freeze_count() > frozen
+    assert gc.get_threshold() == threshold
+    gc.freeze()  # as the tests have it
 
 
 BURST = """

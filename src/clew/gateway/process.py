@@ -14,7 +14,6 @@ The caller brings what stands beside the data plane, such as the admin, as a con
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import resource
@@ -31,7 +30,7 @@ from clew.engine.wakeup import Wakeup
 from clew.gateway.ending import Deadline, Ending
 from clew.gateway.plan import Plan, check_exposure, claim_port, url_of
 from clew.gateway.plane import DataPlane, StartupSettings
-from clew.gateway.resources import client_limits, keep_freed_memory, raise_file_limit, usable_memory
+from clew.gateway.resources import client_limits, keep_freed_memory, raise_file_limit, rare_collections, usable_memory
 from clew.http.server import Server, listen
 from clew.settings.home import Home
 from clew.settings.load import Loaded
@@ -220,10 +219,9 @@ class Gateway:
                 await asyncio.to_thread(self.registration.catch_up, runtime.current)
                 self.plane.serve(runtime.engine, runtime.current)
                 runtime.keep_up(self.registration.wakeup)
-                gc.freeze()  # what is loaded by now stays: no collection has to look at it, with every answer waiting
-                yield runtime
+                with rare_collections():  # every answer waits for one
+                    yield runtime
         finally:
-            gc.unfreeze()
             self.registration.close()
             await runtime.close()
 
