@@ -12,7 +12,8 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -41,7 +42,6 @@ class PostgresServer:
         self.folder = folder
         self._settings = _SETTINGS | settings
         self._user = _unprivileged_user()
-        self.process: subprocess.Popen[bytes] | None = None
 
     def make(self) -> None:
         """Make the files of an empty server."""
@@ -96,6 +96,22 @@ def binaries() -> Path:
     if found := shutil.which("initdb"):
         return Path(found).resolve().parent
     raise AssertionError(HOW)
+
+
+@contextmanager
+def private_server() -> Generator[PostgresServer]:
+    """One that a test may stop and kill, with commits that wait for the disk. (Not in a folder of pytest's, which other users
+    may not enter.)"""
+    with tempfile.TemporaryDirectory(prefix="clew-pg-") as folder:
+        Path(folder).chmod(0o755)
+        server = PostgresServer(Path(folder) / "server")
+        server.make()
+        server.start()
+        try:
+            yield server
+        finally:
+            with suppress(AssertionError):  # it may be stopped already
+                server.stop("immediate")
 
 
 @lru_cache

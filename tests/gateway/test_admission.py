@@ -164,6 +164,16 @@ def test_a_refused_key_of_a_vendor_is_told_what_to_unset(gateway: Gateway, given
     assert "abc" not in words
 
 
+def test_a_refused_key_of_an_openai_client_is_told_what_to_set(gateway: Gateway) -> None:
+    status, _, body = gateway.ask(path="/v1/chat/completions", authorization="Bearer sk-proj-abc")
+    words = json.loads(body)["error"]["message"]
+    assert status == 401
+    assert "OPENAI_API_KEY" in words
+    assert "clew env --shell" in words
+    assert "ANTHROPIC" not in words
+    assert "abc" not in words
+
+
 @proves("fault:X3")
 def test_a_route_that_does_not_say_who_may_use_it_is_not_served() -> None:
     """4.3: the plane cannot be made with it."""

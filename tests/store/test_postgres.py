@@ -18,7 +18,7 @@ from clew.store.postgres.search import text_query, text_vector
 from clew.store.postgres.store import PostgresStore
 from clew.store.values import Lookup
 from clew.store.words import search_terms
-from tests.postgres import PostgresServer, shared_server
+from tests.postgres import PostgresServer, private_server, shared_server
 from tests.store.turns import NOON, conversation, recorded, turn
 from tests.waiting import until
 
@@ -29,16 +29,9 @@ def url() -> str:
 
 
 @pytest.fixture
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    """One that a test may kill, with commits that wait for the disk."""
-    folder = tmp_path_factory.mktemp("pg")
-    for each in (folder, *folder.parents[:3]):
-        each.chmod(0o755)
-    server = PostgresServer(folder / "server")
-    server.make()
-    server.start()
-    yield server
-    server.stop("immediate")
+def server() -> Iterator[PostgresServer]:
+    with private_server() as server:
+        yield server
 
 
 def ids_in(url: str) -> set[str]:

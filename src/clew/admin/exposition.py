@@ -80,6 +80,8 @@ class Exposition(Collector):
         yield GaugeMetricFamily("clew_open_streams", "Exchanges that are not over.", value=self._open_streams)
         yield _gauges("clew_store_state", "1 for the state that the store is in.", "state", states)
         yield GaugeMetricFamily("clew_store_waiting", "Writes that wait for the store.", value=waiting)
+        local = health.local if health else 0
+        yield GaugeMetricFamily("clew_store_local_turns", "Turns that a shared store does not have yet.", value=local)
         yield GaugeMetricFamily("clew_store_wal_bytes", "Bytes in the store's log.", value=wal_bytes)
         yield _gauges("clew_build_info", "The version that runs.", "version", {self._version: 1.0})
 

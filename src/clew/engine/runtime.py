@@ -31,7 +31,7 @@ from clew.model.turn import Exchange
 from clew.settings.home import Home
 from clew.settings.load import Loaded
 from clew.settings.own_keys import load_keyring
-from clew.settings.values import Settings
+from clew.settings.values import Settings, StoreSettings
 from clew.store import Store, open_store, run_housekeeping
 from clew.store.commits import COMMIT_LIMIT
 from clew.store.values import Retention
@@ -114,7 +114,7 @@ async def build_runtime(
     redact = Redactor([*hidden, *_vendor_keys(settings)])
     log = _open_request_log(settings, redact, log_to or open_log_file(settings.log, home.root)) if logs else None
     sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
-    store = await asyncio.to_thread(open_store, kept.url, home.root, content=kept.content, bodies=kept.kept_bodies)
+    store = await asyncio.to_thread(_open_store, kept, home)
     pool = Pool(_pool_settings(settings, environ))
     services = EngineServices(
         pool=pool,
@@ -140,6 +140,10 @@ async def build_runtime(
         deleted=services.forget_threads,
     )
     return Runtime(store=store, pool=pool, current=current, hub=services.hub, engine=Engine(services))
+
+
+def _open_store(kept: StoreSettings, home: Home) -> Store | None:
+    return open_store(kept.url, home.root, content=kept.content, bodies=kept.kept_bodies, serves=True)
 
 
 def _open_request_log(settings: Settings, redact: Redactor, out: LogOutput | None) -> RequestLog:

@@ -40,10 +40,11 @@ NO_RETRY = ("x-should-retry", "false")
 """Claude Code would ask ten times otherwise."""
 
 
-def no_credential(backend: str) -> bytes:
+def no_credential(backend: str, front: Dialect[Any]) -> bytes:
     """What a client reads that comes without a credential to a backend that takes the client's own."""
+    variable = "ANTHROPIC_API_KEY" if front.is_canonical else "OPENAI_API_KEY"
     message = (
-        f"{backend} takes the client's own credential, and this request has none: set ANTHROPIC_API_KEY or log in, or give "
+        f"{backend} takes the client's own credential, and this request has none: set {variable} or log in, or give "
         "the backend a key in clew.toml. A gateway's key, where one is asked for, goes beside it, in x-clew-key"
     )
     return write_error(Failure(401, "authentication_error", message), None)

@@ -185,7 +185,7 @@ class ExchangeMachine:
         self.notes.try_route(route, self.progress.now)
         if self._lacks_credential(route):
             self.answering.passed = [NO_RETRY]
-            return self._refused(Refused(401, no_credential(route.backend.name)))
+            return self._refused(Refused(401, no_credential(route.backend.name, self._received.call.front)))
         await self._project(route)
         return await self._estimate() if self._is_estimated(route) else None
 

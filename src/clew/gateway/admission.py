@@ -28,8 +28,9 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from clew.backends.credential import CREDENTIAL_VARIABLES, Credential, Secret
+from clew.dialects import DIALECTS
 from clew.gateway.plan import WILDCARDS, is_loopback
-from clew.gateway.routes import Scope
+from clew.gateway.routes import Route
 from clew.http.message import HttpRefusal, HttpRequest
 from clew.settings.own_keys import LOCAL
 from clew.settings.values import Settings
@@ -54,6 +55,13 @@ _VENDOR_KEY: Final = (
     f'ANTHROPIC_CUSTOM_HEADERS="{OWN_HEADER}: KEY". Or unset {{variable}} and set ANTHROPIC_AUTH_TOKEN to the '
     "gateway's key. `clew keys list` says where that key is."
 )
+_OTHER_VENDOR_KEY: Final = (
+    f"The key in {{header}} is not this gateway's: it looks like a vendor's ({VENDOR_PREFIX}…). Start the client "
+    'with `clew run -- COMMAND`, which sets everything; or run `eval "$(clew env --shell)"` before you start it, which '
+    "sets OPENAI_BASE_URL and OPENAI_API_KEY; or give the client the gateway's key in place of its own. `clew keys list` "
+    "says where that key is."
+)
+"""For clients of other dialects than Anthropic's."""
 
 
 class Border:
@@ -123,8 +131,9 @@ class Admission(Struct, frozen=True):
     credential: Credential = ()
 
 
-def admit(request: HttpRequest, scope: Scope, keys: Keys, border: Border, settings: Settings) -> Admission | HttpRefusal:
+def admit(request: HttpRequest, route: Route, keys: Keys, border: Border, settings: Settings) -> Admission | HttpRefusal:
     """Whether this request may pass."""
+    scope = route.scope
     if scope == "open":
         return Admission("")
     found = find_key(request.joined, keys)
@@ -140,7 +149,8 @@ def admit(request: HttpRequest, scope: Scope, keys: Keys, border: Border, settin
             return Admission(LOCAL, found.credential)
     for variable, header in CREDENTIAL_VARIABLES.items():
         if shown.get(header, "").startswith(VENDOR_PREFIX):
-            return HttpRefusal(401, _VENDOR_KEY.format(header=header, variable=variable))
+            words = _VENDOR_KEY if DIALECTS[route.dialect].is_canonical else _OTHER_VENDOR_KEY
+            return HttpRefusal(401, words.format(header=header, variable=variable))
     return HttpRefusal(401, _NO_KEY)
 
 

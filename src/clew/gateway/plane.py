@@ -151,7 +151,7 @@ class DataPlane:
             _log.info("refused with %d", match.status)
             return replace(match, path=head.path)
         route = match.route
-        found = admit(request, route.scope, self._keys, border, settings)
+        found = admit(request, route, self._keys, border, settings)
         if isinstance(found, Admission) and head.method == "POST":
             found = check_content(request) or found
         if isinstance(found, HttpRefusal):

@@ -89,6 +89,7 @@ def merge_health(healths: Iterable[Health]) -> Health:
         warning=next((each.warning for each in found if each.warning), ""),
         waiting=sum(each.waiting for each in found),
         wal_bytes=max(each.wal_bytes for each in found),
+        local=sum(each.local for each in found),
         skipped=sum(each.skipped for each in found),
     )
 

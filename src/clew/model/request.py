@@ -95,6 +95,8 @@ class NativeRequest(Struct, frozen=True, kw_only=True, eq=False):
     """What the code of this dialect alone reads: items by their blocks, kinds of tools, wishes about the answer."""
     changes: tuple[Change, ...] = ()
     """What the canonical request has no place for, or has in another form."""
+    shows_thoughts: bool = False
+    """Its clients show what a model thinks without asking for it: where the model thinks, a summary is asked for."""
     compacts: bool = False
     """The client wants a sealed summary of its history in place of an answer."""
 

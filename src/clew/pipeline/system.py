@@ -6,10 +6,14 @@ message of its own. Clients only ever append such messages, so a history that gr
 to `system` or into the first message would change the beginning with each new one. The first message of a request can be a
 system message on no model (R19), unless it only sets the effort. An empty one is removed, and with the role goes what only
 that role may have: a message's own `output_config`.
+
+Clients of other dialects put such messages anywhere. Where a model takes them only between a user's turn and an answer, all
+others are said by the user (R32).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import takewhile
 
 import msgspec
@@ -37,6 +41,7 @@ STEP = "system_messages"
 TAGS = ("<system-message>\n", "\n</system-message>")
 
 ROLE = "this model has no system-role messages (R32)"
+PLACE = "system messages must directly follow a user turn, and be last or be followed by an assistant turn (R32)"
 HEAD = "the first message cannot be a system message (R19)"
 EMPTY = "a system message must have content or output_config (R32)"
 EMPTY_TEXT = "a text block must be non-empty (R22)"
@@ -66,12 +71,22 @@ def system_messages(request: Request, target: Target, facts: Facts) -> tuple[Req
         message = request.messages[index]
         done += request.messages[at:index]
         at = index + 1
-        if target.profile.system_messages and (index >= head or (message.content == () and _has_config(message))):
-            _keep(request, index, done, changes)
-        else:
+        is_first = index < head and not (message.content == () and _has_config(message))
+        if not target.profile.system_messages or is_first:
             _fold(request, index, done, changes, HEAD if target.profile.system_messages else ROLE)
+        elif request.source.native is not None and not _is_in_place(request.messages, index):
+            _fold(request, index, done, changes, PLACE)
+        else:
+            _keep(request, index, done, changes)
     done += request.messages[at:]
     return request.with_messages(tuple(done)), tuple(changes)
+
+
+def _is_in_place(messages: Sequence[RequestMessage], index: int) -> bool:
+    """Whether a system message stands behind a user's turn, and before an answer or at the end."""
+    before = next((message.role for message in reversed(messages[:index]) if message.role != "system"), "")
+    after = next((message.role for message in messages[index + 1 :] if message.role != "system"), "assistant")
+    return (before, after) == ("user", "assistant")
 
 
 def _has_config(message: RequestMessage) -> bool:

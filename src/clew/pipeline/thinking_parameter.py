@@ -21,6 +21,7 @@ from clew.model.blocks import is_thinking
 from clew.model.change import Change
 from clew.model.facts import ModelFacts
 from clew.model.facts.shapes import INTERLEAVED_BETA
+from clew.model.json import JsonObject
 from clew.model.origin import Target
 from clew.model.past import Fold, folded
 from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks
@@ -59,11 +60,7 @@ FIXED_EFFORT = "the effort cannot change with thinking.type between_tools (R10)"
 def thinking_parameter(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step: what the client asks, as the model takes it."""
     given, profile = setting_of(request, target), target.profile
-    setting, display = fit_to_model(given, profile), facts.options.display
-    thinking = setting.thinking or {}
-    may_display = mode_of(thinking) in ("enabled", "adaptive") and thinking.get("display") is None
-    if display != "as sent" and may_display:
-        setting = setting.put({**thinking, "display": display}, "the config asks for it", path="thinking.display")
+    setting = _with_display(fit_to_model(given, profile), request, profile, facts)
     if setting is given and not folded(request.messages, _CONFIGURED):
         return request, ()
     request, changes = with_setting(request, given, setting), setting.changes
@@ -74,6 +71,19 @@ def thinking_parameter(request: Request, target: Target, facts: Facts) -> tuple[
         changes += (Change(STEP, "anthropic-beta", "added", BETWEEN_TOOLS),)
     request, more = _with_legal_message_efforts(request, setting, profile)
     return request, changes + more
+
+
+def _with_display(setting: ThinkingSetting, request: Request, profile: ModelFacts, facts: Facts) -> ThinkingSetting:
+    """The setting with what to show of the thinking, where it is on and the client left that open."""
+    display, why, native = facts.options.display, "the config asks for it", request.source.native
+    thinking: JsonObject = setting.thinking or {}
+    if display == "as sent" and native is not None and native.shows_thoughts:
+        display, why = "summarized", "this client shows what a model thinks, and cannot ask for it"
+        if setting.thinking is None and is_on(None, profile) and "adaptive" in profile.thinking:
+            thinking = {"type": "adaptive"}
+    if display == "as sent" or mode_of(thinking) not in ("enabled", "adaptive") or thinking.get("display") is not None:
+        return setting
+    return setting.put({**thinking, "display": display}, why, path="thinking.display")
 
 
 def loop_parameter(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:

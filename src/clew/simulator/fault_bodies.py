@@ -23,7 +23,9 @@ from clew.simulator.anthropic.replies import ANTHROPIC_ERRORS
 from clew.simulator.faults import FaultSpec
 from clew.simulator.steps import End, Repeat, Send, SendHead, Step, Steps
 
-_CONTENT: Final = ("content_block_start", "content_block_delta", "content_block_stop", "reasoning", "content", "tool_calls")
+_CONTENT: Final = re.compile(
+    r"content_block_.*|reasoning|content|tool_calls|response\.(?!created|queued|in_progress|completed|incomplete|failed).*"
+)
 """The content events of a stream, in all dialects."""
 
 
@@ -35,11 +37,11 @@ def steps_around(steps: Steps, fault: FaultSpec) -> tuple[Steps, Steps]:
     if fault.at is not None:
         return _around_byte(steps, fault.at)
     if fault.before:
-        place = _nth(steps, (fault.before,), 0)
+        place = _nth(steps, re.compile(re.escape(fault.before)), 0)
     elif fault.content:
         place = min(_nth(steps, _CONTENT, fault.content - 1) + 1, len(steps) - 1)
     else:
-        place = _nth(steps, () if fault.content is None else _CONTENT, fault.after or 0)
+        place = _nth(steps, None if fault.content is None else _CONTENT, fault.after or 0)
     return steps[:place], steps[place:]
 
 
@@ -49,12 +51,12 @@ def at_default_place(fault: FaultSpec, *, content: int) -> FaultSpec:
     return fault if has_place else structs.replace(fault, content=content)
 
 
-def _nth(steps: Steps, names: tuple[str, ...], count: int) -> int:
+def _nth(steps: Steps, names: re.Pattern[str] | None, count: int) -> int:
     """The index of the piece of the body that follows `count` others; with names, only events of these names count."""
     for place, step in enumerate(steps):
         if isinstance(step, End):
             return place
-        if isinstance(step, Send) and (not names or step.event in names):
+        if isinstance(step, Send) and (names is None or names.fullmatch(step.event)):
             if count <= 0:
                 return place
             count -= 1
@@ -102,8 +104,9 @@ def _index_gap(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
     """Blocks from the named one on have a higher number."""
 
     def moved(event: JsonObject) -> JsonObject:
-        index = event.get("index")
-        return {**event, "index": index + fault.by} if isinstance(index, int) and index >= fault.block else event
+        key = "output_index" if "output_index" in event else "index"
+        index = event.get(key)
+        return {**event, key: index + fault.by} if isinstance(index, int) and index >= fault.block else event
 
     return (_changed(step, moved) for step in steps)
 
@@ -111,8 +114,20 @@ def _index_gap(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
 def _no_usage(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
     def without(event: JsonObject) -> JsonObject:
         kept: JsonObject = {key: value for key, value in event.items() if key != "usage"}
-        message = kept.get("message")
-        return {**kept, "message": without(message)} if isinstance(message, dict) else kept
+        for key in ("message", "response"):
+            if isinstance(inner := kept.get(key), dict):
+                kept[key] = without(inner)
+        return kept
+
+    return (_changed(step, without) for step in steps)
+
+
+def _no_output(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
+    """The end of a stream of Responses does not repeat the items."""
+
+    def without(event: JsonObject) -> JsonObject:
+        response = event.get("response")
+        return {**event, "response": {**response, "output": []}} if isinstance(response, dict) else event
 
     return (_changed(step, without) for step in steps)
 
@@ -136,7 +151,7 @@ def _changed(step: Step, change: Callable[[JsonObject], JsonObject]) -> Step:
 
 _PIECE: Final = b"a" * 65536
 _STRING: Final = re.compile(
-    rb'"(?:text|thinking|partial_json|content|reasoning_content|reasoning|arguments)":"((?:[^"\\]|\\.)*)"'
+    rb'"(?:text|thinking|partial_json|delta|content|reasoning_content|reasoning|arguments)":"((?:[^"\\]|\\.)*)"'
 )
 """A string of a delta, in all dialects."""
 _STRING_END: Final = b'"}}\n\n'
@@ -229,6 +244,7 @@ BODY_EFFECTS: Final[dict[str, Callable[[FaultSpec, Steps], Iterator[Step]]]] = {
     "event": _event,
     "index-gap": _index_gap,
     "no-usage": _no_usage,
+    "no-output": _no_output,
     "flood": _flood,
     "bomb": _bomb,
 }

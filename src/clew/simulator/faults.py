@@ -2,7 +2,8 @@
 
     status 529 retry-after=2              an error answer; also retry-after-ms=, type=, message=, body=, content-type=,
                                           should-retry=, location=
-    error overloaded_error after=3        an `error` event (not streamed: a status)
+    error overloaded_error after=3        an `error` event (not streamed: a status); in Responses the type is the code of the
+                                          error, and form= says how it comes: nested, flat, failed
     cut at=120 how=rst                    broken off: fin, rst, or end (looks whole)
     stall 2 after=3                       so many seconds of silence, then on
     slow-start 2                          silence before the head
@@ -19,12 +20,14 @@
     repeat message_start                  events said twice
     index-gap 1 block=1                   blocks from that one on are numbered so much higher
     no-usage                              the usage is missing, in the events and in the message
+    no-output                             the end of a stream of Responses does not repeat the items
     content-type text/html                a wrong type for the body
     no-answer rst                         nothing at all: fin or rst
     hang-up 0.2                           a whole answer; so many seconds later the connection is closed silently, and
                                           requests that the client sent on it in the meantime get no answer
 
 In the chat dialect the events are called role, reasoning, content, tool_calls, finish, usage and done; pings are comments.
+In Responses the events are called by their types; pings are `keepalive` events.
 
 The place, for faults that have one: `after=N` events (0: before all), `content=N` events of the content, `before=EVENT`, or
 `at=N` bytes.
@@ -112,6 +115,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "repeat": ("events",),
     "index-gap": ("by", "block"),
     "no-usage": (),
+    "no-output": (),
     "content-type": ("content-type",),
     "no-answer": ("how",),
     "hang-up": ("later",),

@@ -81,8 +81,9 @@ class StoreLocation(Protocol):
         """The files on this machine that hold its text, there or not: only their owner may read them."""
         ...
 
-    def open(self, *, content: bool, bodies: int | None) -> Store:
-        """Make it, or bring it to the present schema. Raises StoreError where that fails."""
+    def open(self, *, content: bool, bodies: int | None, serves: bool = False) -> Store:
+        """Make it, or bring it to the present schema. Raises StoreError where that fails. `serves`: for a process that
+        answers requests, which goes on while a shared store is away."""
         ...
 
     def quick_look(self) -> QuickLook:
@@ -143,11 +144,14 @@ def location_of(url: str, root: Path) -> StoreLocation | None:
     return None if name == OFF else kind_named(name).locate(address, root)
 
 
-def open_store(url: str, root: Path, *, content: bool = True, bodies: int | None = BODIES) -> Store | None:
+def open_store(
+    url: str, root: Path, *, content: bool = True, bodies: int | None = BODIES, serves: bool = False
+) -> Store | None:
     """The store of this URL, made or brought to the present schema; None for `off`. Raises StoreError where that fails.
 
     With `content=False` nothing is kept for people to read: no questions, no titles, no tool inputs, no bodies. `bodies` is
-    of how many exchanges of each principal the bodies are kept, the last ones; None is all of them.
+    of how many exchanges of each principal the bodies are kept, the last ones; None is all of them. `serves` is for a
+    process that answers requests: it goes on while a shared store is away.
     """
     location = location_of(url, root)
-    return location.open(content=content, bodies=bodies) if location else None
+    return location.open(content=content, bodies=bodies, serves=serves) if location else None

@@ -44,6 +44,10 @@ class LookupMemory:
         pins = self.pins.of(wanted.principal, threads)
         return LookupResult(recordings=recordings, thread=thread, pins=pins, version=version)
 
+    def thread_of(self, wanted: Lookup) -> str:
+        """The last thread of the session and agent, "" if it is not known here."""
+        return self._sessions.get(wanted.principal, wanted.session, wanted.agent)
+
     def forget(self, principal: str, thread: str) -> None:
         """Drop a deleted thread from memory."""
         self.cache.forget(principal, thread)

@@ -64,6 +64,25 @@ class RecordingCache:
             exact = {each.id: each for key in wanted.keys if (each := self._keys.get((wanted.principal, key)))}
             return (*(each for each in found.values() if each.id not in exact), *exact.values())
 
+    def find_some(self, wanted: Lookup) -> tuple[Recording, ...]:
+        """What is here of all that is wanted, by place too, and of what these followed or came after: for a store that
+        cannot be asked now. Looks at everything that is kept."""
+        keys, tools, ids = set(wanted.keys), set(wanted.tools), set(wanted.ids)
+        places = set(wanted.places)
+        with self._lock:
+            own = {each.id: each for each in self._kept.values() if each.principal == wanted.principal}
+        found = {
+            each.id: each
+            for each in own.values()
+            if each.id in ids or each.place in places or keys & set(each.keys) or tools & set(each.said.ids)
+        }
+        at = [*found.values()]
+        while at:
+            names = {name for each in at for name in (each.followed, each.strand.after) if name and name not in found}
+            at = [own[name] for name in names if name in own]
+            found |= {each.id: each for each in at}
+        return tuple(each for each in own.values() if each.id in found)
+
     def _find_wanted(self, wanted: Lookup, pending: dict[str, Recording]) -> dict[str, Recording] | None:
         principal, found = wanted.principal, dict[str, Recording]()
         keys = {key: each for each in pending.values() for key in each.keys}

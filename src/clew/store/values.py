@@ -237,6 +237,8 @@ class Health(Struct, frozen=True, kw_only=True):
     warning: str = ""
     waiting: int = 0
     wal_bytes: int = 0
+    local: int = 0
+    """Turns that are on this machine alone, because a shared store does not take them now."""
     skipped: int = 0
     """Bodies that were not kept: too many waited, or one could not be compressed or written."""
 

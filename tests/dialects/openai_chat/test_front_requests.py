@@ -13,6 +13,7 @@ from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.requests import read_request, write_request
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.request import NativeRequest
+from tests.manifest import proves
 
 Json = dict[str, Any]
 USER: Json = {"role": "user", "content": "Hi"}
@@ -326,6 +327,7 @@ def test_nothing_is_left_out_silently(given: Json, changes: list[tuple[str, str]
     assert changed(*given.pop("messages", [USER]), **given) == changes
 
 
+@proves("case:125")
 def test_a_message_dumped_by_the_python_sdk_is_read_without_a_change() -> None:
     """Case 125."""
     call = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}

@@ -72,7 +72,7 @@ def read_request(raw: bytes, headers: ClientHeaders, wanted: Wanted = ALWAYS) ->
         custom_tools=custom_names(parameters),
         fields=unread,
     )
-    request.source.native = NativeRequest(dialect=NAME, raw=raw, detail=detail, changes=changes.all())
+    request.source.native = NativeRequest(dialect=NAME, raw=raw, detail=detail, changes=changes.all(), shows_thoughts=True)
     return request
 
 

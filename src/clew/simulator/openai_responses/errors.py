@@ -7,7 +7,6 @@ that began.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from http import HTTPStatus
 from typing import Final, Literal, TypeAlias, cast
 
 import msgspec
@@ -23,7 +22,20 @@ from clew.simulator.values import as_dict
 
 ErrorForm: TypeAlias = Literal["", "nested", "flat", "failed"]
 """An error event with the error inside it, or beside it, and then `response.failed`; or `response.failed` alone."""
-_STATUSES: Final = {"insufficient_quota": 429, "context_length_exceeded": 400, "rate_limit_exceeded": 429}
+_CODES: Final = {
+    "overloaded_error": "server_is_overloaded",
+    "rate_limit_error": "rate_limit_exceeded",
+    "api_error": "server_error",
+}
+"""Types of errors of the Messages API, which scenarios use, as codes."""
+_STATUSES: Final = {
+    "insufficient_quota": 429,
+    "context_length_exceeded": 400,
+    "invalid_prompt": 400,
+    "rate_limit_exceeded": 429,
+    "server_is_overloaded": 503,
+    "slow_down": 503,
+}
 
 
 class ResponsesErrors(ShapedErrors):
@@ -39,16 +51,15 @@ class ResponsesErrors(ShapedErrors):
 
     def event(self, fault: str, message: str, form: str = "", before: Steps = ()) -> bytes:
         """A fault on demand, inside a stream that began with 200. Its type is the error's code."""
-        status = self.status(fault)
-        row = self.fault("", message, status if status != HTTPStatus.BAD_REQUEST else HTTPStatus.INTERNAL_SERVER_ERROR)
-        code = fault or row.code
-        error: JsonObject = {"type": row.type, "code": code, "message": row.message, "param": None}
-        if status == HTTPStatus.BAD_REQUEST:
-            error["type"] = "invalid_request_error"
+        row = self.fault("", message, self.status(fault))
+        code = _CODES.get(fault, fault) or row.code
+        known = next((rule for rule in RESPONSES_RULES.rules.values() if rule.code == code), None)
+        text = message or (known.text if known else row.message)
+        error: JsonObject = {"type": known.type if known else row.type, "code": code, "message": text, "param": None}
         return b"".join(step.data for step in self._events(error, _begun(before), _numbers(before), form))
 
     def status(self, fault: str) -> int:
-        return _STATUSES.get(fault) or super().status(fault)
+        return _STATUSES.get(_CODES.get(fault, fault)) or super().status(fault)
 
     def refusal_events(self, refusal: VendorRefusal, begun: JsonObject) -> Iterator[Send]:
         """A refusal inside a stream: the response begins, and fails."""

@@ -7,6 +7,7 @@ events, and the item as it ends. What the vendor remembers is what it gave.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -21,6 +22,8 @@ from clew.simulator.values import as_dict, as_str
 
 _TITLE: Final = "**Thinking it over**\n\n"
 _HALF: Final = 2
+_MESSAGES_ONLY: Final = re.compile(r"(server|mcp)_tool_use|.*_tool_result|fallback|container_upload")
+"""Blocks of the Messages API that no item corresponds to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,8 @@ def _write(writer: ItemWriter, block: AnswerBlock, *, cut: bool, calls_follow: b
             _add_message(writer, block, cut=cut, phase="commentary" if calls_follow else "final_answer")
         case "tool_use":
             _add_call(writer, block, cut=cut)
+        case str(kind) if _MESSAGES_ONLY.fullmatch(kind):
+            pass  # such blocks do not exist in this dialect
         case _:  # an item of the scenario, as it stands
             item: JsonObject = {"id": writer.id("item"), **block.block}
             writer.steps.append(OutputItem(start=item, item=item))
@@ -117,10 +122,8 @@ def _add_thought(writer: ItemWriter, block: AnswerBlock, *, cut: bool) -> None:
         item["encrypted_content"] = case.key.make(BlobContent(id=id_, model=case.model, text=text), salt=id_)
         begun = BlobContent(id=id_, model=case.model, text=text[: len(text) // _HALF], part=True)
         start["encrypted_content"] = case.key.make(begun, salt=id_)
-    elif redacted and not traits.text:
+    elif traits.blob == "none" and (redacted or not text):
         return  # nothing is left of it
-    if not case.traits.text and not item["summary"] and "encrypted_content" not in item and not cut:
-        item["encrypted_content"] = start["encrypted_content"] = None
     if cut:
         item["status"] = "incomplete"
     writer.steps.append(OutputItem(start=start, events=tuple(events), item=item, thought="" if redacted else text))

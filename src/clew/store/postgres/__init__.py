@@ -29,6 +29,8 @@ class PostgresLocation(NamedTuple):
     """A `StoreLocation`: an address, behind which a server may be or not."""
 
     url: str
+    spool: Path
+    """A folder of this machine for turns that the server does not take in time."""
 
     def describe(self) -> str:
         from clew.store.postgres.database import describe_url
@@ -51,11 +53,11 @@ class PostgresLocation(NamedTuple):
     def files(self) -> tuple[Path, ...]:
         return ()
 
-    def open(self, *, content: bool, bodies: int | None) -> PostgresStore:
+    def open(self, *, content: bool, bodies: int | None, serves: bool = False) -> PostgresStore:
         check_driver()
         from clew.store.postgres.store import PostgresStore
 
-        return PostgresStore(self.url, content=content, keep=bodies)
+        return PostgresStore(self.url, content=content, keep=bodies, spool=self.spool if serves else None)
 
     def quick_look(self) -> PostgresQuickLook:
         return PostgresQuickLook(self)
@@ -180,7 +182,7 @@ class PostgresKind:
 
     def locate(self, address: str, root: Path) -> PostgresLocation:
         """`address` is what follows `postgresql:` in the URL."""
-        return PostgresLocation(f"postgresql:{address}")
+        return PostgresLocation(f"postgresql:{address}", root / "spool")
 
 
 KIND: Final = PostgresKind()

@@ -14,7 +14,7 @@ from clew.errors import RecordCorrupt, StoreError
 from clew.model.recording import Recording, Shelf
 from clew.store.lookup_memory import LookupMemory
 from clew.store.postgres.database import PostgresDatabase
-from clew.store.postgres.queries import pinned, settings, thread_of
+from clew.store.postgres.queries import settings, thread_of
 from clew.store.postgres.readers import PostgresReaders
 from clew.store.postgres.settings import GENERATION, PINS
 from clew.store.rows import COLUMNS, Row, tool_hash, verified_recording
@@ -104,35 +104,37 @@ class PostgresLookups:
     def __init__(self, readers: PostgresReaders, memory: LookupMemory) -> None:
         self._readers = readers
         self._memory = memory
+        self._pins: dict[tuple[str, str], str] | None = None
+        """Every pin, by principal and thread, for the time when the database is away; None before it was first read."""
+        self._generation = ""
 
     def finder(self, principal: str) -> PostgresFinder:
         return PostgresFinder(self._readers, principal, self._memory.pending.of(principal))
 
     def gather(self, wanted: Lookup, check: Callable[[], None]) -> LookupResult:
         check()
-        version, failure = self._memory.pins.version, None
-        recordings, thread, pins = tuple[Recording, ...](), "", dict[str, str]()
+        version = self._memory.pins.version
         try:
             recordings, failure = self._recordings(wanted)
             check()
             names = dict.fromkeys((wanted.thread, *(each.thread for each in recordings)))
             thread, pins = self._readers.read(_threads, wanted, names)
-            self._memory.pins.learn(wanted.principal, pins, version)
         except StoreError as error:
-            return LookupResult(
-                recordings=recordings,
-                failure=failure or error,
-                thread_failure=error,
-                has_pins=self._may_have_pins(wanted.principal),
-            )
-        has_pins = failure is not None and self._may_have_pins(wanted.principal)
-        return LookupResult(recordings=recordings, thread=thread, pins=pins, failure=failure, has_pins=has_pins)
+            return self._gather_in_memory(wanted, error)
+        self._memory.pins.learn(wanted.principal, pins, version)
+        return LookupResult(recordings=recordings, thread=thread, pins=pins, failure=failure)
 
-    def _may_have_pins(self, principal: str) -> bool:
-        try:
-            return bool(self._readers.read(pinned, principal, 1))
-        except StoreError:
-            return True
+    def _gather_in_memory(self, wanted: Lookup, error: StoreError) -> LookupResult:
+        """While the database is away, with what this process knows. All pins are known since the last refresh, and what was
+        chosen stays."""
+        pending = self._memory.pending.of(wanted.principal)
+        recordings = (*self._memory.cache.find_some(wanted), *_pending_of(wanted, pending))
+        thread = self._memory.thread_of(wanted)
+        if self._pins is None:
+            return LookupResult(recordings=recordings, thread=thread, failure=error, thread_failure=error, has_pins=True)
+        names = dict.fromkeys((thread, wanted.thread, *(each.thread for each in recordings)))
+        pins = {name: self._pins.get((wanted.principal, name), "") for name in names if name}
+        return LookupResult(recordings=recordings, thread=thread, pins=pins, failure=error)
 
     def _recordings(self, wanted: Lookup) -> tuple[tuple[Recording, ...], StoreError | None]:
         """Those with a wanted key last, since of two with one key the newest was found, and links may lead to the other; and
@@ -179,6 +181,9 @@ class PostgresLookups:
 
     def refresh_pins(self) -> str:
         generation = self._readers.read(settings, PINS).get(GENERATION, "")
+        if self._pins is None or generation != self._generation:
+            self._pins = self._readers.read(_all_pins)
+            self._generation = generation
         self._memory.pins.renew(generation)
         return generation
 
@@ -195,6 +200,11 @@ def _pending_of(wanted: Lookup, pending: Shelf | None) -> Iterable[Recording]:
     by_id = [found for id in wanted.ids if (found := pending.by_id(id))]
     by_tool = [found for id in wanted.tools for found in pending.by_tool(id)]
     return [*by_key, *by_id, *by_tool, *(found for place in wanted.places for found in pending.by_place(place))]
+
+
+def _all_pins(database: PostgresDatabase) -> dict[tuple[str, str], str]:
+    rows = database.rows("SELECT principal, id, pin FROM clew.threads WHERE pin <> ''")
+    return {(str(principal), str(id)): str(pin) for principal, id, pin in rows}
 
 
 def _threads(database: PostgresDatabase, wanted: Lookup, names: Iterable[str]) -> tuple[str, dict[str, str]]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 import msgspec
+import psycopg
 
 from clew.errors import StoreError
 from clew.model.recording import Recordings
@@ -23,15 +24,16 @@ from clew.store.lookup_memory import LookupMemory
 from clew.store.postgres import bodies as body_rows
 from clew.store.postgres import deletions, leases, queries, search, turns
 from clew.store.postgres import settings as choices
-from clew.store.postgres.database import PostgresDatabase, describe_url, raising_store_errors
+from clew.store.postgres.connecting import Connector
+from clew.store.postgres.database import PostgresDatabase, raising_store_errors
 from clew.store.postgres.examine import size_of, verify
 from clew.store.postgres.lookups import PostgresLookups
-from clew.store.postgres.partitions import make_partitions
 from clew.store.postgres.readers import PostgresReaders
 from clew.store.postgres.retention import apply_retention, check_clock
-from clew.store.postgres.schema import migrate
+from clew.store.postgres.spooling import SpoolWriter
 from clew.store.postgres.writer import PostgresWriter
 from clew.store.protocols import IDLE
+from clew.store.spool import Spool, SpooledTurn
 from clew.store.touches import TouchBatch
 from clew.store.turn_content import turn_weight, without_content
 from clew.store.values import (
@@ -65,19 +67,20 @@ class PostgresStore:
     What `content` and `keep` mean, `clew.store.kinds.open_store` says.
     """
 
-    def __init__(self, url: str, *, content: bool = True, keep: int | None = 50) -> None:
-        self._where = describe_url(url)
+    def __init__(self, url: str, *, content: bool = True, keep: int | None = 50, spool: Path | None = None) -> None:
+        """`spool` is a folder for turns that the database does not take in time. With one, the store is opened also while
+        the database is away: its schema is then made with the first connection."""
+        connector = Connector(url)
+        self._where = connector.where
         self._content = content
-        connect = partial(PostgresDatabase, url)
         with raising_store_errors(self._where):
-            database = connect()
             try:
-                migrate(database, self._where)
-                make_partitions(database, time.time())
-            finally:
-                database.close()
-        self._writer = PostgresWriter(connect, self._where)
-        self._readers = PostgresReaders(connect, self._where)
+                connector.connect().close()
+            except psycopg.OperationalError:
+                if spool is None:
+                    raise
+        self._writer = PostgresWriter(connector.connect, self._where)
+        self._readers = PostgresReaders(connector.connect, self._where)
         self.leases = leases.RowLeases(self._readers, self._writer)
         self._bodies = BodyWriter(self._write_bodies, keep, LONG_DELAY)
         submit_lazily = partial(self._writer.submit, lazily=True, delay=LONG_DELAY)
@@ -86,6 +89,11 @@ class PostgresStore:
         self._lookups = PostgresLookups(self._readers, self._memory)
         self._natives: dict[tuple[str, str], Future[bool]] = {}
         """Turns in clients' dialects that are being written, by principal and exchange."""
+        self._spool = SpoolWriter(Spool(spool), self._ship, self._memory.cache.add) if spool else None
+
+    def _ship(self, kept: SpooledTurn) -> Future[bool]:
+        """Send a turn from the spool to the database."""
+        return self._writer.submit(turns.TurnWrite(kept.turn, process="", readable=kept.readable))
 
     def __enter__(self) -> Self:
         return self
@@ -97,6 +105,8 @@ class PostgresStore:
         self._bodies.close()
         self.leases.close()
         self._writer.close()
+        if self._spool:
+            self._spool.close()
         self._readers.close()
 
     # Recordings
@@ -117,6 +127,8 @@ class PostgresStore:
         process = self.leases.reserve() if is_open and not brought_back else ""
         write = turns.TurnWrite(kept, process=process, readable=readable, brought_back=brought_back)
         recorded = self._writer.submit(write, weight=turn_weight(kept), lazily=lazily)
+        if self._spool and not is_open and not brought_back:
+            recorded = self._spool.follow(recorded, kept, readable=readable)
         self._bodies.follow(recorded, kept)
         if recording is not None:
             self._memory.expect(recording, recorded, remembers=not is_open and not brought_back)
@@ -308,7 +320,8 @@ class PostgresStore:
         return self._where
 
     def health(self) -> Health:
-        return msgspec.structs.replace(self._writer.health(), skipped=self._bodies.skipped)
+        local = self._spool.local if self._spool else 0
+        return msgspec.structs.replace(self._writer.health(), skipped=self._bodies.skipped, local=local)
 
     def size(self) -> StoreSize:
         return StoreSize(bytes=self._readers.read(size_of))

@@ -38,7 +38,7 @@ class SqliteLocation(NamedTuple):
     def files(self) -> tuple[Path, ...]:
         return tuple(self.file.with_name(self.file.name + end) for end in ("", "-wal", "-shm"))
 
-    def open(self, *, content: bool, bodies: int | None) -> SqliteStore:
+    def open(self, *, content: bool, bodies: int | None, serves: bool = False) -> SqliteStore:
         from clew.store.sqlite.store import SqliteStore
 
         return SqliteStore(self.file, content=content, keep=bodies)
