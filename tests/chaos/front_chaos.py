@@ -101,7 +101,7 @@ class FrontOracle:
         entry = self._last[backend, talker.name]
         reader = f"{backend} {entry['response']['model']}"
         due = sum(each.thoughts for each in talker.said if each.reader == reader)
-        kept = [each for each in entry["thinking"] if each["fate"] == "kept"]
+        kept = [each for each in entry["thinking"] if each["fate"] in ("kept", "unread")]  # whether it reads it or not
         own = [each for each in kept if each["whose"] == "own" or each.get("same")]  # an empty thought is nobody's
         if backend == "claude":
             own = [each for each in own if each["maker"] == entry["response"]["model"]]

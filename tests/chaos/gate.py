@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from clew.backends.presets import presets
 from clew.engine.choices import ACTIVE
 from clew.engine.runtime import Runtime
 from clew.gateway.plan import Plan
@@ -157,9 +158,18 @@ def _written(home: Path, simulators: Mapping[str, Simulator], more: str = "") ->
 def _settings(simulators: Mapping[str, Simulator]) -> str:
     tables = [f'active = "{next(iter(simulators))}"\n[log]\nlevel = "warning"\n']
     for name, simulator in simulators.items():
-        own = (
-            {"realm": "anthropic"} if name == "claude" else {} if "dialect" in simulator.backend else {"model": f"{name}-5"}
-        )
-        table = {**simulator.backend, **own}
-        tables.append(f"[backends.{name}]\n" + "".join(f'{key} = "{value}"\n' for key, value in table.items()))
+        table = "".join(f'{key} = "{value}"\n' for key, value in _table(name, simulator).items())
+        tables.append(f"[backends.{name}]\n{table}")
     return "\n".join(tables)
+
+
+def _table(name: str, simulator: Simulator) -> dict[str, str]:
+    table = simulator.backend
+    if name == "claude":
+        return {**table, "realm": "anthropic"}
+    if "dialect" not in table:
+        return {**table, "model": f"{name}-5"}
+    preset = presets().get(table.get("preset", ""))
+    if preset is not None and preset.speaking(table["dialect"]) is not None:
+        return table
+    return {key: value for key, value in table.items() if key != "preset"} | {"model": "gpt-5.6", "realm": name}

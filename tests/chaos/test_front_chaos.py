@@ -20,20 +20,23 @@ from tests.numbers import note
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 TURNS = 50
-SEEDS = examples(4, soak=200)
+SEEDS = examples(2, soak=40)
 BATCH = 10
-CLIENTS = ("chat, returns nothing", "chat, returns details without texts")
+CLIENTS = (
+    *("chat, returns nothing", "chat, returns details without texts", "responses, Codex", "responses, opencode"),
+    *("responses, AI SDK", "responses, AI SDK with references"),
+)
 
 
 @pytest.fixture(params=["sent", "read"])
 def simulators(request: pytest.FixtureRequest) -> Iterator[dict[str, Simulator]]:
-    """Claude with prefix checks on, in either reading of what precedes a block, and two other makers."""
+    """Claude with prefix checks on, in either reading of what precedes a block; OpenAI, and DeepSeek."""
     checks = stance({"prefix_enforcement": "on", "predecessor": request.param})
     with ExitStack() as stack:
         started = {
             "claude": Simulator(realm="anthropic", stance=checks),
             "deepseek": Simulator(kind="deepseek-chat"),
-            "glm": Simulator(kind="compat", realm="glm"),
+            "openai": Simulator(kind="openai-responses"),
         }
         yield {name: stack.enter_context(each) for name, each in started.items()}
 
