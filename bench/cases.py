@@ -36,16 +36,21 @@ class Case:
     goal: float = 0.0
     goal_off: float = 0.0
 
+    front: str = "messages"
+    """The dialect of the client: `messages` or `responses`."""
+
     @property
-    def translated(self) -> bool:
-        return self.answer.startswith("chat")
+    def backend(self) -> str:
+        """The dialect of the backend, where it is not the Messages API."""
+        return next((name for name in ("chat", "responses") if self.answer.startswith(name)), "")
 
 
-def _paced(key: str, name: str, answer: str, streams: int, **more: float | bool) -> Case:
+def _paced(key: str, name: str, answer: str, streams: int, **more: float | bool | str) -> Case:
     at = f"{name}, paced, {streams * 1000 // PACE:,} events/s"
     return Case(key, at, answer, PACE, streams, streams, **more)  # pyright: ignore[reportArgumentType]
 
 
+RESPONSES = "stream of 300 events of Responses"
 WATCHED, TRANSLATED = "stream of 300 events", "stream of 300 chunks, translated"
 SESSION = Case("session", "an agent's session of 40 turns", "agent", goal=5)
 CASES = (
@@ -66,6 +71,10 @@ CASES = (
     Case("stream-tls", f"{WATCHED}, over TLS, in one burst", tls=True),
     Case("tools", "call of a tool in 300 events, in one burst", "tools"),
     Case("translated-tools", "call of a tool in 300 chunks, translated, in one burst", "chat-tools"),
+    Case("responses", f"{RESPONSES}, to a client of it, in one burst", "responses", front="responses"),
+    _paced("responses-paced", f"{RESPONSES}, to a client of it", "responses", MANY, front="responses"),
+    Case("responses-front", f"{WATCHED}, to a client of Responses, in one burst", "stream", front="responses"),
+    Case("responses-back", f"{RESPONSES}, translated, in one burst", "responses"),
     Case("counts", f"{COUNTERS} counts of tokens at a time", "json", connections=COUNTERS, counts=True),
 )
 FIRST = Case("first", "time to first content", "short", connections=1, requests=300)

@@ -41,7 +41,7 @@ class Target:
     folder: Path = Path()
     headers: tuple[str, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict[str, str])
-    """How a model is asked for: `chat` for the backend of another dialect, `tls` and `chat-tls` for those over TLS."""
+    """How a model is asked for: `chat` and `responses` for backends of other dialects, `tls` and `chat-tls` over TLS."""
     base_path: str = ""
     """What stands before the path of every request."""
     tls_path: str = ""
@@ -61,15 +61,12 @@ class Target:
         return sum(file.stat().st_size for file in self.folder.rglob("*.db*"))
 
     def model(self, case: Case) -> str:
-        kind = "-".join(["chat"] * case.translated + ["tls"] * case.tls)
+        kind = "-".join([*filter(None, [case.backend]), *["tls"] * case.tls])
         return self.models.get(kind, MODEL)
 
     def path(self, case: Case) -> str:
-        return (
-            self.base_path
-            + (self.tls_path if case.tls else "")
-            + ("/v1/messages/count_tokens" if case.counts else "/v1/messages")
-        )
+        path = "/v1/messages/count_tokens" if case.counts else f"/v1/{case.front}"
+        return self.base_path + (self.tls_path if case.tls else "") + path
 
 
 def plain_proxy(executable: Path, folder: Path, backend: Backend) -> Target:
@@ -117,7 +114,7 @@ def clew(
         env={**kept, **path, **trusted, "CLEW_HOME": str(home), "CLEW_KEY": KEY},
         folder=home,
         headers=(f"x-api-key: {KEY}",),
-        models={"chat": "anthropic/chat", "tls": "anthropic/tls", "chat-tls": "anthropic/chat-tls"},
+        models={kind: f"anthropic/{kind}" for kind in ("chat", "responses", "tls", "chat-tls")},
     )
 
 

@@ -1,9 +1,9 @@
 """The answers and requests of the bench as files, the same in every run.
 
 Answers: `stream` has 300 events (thinking, a signature, text), `short` ten, `tools` as many in which a tool is called,
-`agent` a thought, some words and a call; `chat` and `chat-tools` say the same in Chat Completions; `json` is not streamed;
-`count` is how many tokens there are. A run of ten zeros is where the mock puts the number of the answer, and the load that
-of the request.
+`agent` a thought, some words and a call; `chat` and `chat-tools` say the same in Chat Completions, `responses` in Responses;
+`json` is not streamed; `count` is how many tokens there are. A run of ten zeros is where the mock puts the number of the
+answer, and the load that of the request.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from cases import Case
 from history import Talk
+from responses_traffic import response_events
 
 __all__ = [
     "EVENTS",
@@ -38,6 +39,7 @@ SHORT = 10
 MODEL = "claude-opus-5-5"
 STAMP = "0000000000"
 
+_RESPONSES_OTHERS = 13
 _OTHERS = 8  # events of an answer that are no text and no thought
 _SAID = 20  # events of an agent's words before its call
 _CHAT_OTHERS: tuple[tuple[Any, ...], ...] = (
@@ -75,6 +77,7 @@ def write_answers(folder: Path) -> dict[str, Path]:
         "agent": agent_events(EVENTS),
         "chat": chunks(EVENTS),
         "chat-tools": tool_chunks(EVENTS),
+        "responses": response_events(*said(EVENTS - _RESPONSES_OTHERS + _OTHERS), STAMP),
     }
     files = {name: _written(folder / f"{name}.sse", "".join(told)) for name, told in streams.items()}
     answer = _message([{"type": "text", "text": "hello there"}], "end_turn")
@@ -90,6 +93,8 @@ def body_of(case: Case, model: str, talk: Talk | None = None) -> bytes:
     streamed = {} if case.answer == "json" else {"stream": True}
     tools = {"tools": [_TOOL]} if "tools" in case.answer else {}
     question = {"role": "user", "content": _mark(case)}
+    if case.front == "responses":
+        return _json({"model": model, "input": [question], "store": False, **streamed}).encode()
     asked = {"model": model, "messages": [question], **tools}
     return _json(asked if case.counts else {**asked, "max_tokens": 1024, **streamed}).encode()
 

@@ -94,7 +94,7 @@ static void find_stamps(Answer *answer) {
 static int has_content(const char *event, size_t size) {
   const char *word = memmem(event, size, "\"reasoning_content\":\"", 21);
   if (memmem(event, size, "\"tool_calls\":[", 14)) return 1;
-  return memmem(event, size, "_delta", 6) || (word && word[21] != '"');
+  return memmem(event, size, "_delta", 6) || memmem(event, size, ".delta", 6) || (word && word[21] != '"');
 }
 
 static void load_stream(Answer *answer, const char *path) {
