@@ -102,6 +102,16 @@ class BlockWriter:
             self.tokens.add(text)
             self._events.append(BlockDelta(self.index, {"type": self._delta, self._member: text}))
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether a block is open of which everything was told."""
+        return self.kind != "" and not self.said and not self._half
+
+    def tell_more(self, text: str) -> BlockDelta:
+        """More of the open block, told at once; of a block that is settled, and whole characters."""
+        self.tokens.add(text)
+        return BlockDelta(self.index, {"type": self._delta, self._member: text})
+
     def tell_rest(self) -> None:
         """All that was said of the open block, also half a character that nothing follows."""
         if self.said:

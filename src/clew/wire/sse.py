@@ -148,6 +148,11 @@ class SseReader:
     def __init__(self, limits: SseLimits | None = None) -> None:
         self._frames = Frames(limits or SseLimits())
 
+    @property
+    def is_clean(self) -> bool:
+        """Whether the next bytes can be read without knowing the bytes before them."""
+        return self._frames.is_clean
+
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """The events that this chunk completes. Raises SseTooLarge."""
         return _events(self._frames.feed(chunk))

@@ -17,6 +17,7 @@ from clew.dialects.openai_responses.stream_writer import ResponsesStreamWriter
 from clew.dialects.shape import SentEvents
 from clew.errors import AnswerTooLarge
 from clew.model.events import BlockDelta, MessageDelta, MessageStop, StreamFailed
+from clew.model.json import encoded
 from clew.model.request import NativeRequest
 from tests.counts import examples
 from tests.dialects.openai_responses.accumulate import accumulated
@@ -459,6 +460,32 @@ def test_no_cut_of_the_bytes_matters(cuts: list[int]) -> None:
     pieces = [whole[start:end] for start, end in pairwise(places)]
 
     assert joined(read(*pieces)) == joined(read(whole))
+
+
+ODD = [
+    {**text_deltas(1, "x")[0], "content_index": None},
+    {**text_deltas(1, "x")[0], "delta": 3},
+    {**text_deltas(1, "x")[0], "output_index": "1"},
+    text_deltas(1, "", part=1)[0],
+    text_deltas(1, "x", part=1)[0],
+    text_deltas(9, "x")[0],
+    {**thought_deltas(0, "x")[0], "type": "response.reasoning_text.delta"},
+]
+
+
+@settings(max_examples=examples(80, soak=8000), deadline=None)
+@given(st.lists(st.sampled_from(PARTS + ODD), max_size=24), st.binary(max_size=3), st.integers(0, 2000))
+def test_a_read_for_each_event_tells_what_one_read_tells(events: list[Json], new: bytes, at: int) -> None:
+    """Also where an event is spoilt."""
+    reads = [b"event: %b\ndata: %b\n\n" % (each["type"].encode(), encoded(each)) for each in events]
+    whole = b"".join(reads)
+    if reads:
+        place = at % len(reads)
+        cut = at % len(reads[place])
+        reads[place] = reads[place][:cut] + new + reads[place][cut:]
+        whole = b"".join(reads)
+
+    assert joined(read(*reads)) == joined(read(whole))
 
 
 @settings(max_examples=examples(80, soak=8000), deadline=None)

@@ -47,6 +47,12 @@ class AnswerInItems:
 class ItemTeller(Protocol):
     """Tells one item."""
 
+    @property
+    def grows_by(self) -> tuple[str, int]:
+        """The type of the events by which the open block grows, and the part of the item that they are about; "" if none
+        is open."""
+        ...
+
     def take(self, event: ResponsesEvent) -> None:
         """More of it."""
         ...

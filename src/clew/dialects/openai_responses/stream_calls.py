@@ -12,6 +12,7 @@ from clew.dialects.openai_responses.stream_events import ResponsesEvent
 from clew.model.json import JsonObject, encoded, objects_of, read_object, text_of
 from clew.model.texts import LongText
 
+_ARGUMENTS: Final = "response.function_call_arguments.delta"
 _WRAPPERS: Final = frozenset({"parallel", "multi_tool_use.parallel"})
 """A call of several tools at once, which models make up now and then."""
 
@@ -29,6 +30,10 @@ class CallTeller:
         self._waiting = LongText()
         if (name := text_of(item.get("name"))) and name not in _WRAPPERS:
             self._open(name)
+
+    @property
+    def grows_by(self) -> tuple[str, int]:
+        return (_ARGUMENTS if self._is_open and self._came else "", 0)
 
     def _open(self, name: str) -> None:
         self._is_open = True
@@ -88,6 +93,7 @@ class _Wrapped(Struct):
 class TextCallTeller:
     """A call of a tool that takes one text. The canonical call has it as its `input`, told once it is whole."""
 
+    grows_by = ("", 0)
     __slots__ = ("_answer", "_item", "_text")
 
     def __init__(self, answer: AnswerInItems, item: JsonObject) -> None:

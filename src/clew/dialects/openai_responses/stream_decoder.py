@@ -13,7 +13,7 @@ from clew.dialects.failures.reading import CUT, failure_in
 from clew.dialects.openai_responses.endings import canonical_usage, stop_reason_of
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.stream_answer import AnswerInItems, ItemTeller
-from clew.dialects.openai_responses.stream_events import ANNOTATION, ResponsesEvent
+from clew.dialects.openai_responses.stream_events import ANNOTATION, ResponsesEvent, UsualDelta
 from clew.dialects.openai_responses.stream_items import teller_of
 from clew.dialects.shape import AnswerContext
 from clew.model.bounds import check_blocks, check_waiting
@@ -91,6 +91,17 @@ class ResponseDecoder:
         if eager:
             self._answer.blocks.open("text")
         self._answer.blocks.add(_PING)
+
+    @property
+    def grows_by(self) -> tuple[str, int]:
+        """The type of the events by which the open block grows, and the part that they are about; "" if none is open."""
+        return self._teller.grows_by if self._teller is not None and self._answer.blocks.is_settled else ("", 0)
+
+    def take_delta(self, delta: UsualDelta, part: int) -> Event | None:
+        """A delta of the open block, to be told at once; None if it is of another one, and has to be taken as an event."""
+        if delta.output_index != self._place or delta.content_index + delta.summary_index != part or not delta.delta:
+            return None
+        return self._answer.blocks.tell_more(delta.delta)
 
     def take(self, event: ResponsesEvent) -> None:
         """One event that is no error."""

@@ -56,6 +56,26 @@ class ResponsesEvent(Struct, gc=False):
         return read_object(bytes(self.response)) or {}
 
 
+class UsualDelta(Struct, gc=False):
+    """A delta as nearly all are. An index that it does not have is 0."""
+
+    output_index: int
+    delta: str
+    content_index: int = 0
+    summary_index: int = 0
+
+
+_usual: Final = msgspec.json.Decoder(UsualDelta)
+
+
+def read_delta(data: bytes) -> UsualDelta | None:
+    """The delta; None if it is another one than usual."""
+    try:
+        return _usual.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
 _decoder: Final = msgspec.json.Decoder(ResponsesEvent)
 _RAW: Final = ("item", "response", "annotation")
 

@@ -17,6 +17,7 @@ from clew.model.events import BlockDelta
 from clew.model.json import JsonObject, objects_of, text_of
 
 _BETWEEN_PARTS: Final = "\n\n"
+_TEXT_DELTA: Final = "response.output_text.delta"
 
 
 class ThoughtTeller:
@@ -28,6 +29,10 @@ class ThoughtTeller:
         self._answer = answer
         self._channel = ""
         self._part = -1
+
+    @property
+    def grows_by(self) -> tuple[str, int]:
+        return (f"{self._channel}.delta" if self._channel else "", self._part)
 
     def take(self, event: ResponsesEvent) -> None:
         kind: str = event.type
@@ -88,8 +93,12 @@ class MessageTeller:
         self._blank: list[str] = []
         self._annotated = False
 
+    @property
+    def grows_by(self) -> tuple[str, int]:
+        return (_TEXT_DELTA if self._is_open else "", self._part)
+
     def take(self, event: ResponsesEvent) -> None:
-        if event.type == "response.output_text.delta":
+        if event.type == _TEXT_DELTA:
             self._say(event.part, text_of(event.delta))
         elif event.type == "response.refusal.delta":
             self._refuse(event.part, text_of(event.delta))
@@ -151,6 +160,7 @@ class ForeignTeller:
     """An item of a type that has no block. A client of this dialect gets it as it is; else its maker gets it back, and the
     client hears that there is something."""
 
+    grows_by = ("", 0)
     __slots__ = ("_answer", "_kind")
 
     def __init__(self, answer: AnswerInItems, item: JsonObject) -> None:

@@ -7,12 +7,14 @@ that it is none. What comes behind the end is ignored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from clew.dialects.failures.reading import CUT, UNREADABLE, failure_in, failure_named
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.stream_decoder import ResponseDecoder
-from clew.dialects.openai_responses.stream_events import read_event
+from clew.dialects.openai_responses.stream_events import read_delta, read_event
 from clew.dialects.shape import AnswerContext
 from clew.model.events import Event
 from clew.model.json import JsonObject, read_object
@@ -20,19 +22,30 @@ from clew.wire.sse import SseEvent, SseReader
 
 _ERROR: Final = "error"
 _DONE: Final = b"[DONE]"
+_LONGEST: Final = 64 * 1024
+"""Bytes of a delta as usual."""
+
+
+@lru_cache(maxsize=16)
+def _head_of(kind: str) -> bytes:
+    """How an event of this type begins, as every vendor writes it."""
+    name = kind.encode()
+    return b'event: %b\ndata: {"type":"%b",' % (name, name)
 
 
 class ResponsesStreamReader:
     """`feed` bytes as they come, `flush` at their end. Texts of one block that come in one read are one delta."""
 
     late: JsonObject | None = None
-    __slots__ = ("_cut_is_end", "_decoder", "_eager", "_sse")
+    __slots__ = ("_cut_is_end", "_decoder", "_eager", "_head", "_part", "_sse")
 
     def __init__(self, context: AnswerContext, options: ResponsesOptions) -> None:
         self._eager = context.eager
         self._cut_is_end = options.cut_is_end
         self._decoder = ResponseDecoder(context, options)
         self._sse = SseReader()
+        self._head = b""  # of an event by which the open block grows, where the next bytes begin with an event
+        self._part = 0
 
     def begin(self) -> list[Event]:
         """With an eager context: the start of the message and an empty text block, before the backend has said anything."""
@@ -40,10 +53,24 @@ class ResponsesStreamReader:
             self._decoder.begin(eager=True)
         return self._decoder.take_events()
 
-    def feed(self, data: bytes) -> list[Event]:
+    def feed(self, data: bytes) -> Sequence[Event]:
         """The events that these bytes complete. Raises SseTooLarge, AnswerTooLarge."""
+        if self._head and (told := self._read_delta(data)) is not None:
+            return (told,)
         self._read(self._sse.feed(data))
-        return self._decoder.take_events()
+        events = self._decoder.take_events()
+        kind, self._part = self._decoder.grows_by
+        self._head = _head_of(kind) if kind and self._sse.is_clean else b""
+        return events
+
+    def _read_delta(self, data: bytes) -> Event | None:
+        """Most reads are one delta of the open block, and nothing else; None if this one is not."""
+        head = self._head
+        if not (data.startswith(head) and data.find(b"\n", len(head)) == len(data) - 2 and data.endswith(b"\n\n")):
+            return None
+        if b"\r" in data or len(data) > _LONGEST or (delta := read_delta(data[data.index(b"{") : -2])) is None:
+            return None
+        return self._decoder.take_delta(delta, self._part)
 
     def flush(self) -> list[Event]:
         """The events that the end of the bytes completes."""

@@ -40,10 +40,12 @@ class WrittenMessage:
         return self._place.events.write("response.content_part.added", {**at, "part": _text_part("", ())})
 
     def grow(self, delta: JsonObject) -> bytes:
+        text = text_of(delta.get("text"))
+        if text and self._text is not None:
+            return self._text.grow(text)
         if isinstance(citation := delta.get("citation"), dict):
             self._citations.append(citation)
-        text = text_of(delta.get("text"))
-        return self._text.grow(text) if text and self._text is not None else b""
+        return b""
 
     def stop(self) -> bytes:
         if self._text is None:
