@@ -22,6 +22,11 @@ from clew.simulator.journal import Journal, JournalEntry, entries_json
 from clew.simulator.openai_chat.judge import judge_chat
 from clew.simulator.openai_chat.memory import AnswerMemory
 from clew.simulator.openai_chat.vendors import chat_vendors
+from clew.simulator.openai_responses.judge.judging import judge_responses
+from clew.simulator.openai_responses.memory import GivenOutput, OutputMemory
+from clew.simulator.openai_responses.server import ResponsesModel
+from clew.simulator.openai_responses.stream import events as response_events
+from clew.simulator.openai_responses.vendors import responses_vendors
 from clew.simulator.player import PlayedTurn, TurnContext, play_turn
 from clew.simulator.script import Act, CallTool, Pause, Say, ScriptTurn, SendBlock, SendEvent, SendPings, Think
 from clew.simulator.server import stance
@@ -217,11 +222,57 @@ def judged_as_chat(raw: bytes) -> None:
     judge_chat(raw, vendor=vendor, stance=stance({"without_grades": list("ABCD")}), memory=AnswerMemory(b"secret"))
 
 
+def judged_as_responses(raw: bytes) -> None:
+    vendor, lax = responses_vendors()["openai-responses"], stance({"without_grades": list("ABCD")})
+    memory = OutputMemory(b"secret")
+    items = tuple(item for item in json.loads(raw)["input"] if item.get("type") in ("reasoning", "function_call"))
+    memory.record(
+        "a", GivenOutput(model="m", items=items, thoughts={f"rs_{n}": f"{n:04}, a thought." for n in range(len(items))})
+    )
+    verdict = judge_responses(raw, vendor=vendor, stance=lax, memory=memory, account="a")
+    assert verdict.case is not None
+    ids = IdMaker(0, "call").ids("a", "/", raw)
+    _, whole = ResponsesModel(scenario="interleaved", seed=0).answer(verdict.case, ids=ids, created=0)
+    for _ in response_events(whole):
+        pass
+
+
 def cached(raw: bytes) -> None:
     PromptCache(lambda: 0.0).use(json.loads(raw), owner="a", minimum=0)
 
 
 JUDGES: dict[str, Callable[[bytes], None]] = {"Messages": judged, "Chat Completions": judged_as_chat, "the cache": cached}
+
+
+def responses_request(*items: Any, **more: Any) -> bytes:
+    question = {"role": "user", "content": "Hi."}
+    return json.dumps({"model": "gpt-5.6", "input": [question, *items], **more}).encode()
+
+
+def step(n: int, thought: str = "") -> tuple[Any, ...]:
+    """Reasoning, a call and its output."""
+    reasoning = {"type": "reasoning", "id": f"rs_{n}", "summary": [{"type": "summary_text", "text": thought}]}
+    call = {"type": "function_call", "id": f"fc_{n}", "call_id": f"call_{n}", "name": "look", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": f"call_{n}", "output": f"{n:04}, a thought."}
+    return reasoning, call, output
+
+
+RESPONSES: dict[str, Callable[[int], bytes]] = {
+    "steps": lambda n: responses_request(*(item for i in range(n) for item in step(i))),
+    "reasoning in a row": lambda n: responses_request(*(step(i)[0] for i in range(n))),
+    "messages": lambda n: responses_request(*({"role": "assistant", "content": f"{i}"} for i in range(n))),
+    "parts": lambda n: responses_request({"role": "user", "content": [{"type": "input_text", "text": "a"}] * n}),
+    "tools": lambda n: responses_request(tools=[{"type": "function", "name": f"t{i}"} for i in range(n)]),
+    "tools in a namespace": lambda n: responses_request(
+        tools=[{"type": "namespace", "name": "ns", "tools": [{"type": "custom", "name": f"t{i}"} for i in range(n)]}]
+    ),
+    "text": lambda n: responses_request({"role": "user", "content": "0001, a thought." * n}),
+}
+
+
+@pytest.mark.parametrize("repeated", list(RESPONSES))
+def test_a_judged_and_answered_request_to_responses_costs_work_in_proportion(repeated: str) -> None:
+    check_growth(RESPONSES[repeated], judged_as_responses, FEW)
 
 
 @pytest.mark.parametrize(("repeated", "reader"), each_with(RECORDS, JOURNAL_READERS))

@@ -24,6 +24,7 @@ from typing import Final
 import msgspec
 
 from clew.model.json import JsonObject, JsonValue
+from clew.simulator.thought_index import ThoughtIndex
 from clew.simulator.values import as_dict, as_list, as_str, tokens_of_json
 
 _TOKENS_PER_IMAGE: Final = 1500
@@ -56,11 +57,13 @@ class AnswerMemory:
     secret: bytes
     _by_key: dict[str, list[GivenAnswer]] = field(default_factory=dict[str, list[GivenAnswer]])
     """By call id and by fingerprint, the oldest first."""
+    thoughts: ThoughtIndex = field(default_factory=ThoughtIndex)
 
     def record(self, answer: GivenAnswer, text: str) -> None:
         """Remember an answer; `text` is its visible text."""
         for key in (*_call_ids(answer.message), _fingerprint(answer.message, text)):
             self._by_key.setdefault(key, []).append(answer)
+        self.thoughts.add(answer.reasoning)
 
     def find(self, message: JsonObject, text: str, reasoning: str) -> GivenAnswer | None:
         """The answer that this message was, if it is one of this simulator's; of several, the one with this reasoning.
@@ -78,12 +81,9 @@ class AnswerMemory:
         known = [*both, *by_id, *([] if ids else by_print)]
         return known[0] if known else None
 
-    def thoughts(self) -> set[str]:
-        """The text of every thought."""
-        return {answer.reasoning for answers in self._by_key.values() for answer in answers if answer.reasoning}
-
     def reset(self) -> None:
         self._by_key.clear()
+        self.thoughts.clear()
 
 
 def _fingerprint(message: JsonObject, text: str) -> str:

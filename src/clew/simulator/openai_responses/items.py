@@ -59,7 +59,7 @@ class ItemWriter:
     steps: list[OutputStep] = field(default_factory=list[OutputStep])
 
     def id(self, prefix: str) -> str:
-        return self.ids.item(prefix, sum(isinstance(step, OutputItem) for step in self.steps))
+        return self.ids.item(prefix, len(self.steps))
 
 
 def output_steps(answer: ModelAnswer, case: ResponsesCase, ids: Ids) -> tuple[OutputStep, ...]:
@@ -67,17 +67,15 @@ def output_steps(answer: ModelAnswer, case: ResponsesCase, ids: Ids) -> tuple[Ou
     writer = ItemWriter(case=case, ids=ids, refuses=answer.stop_reason == "refusal")
     cut = answer.stop_reason == "max_tokens"
     blocks = [item for item in answer.items if isinstance(item, AnswerBlock)]
+    last_call = max((n for n, each in enumerate(blocks) if each.block.get("type") == "tool_use"), default=-1)
+    number = 0
     for item in answer.items:
         if isinstance(item, AnswerBlock):
-            _write(writer, item, cut=cut and item is blocks[-1], calls_follow=_calls_follow(blocks, item))
+            _write(writer, item, cut=cut and number == len(blocks) - 1, calls_follow=number < last_call)
+            number += 1
         else:
             writer.steps.append(item)
     return tuple(writer.steps)
-
-
-def _calls_follow(blocks: Sequence[AnswerBlock], block: AnswerBlock) -> bool:
-    behind = blocks[next(n for n, each in enumerate(blocks) if each is block) + 1 :]
-    return any(each.block.get("type") == "tool_use" for each in behind)
 
 
 def _write(writer: ItemWriter, block: AnswerBlock, *, cut: bool, calls_follow: bool) -> None:

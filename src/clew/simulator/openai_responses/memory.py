@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from clew.model.json import JsonObject
+from clew.simulator.thought_index import ThoughtIndex
 from clew.simulator.values import as_dict, as_list, as_str
 
 
@@ -25,24 +26,15 @@ class GivenOutput:
 
 @dataclass(frozen=True, slots=True)
 class GivenItem:
-    """One item of an answer."""
+    """One item of an answer. `required` is the id of the reasoning before it, on which it depends; "" if there is none."""
 
     answer: GivenOutput
     index: int
+    required: str
 
     @property
     def item(self) -> JsonObject:
         return self.answer.items[self.index]
-
-    @property
-    def reasoning(self) -> tuple[JsonObject, ...]:
-        """The reasoning items of the answer before this one."""
-        return tuple(item for item in self.answer.items[: self.index] if item.get("type") == "reasoning")
-
-    @property
-    def required(self) -> str:
-        """The id of the reasoning item right before it, or before the calls that it stands among; "" if there is none."""
-        return as_str(self.reasoning[-1].get("id")) if self.reasoning else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +54,18 @@ class OutputMemory:
     _given: dict[tuple[str, str], GivenItem] = field(default_factory=dict[tuple[str, str], GivenItem])
     _kept_items: dict[tuple[str, str], JsonObject] = field(default_factory=dict[tuple[str, str], JsonObject])
     _kept: dict[tuple[str, str], KeptResponse] = field(default_factory=dict[tuple[str, str], KeptResponse])
-    _thoughts: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    _thoughts: dict[str, ThoughtIndex] = field(default_factory=dict[str, ThoughtIndex])
 
     def record(self, account: str, answer: GivenOutput) -> None:
         """Remember what was given."""
+        required = ""
         for index, item in enumerate(answer.items):
             for key in _keys(item):
-                self._given[account, key] = GivenItem(answer, index)
-        self._thoughts.setdefault(account, set()).update(filter(None, answer.thoughts.values()))
+                self._given[account, key] = GivenItem(answer, index, required)
+            required = as_str(item.get("id")) if item.get("type") == "reasoning" else required
+        index = self._thoughts.setdefault(account, ThoughtIndex())
+        for thought in answer.thoughts.values():
+            index.add(thought)
 
     def keep(self, account: str, response: JsonObject, items: tuple[JsonObject, ...]) -> None:
         """Keep an answer, and the conversation up to it."""
@@ -99,9 +95,9 @@ class OutputMemory:
             self._kept_items.pop((account, as_str(as_dict(item).get("id"))), None)
         return found is not None
 
-    def thoughts(self, account: str) -> set[str]:
-        """The text of every thought of the account's answers."""
-        return self._thoughts.get(account, set())
+    def thoughts(self, account: str) -> ThoughtIndex:
+        """The thoughts of the account's answers."""
+        return self._thoughts.get(account, ThoughtIndex())
 
     def reset(self) -> None:
         for memory in (self._given, self._kept_items, self._kept, self._thoughts):

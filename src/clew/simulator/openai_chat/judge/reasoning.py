@@ -33,7 +33,6 @@ DUMMY_SIGNATURES: Final = frozenset((*_DUMMIES, *(base64.b64encode(each.encode()
 """Values that stand for a thought signature where there is none."""
 _TAGGED: Final = re.compile(r"\s*<(think|thinking|thought)>(.*?)</\1>", re.DOTALL)
 _SIMILAR: Final = 0.6
-_SHORT: Final = 12
 _COMPARED: Final = 2000
 """Characters: of long texts only the beginning is compared."""
 
@@ -77,16 +76,14 @@ class ReturnedReasoning:
 def returned_reasoning(case: ChatCase) -> tuple[ReturnedReasoning, ...]:
     """All pieces, in order."""
     found: list[ReturnedReasoning] = []
-    thoughts = [thought.strip() for thought in case.memory.thoughts() if len(thought) >= _SHORT]
     for each in case.messages:
         visible = text_of(each.message.get("content"))
         if each.role == "assistant":
             inside, visible = _tagged(each.message.get("content"))
             found += _of_answer(each, case, inside, visible)
-        for thought in thoughts:
-            if thought in visible:
-                path = f"{each.path}.content"
-                found.append(ReturnedReasoning(path=path, field="content", whose="own", fate="as text"))
+        for _ in case.memory.thoughts.found_in(visible):
+            path = f"{each.path}.content"
+            found.append(ReturnedReasoning(path=path, field="content", whose="own", fate="as text"))
     return tuple(found)
 
 

@@ -21,7 +21,6 @@ from clew.simulator.openai_responses.memory import GivenItem, text_of_parts
 from clew.simulator.rule_book import RuleBreach
 from clew.simulator.values import as_dict, as_list, as_str
 
-_SHORT: Final = 12
 _COMPARED: Final = ("id", "summary", "content", "encrypted_content", "signature", "format")
 _UNREADABLE: Final = "Encrypted content could not be decrypted or parsed."
 _OTHER_ITEM: Final = "Encrypted content item_id did not match the target item id."
@@ -60,17 +59,16 @@ def returned_items(case: ResponsesCase) -> tuple[ReturnedItem, ...]:
     """All reasoning of the request, in order. Items that the vendor kept itself are not the client's."""
     found: list[ReturnedItem] = []
     there = {id_ for each in case.items if each.kind == "reasoning" for id_ in _ids(each, case)}
-    told: set[str] = set()
-    thoughts = [thought for thought in case.memory.thoughts(case.account) if len(thought) >= _SHORT]
+    told: dict[int, int] = {}
+    thoughts = case.memory.thoughts(case.account)
     for place, each in enumerate(case.items):
         if each.kind == "reasoning" and not each.kept:
             found.append(_judged(each, place, case))
         elif each.is_models and (given := case.memory.find(case.account, each.item)) is not None:
             found += _missing(each, given, there, told)
         visible = "" if each.kind == "reasoning" else _visible(each.item)
-        for thought in thoughts if visible else ():
-            if thought in visible:
-                found.append(ReturnedItem(path=each.path, field="text", whose="own", fate="as text"))
+        for _ in thoughts.found_in(visible):
+            found.append(ReturnedItem(path=each.path, field="text", whose="own", fate="as text"))
     return tuple(found)
 
 
@@ -121,7 +119,7 @@ def _judged(each: PlacedItem, place: int, case: ResponsesCase) -> ReturnedItem:
     elif not text and not blob:
         judged = replace(judged, whose="placeholder")
     if given is not None and judged.whose == "own":
-        judged = replace(judged, same=_is_same(item, given, case.items[place + 1 :]))
+        judged = replace(judged, same=_is_same(item, given, case.items[place + 1 : place + 2]))
     if case.reasoning.get("context", case.traits.reads) not in ("all_turns", "auto") and place < case.turn_start:
         judged = replace(judged, fate="unread")
     return judged
@@ -141,13 +139,14 @@ def _is_same(item: JsonObject, given: GivenItem, behind: Sequence[PlacedItem]) -
     return behind[0].kind == wanted.get("type")
 
 
-def _missing(each: PlacedItem, given: GivenItem, there: set[str], told: set[str]) -> Iterator[ReturnedItem]:
-    for item in given.reasoning:
+def _missing(each: PlacedItem, given: GivenItem, there: set[str], told: dict[int, int]) -> Iterator[ReturnedItem]:
+    """The reasoning of the answer before this item that did not come back; `told` says up to where each answer was seen."""
+    answer, start = given.answer, told.get(id(given.answer), 0)
+    told[id(answer)] = max(start, given.index)
+    for item in answer.items[start : given.index]:
         id_ = as_str(item.get("id"))
-        if id_ in there or id_ in told or f"text {given.answer.thoughts.get(id_)}" in there:
-            continue
-        told.add(id_)
-        yield ReturnedItem(path=each.path, field="reasoning", id=id_, maker=given.answer.model, whose="own", fate="missing")
+        if item.get("type") == "reasoning" and id_ not in there and f"text {answer.thoughts.get(id_)}" not in there:
+            yield ReturnedItem(path=each.path, field="reasoning", id=id_, maker=answer.model, whose="own", fate="missing")
 
 
 # What is refused.
@@ -182,23 +181,27 @@ def _check_blob(case: ResponsesCase, each: PlacedItem, blob: str, path: str) -> 
 def check_places(case: ResponsesCase) -> Iterator[RuleBreach]:
     """What was given with its reasoning and comes back under its id has that reasoning; reasoning is followed by an item."""
     before: set[str] = set()
-    for place, each in enumerate(case.items):
+    for each, following in zip(case.items, _followers(case.items), strict=True):
         if each.kind == "reasoning":
             before.update(_ids(each, case))
-            yield from _check_follower(case, place, each)
+            if following is None or not following.is_models:
+                opened = _opened(each, case)
+                id_ = each.id or (opened.id if opened else "")
+                yield RuleBreach("responses.reasoning-alone", each.path, {"id": id_})
         elif each.is_models and each.id and (given := case.memory.given(case.account, each.id)) is not None:
             names = {"id": each.id, "type": each.kind, "reasoning": given.required}
-            if given.required not in {"", *before}:
+            if given.required and given.required not in before:
                 yield RuleBreach("responses.reasoning-missing", each.path, names)
 
 
-def _check_follower(case: ResponsesCase, place: int, each: PlacedItem) -> Iterator[RuleBreach]:
-    behind = case.items[place + 1 :]
-    following = next((other for other in behind if other.kind != "reasoning"), None)
-    if following is None or not following.is_models:
-        opened = _opened(each, case)
-        id_ = each.id or (opened.id if opened else "")
-        yield RuleBreach("responses.reasoning-alone", each.path, {"id": id_})
+def _followers(items: Sequence[PlacedItem]) -> list[PlacedItem | None]:
+    """For each item the next one that is no reasoning."""
+    found: list[PlacedItem | None] = []
+    following: PlacedItem | None = None
+    for each in reversed(items):
+        found.append(following)
+        following = each if each.kind != "reasoning" else following
+    return found[::-1]
 
 
 def check_texts(case: ResponsesCase) -> Iterator[RuleBreach]:

@@ -1,0 +1,40 @@
+"""Finds thoughts that stand in plain sight: in the visible text of a message, where none belongs.
+
+A simulator gives thousands of thoughts in a long run, so they are not searched one by one: the index knows how each begins,
+and a text is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+_BEGINNING: Final = 12
+"""Characters: a shorter thought is not told from other text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtIndex:
+    """The thoughts that one simulator gave."""
+
+    _by_beginning: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+
+    def add(self, thought: str) -> None:
+        text = thought.strip()
+        if len(text) >= _BEGINNING:
+            self._by_beginning.setdefault(text[:_BEGINNING], set()).add(text)
+
+    def found_in(self, text: str) -> Iterator[str]:
+        """The thoughts in a text, each once."""
+        if not self._by_beginning:
+            return
+        found: set[str] = set()
+        for place in range(len(text) - _BEGINNING + 1):
+            for thought in self._by_beginning.get(text[place : place + _BEGINNING], ()):
+                if thought not in found and text.startswith(thought, place):
+                    found.add(thought)
+                    yield thought
+
+    def clear(self) -> None:
+        self._by_beginning.clear()
