@@ -34,6 +34,9 @@ BLIND: Final = re.compile(
 )
 """vLLM, llama.cpp, OpenRouter, Groq, DeepSeek; what others say; and Z.ai, which says no more than that of an image (nor of
 other things: where there is no image, this changes nothing and is not tried)."""
+_NOT_FOUND: Final = 404
+_GONE: Final = re.compile(r"item with id \S+ not found", re.IGNORECASE)
+"""What OpenAI says of a thought that it can read no more: it is no route that is missing."""
 _BLIND_STATUS: Final = frozenset({400, 404, 422, 500})
 
 Weaken: TypeAlias = Callable[[object, Mapping[str, object]], object]
@@ -80,7 +83,7 @@ class TableRepairs:
             found = self._weaker(options, IMAGES)
             if found.options != options:
                 return found
-        if not is_refusal(status, words):
+        if not is_refusal(status, words) and not (status == _NOT_FOUND and _GONE.search(words)):
             return None
         room = room_in(words)
         if room is not None and LESS not in tried:
