@@ -202,10 +202,7 @@ def test_the_choice_among_tools(given: Json, choice: Json | None) -> None:
             },
             {"output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}}},
         ),
-        (
-            {"response_format": {"type": "json_object"}},
-            {"output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}}},
-        ),
+        ({"response_format": {"type": "json_object"}}, {}),
     ],
 )
 def test_parameters(given: Json, expected: Json) -> None:
@@ -300,7 +297,7 @@ FORMAT: Json = {"type": "json_schema", "json_schema": {"name": "n", "description
             {"response_format": FORMAT},
             [("response_format.json_schema.name", "left out"), ("response_format.json_schema.description", "left out")],
         ),
-        ({"response_format": {"type": "json_object"}}, [("response_format", "replaced")]),
+        ({"response_format": {"type": "json_object"}}, [("response_format", "left out")]),
         ({"reasoning": {"effort": "low", "mode": "x"}}, [("reasoning.mode", "left out")]),
         (
             {"stream_options": {"include_usage": True, "include_obfuscation": True}},
@@ -373,9 +370,11 @@ def test_a_wish_about_reasoning(given: Json, thinking: Json, effort: str | None)
 
 def test_to_a_backend_of_the_same_dialect_fields_without_a_canonical_form_pass() -> None:
     raw = {"model": "m", "messages": [{**USER, "name": "ann"}], "seed": 7, "verbosity": "low", "logprobs": True}
+    raw["response_format"] = {"type": "json_object"}
     written = write_request(read_request(json.dumps(raw).encode(), {}), ChatOptions())
     sent = json.loads(written.body)
     assert (sent["seed"], sent["verbosity"], "logprobs" in sent) == (7, "low", False)
+    assert sent["response_format"] == {"type": "json_object"}
     assert [change.path for change in written.changes] == ["logprobs", "messages.0.name"]
 
 

@@ -38,7 +38,7 @@ STEP: Final = "openai_chat"
 NO_WORDS: Final = "Chat Completions has no field for it"
 NO_PLACE: Final = "the canonical request has no place for it"
 CAPPED: Final = "a temperature is at most 1"
-ANY_OBJECT: Final = "any JSON is asked for as a schema of any object"
+ANY_JSON: Final = "the canonical request asks for JSON by a schema alone; the client's own words ask for any JSON"
 HIGHEST_TEMPERATURE: Final = 1
 
 _READ: Final = frozenset(
@@ -57,6 +57,8 @@ def read_request(raw: bytes, headers: ClientHeaders, wanted: Wanted = ALWAYS) ->
         raise invalid("n", "it must be 1: there is one answer to a request")
     unread = {name: value for name, value in said_in(parameters.fields).items() if name not in _READ}
     changes.leave_out_unknown("", unread, ())
+    if parameters.object("response_format").type == "json_object":
+        unread["response_format"] = parameters.fields["response_format"]
     reader = MessageReader(changes)
     reader.read(parameters)
     document: Canonical = {"model": parameters.string("model")}
@@ -146,9 +148,9 @@ def _answer_format(form: RawObject, changes: RequestChanges) -> Canonical | None
     match form.type:
         case "" | "text":
             return None
-        case "json_object":
-            changes.add(form.path, "replaced", ANY_OBJECT)
-            return {"type": "json_schema", "schema": {"type": "object"}}
+        case "json_object":  # a schema of any object is none that Claude takes
+            changes.leave_out(form.path, ANY_JSON)
+            return None
         case "json_schema":
             described = form.object("json_schema")
             if "schema" not in described.fields:
