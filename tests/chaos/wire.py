@@ -29,7 +29,7 @@ class Heard:
     @property
     def message(self) -> Json:
         """As its start event tells it."""
-        return self.events[0]["message"]
+        return next(event["message"] for event in self.events if event["type"] == "message_start")
 
 
 def post(url: str, headers: Mapping[str, str], body: Json, leave_after: int = 0) -> Heard:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, Self
 
 from msgspec import Struct
 
+from clew.store.prepared_types import prepare_types
+
 if TYPE_CHECKING:
     from clew.model.turn import Exchange
     from clew.store.protocols import Store
@@ -154,4 +156,6 @@ def open_store(
     process that answers requests: it goes on while a shared store is away.
     """
     location = location_of(url, root)
-    return location.open(content=content, bodies=bodies, serves=serves) if location else None
+    store = location.open(content=content, bodies=bodies, serves=serves) if location else None
+    prepare_types()  # several threads will read it
+    return store
