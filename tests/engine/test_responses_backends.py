@@ -12,6 +12,7 @@ from clew.backends.row import Backend
 from clew.settings.load import load
 from clew.testing import Simulator
 from tests.engine.gate import Answer, Gate, claude
+from tests.manifest import proves
 
 Json = dict[str, Any]
 KINDS = ["openai", "azure", "xai", "deepseek", "vllm", "lmstudio", "ollama"]
@@ -68,6 +69,7 @@ def test_a_tool_loop_with_another_maker_in_between(tmp_path: Path, vendor: str) 
         assert own == [[], [("own", "kept")], [("own", "kept")] * 2]
 
 
+@proves("case:83")
 def test_an_organisation_that_may_have_no_summaries_is_asked_for_one_once(tmp_path: Path) -> None:
     with Simulator(kind="openai-responses", scenario="loop") as maker:
         backend = row(tmp_path, maker, "maker", key="sim-unverified-1")
@@ -79,6 +81,7 @@ def test_an_organisation_that_may_have_no_summaries_is_asked_for_one_once(tmp_pa
         assert [each.get("summary") for each in asked] == ["auto", None, None]
 
 
+@proves("case:89")
 @pytest.mark.parametrize("vendor", ["openai", "azure"])
 def test_what_one_account_encrypted_never_goes_to_another(tmp_path: Path, vendor: str) -> None:
     with Simulator(kind=f"{vendor}-responses", scenario="loop") as maker:
@@ -92,6 +95,7 @@ def test_what_one_account_encrypted_never_goes_to_another(tmp_path: Path, vendor
         assert [len(pieces) for pieces in fates(maker)] == [0, 0, 1]
 
 
+@proves("case:81")
 def test_thoughts_that_the_maker_can_read_no_more_are_left_out_after_one_refusal(tmp_path: Path) -> None:
     with (
         Simulator(kind="openai-responses", scenario="loop", seed=1) as before,
@@ -112,6 +116,7 @@ def test_sampling_and_a_short_answer_are_brought_into_what_the_model_takes(tmp_p
         assert verdicts(maker) == [True]
 
 
+@proves("case:88")
 def test_marks_and_messages_of_the_system_go_where_they_stand(tmp_path: Path) -> None:
     mark = {"cache_control": {"type": "ephemeral"}}
     system = [{"type": "text", "text": "Be brief.", **mark}]

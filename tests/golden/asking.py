@@ -14,28 +14,27 @@ from typing import Any
 import msgspec
 
 from clew.backends.presets import presets
-from clew.backends.row import Backend, chat_options_of, target_of
-from clew.dialects.openai_chat.options import ChatOptions
-from clew.dialects.openai_chat.repairs import REPAIRS
-from clew.dialects.openai_chat.requests import write_request
+from clew.backends.row import Backend, facts_of, target_of
+from clew.dialects import DIALECTS
 from clew.errors import RequestInvalid, SealInvalid, Unrepresentable
 from clew.model.blocks import made
 from clew.model.change import Change
 from clew.model.origin import Origin
 from clew.model.recording import Shelf
+from clew.model.request import ALWAYS, Request
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts, Options
 from clew.thinking.recognise import Context
 from clew.thinking.record import recording_of
 from clew.thinking.seal import Seal
-from clew.wire.requests import parse
 from tests.build import request, target
 from tests.golden.cases import Scene
 from tests.golden.driving import PlainSealer
 
-__all__ = ["Sent", "fields_for", "sent_for"]
+__all__ = ["Sent", "canonical_for", "fields_for", "sent_for"]
 
-_SEALED = re.compile(r"clew1\.([\w-]+)/([\w./-]+) (.*)", re.S)
+_SEALED = re.compile(r"clew1\.([\w@-]+)/([\w./-]+) (.*)", re.S)
+"""A realm of one account is written `realm@account`."""
 _FORGED = "clew1.forged"
 _QUESTION = ("model", "messages", "max_tokens", "max_completion_tokens")
 
@@ -75,7 +74,7 @@ def sent_for(scene: Scene) -> Sent:
 def _sent(scene: Scene) -> tuple[Any, tuple[Change, ...]]:
     row = scene.table("row")
     backend = _backend(row)
-    asked = parse(scene.sections["asks"])
+    asked = _asked(scene)
     reader = target_of(backend, row.get("model") or asked.body.model, foreign=row.get("foreign", "drop"), account="me")
     context = Context(**scene.table("context"))
     options = msgspec.convert(scene.table("options"), Options)
@@ -83,18 +82,32 @@ def _sent(scene: Scene) -> tuple[Any, tuple[Change, ...]]:
     projected = project(asked, reader, facts)
     if backend.dialect == "anthropic":
         return json.loads(projected.body), projected.changes
-    encoded = write_request(projected.request, _options(backend, reader.model, scene.sections.get("after", b"").decode()))
+    options = _options(backend, reader.model, scene.sections.get("after", b"").decode())
+    encoded = DIALECTS[backend.dialect].write_request(projected.request, options)
     return json.loads(encoded.body), (*projected.changes, *encoded.changes)
 
 
-def _options(backend: Backend, model: str, refusals: str) -> ChatOptions:
+def _asked(scene: Scene) -> Request:
+    """The request, in the dialect of the section `front`; a canonical one without it."""
+    front = DIALECTS[scene.sections.get("front", b"anthropic").decode()]
+    return front.read_request(scene.sections["asks"], {}, ALWAYS)
+
+
+def canonical_for(scene: Scene) -> tuple[Any, str]:
+    """The canonical request that a client's bytes become, and what it has no place for, one change to a line."""
+    asked = _asked(scene)
+    changes = asked.source.native.changes if asked.source.native else ()
+    return json.loads(asked.source.raw), "\n".join(f"{change.path}: {change.what}" for change in changes)
+
+
+def _options(backend: Backend, model: str, refusals: str) -> Any:
     """What the backend wants, after these refusals, one to a line."""
-    options = chat_options_of(backend, model)
+    dialect = DIALECTS[backend.dialect]
+    options = dialect.options_of(facts_of(backend, model))
     tried: list[str] = []
     for words in refusals.splitlines():
-        repair = REPAIRS.repair(options, 400, words, tried)
+        repair = dialect.repairs.repair(options, 400, words, tried) if dialect.repairs else None
         assert repair is not None, f"nobody knows what to do after {words!r}"
-        assert isinstance(repair.options, ChatOptions)
         options, tried = repair.options, [*tried, repair.name]
     return options
 
@@ -107,7 +120,7 @@ def _backend(row: dict[str, Any]) -> Backend:
     if name:
         preset = presets()[name].speaking(dialect)
         assert preset is not None, f"{name} does not speak {dialect}"
-        fields |= {"realm": preset.realm, "quirks": preset.quirks, "wire": preset.wire, "by_model": preset.by_model}
+        fields |= {name: getattr(preset, name) for name in ("realm", "quirks", "wire", "responses", "by_model")}
     return Backend(**fields, model=row.get("model", ""))
 
 
@@ -133,6 +146,7 @@ def _shelf(scene: Scene) -> Shelf:
 
 def _origin(by: str) -> Origin:
     realm, _, model = by.partition("/")
+    realm = realm.replace("@", "/")
     return Origin(realm=realm, backend=realm, model=model, account="me" if realm == "anthropic" else "")
 
 

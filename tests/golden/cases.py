@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CASES", "CHAT", "Case", "Scene", "scenes"]
+__all__ = ["CASES", "CHAT", "RESPONSES", "Case", "Scene", "read_cases", "scenes"]
 
 CHAT = Path(__file__).parent / "chat"
+RESPONSES = Path(__file__).parent / "responses"
 
 _SCENE = re.compile(rb"\n== (.+)\n")
 _SECTION = re.compile(rb"(?:^|\n)-- (\w+)\n")
@@ -64,7 +65,11 @@ def _sections(body: bytes) -> dict[str, bytes]:
     return {name.decode(): value for name, value in zip(rest[::2], rest[1::2], strict=True)}
 
 
-CASES = tuple(read_case(path) for path in sorted(CHAT.glob("*.txt")))
+def read_cases(folder: Path) -> tuple[Case, ...]:
+    return tuple(read_case(path) for path in sorted(folder.glob("*.txt")))
+
+
+CASES = read_cases(CHAT)
 
 
 def scenes(*having: str) -> list[tuple[Case, Scene]]:

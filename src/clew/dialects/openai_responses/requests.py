@@ -203,7 +203,10 @@ class _RequestWriter:
 
     def _reasoning(self, effort: EffortFields) -> dict[str, object]:
         shown = self._given.parameters.object("thinking").string("display")
-        field = reasoning_field(effort, shown, self._given_reasoning(), self._options, self.changes)
+        options = self._options
+        if self._is_own and options.summary:  # a client of this dialect says itself whether it wants one
+            options = structs.replace(options, summary="as asked")
+        field = reasoning_field(effort, shown, self._given_reasoning(), options, self.changes)
         others = {key: value for key, value in effort.fields.items() if key != "reasoning"}
         return {**({"reasoning": field} if field else {}), **others}
 
