@@ -498,14 +498,22 @@ def test_where_a_backend_takes_the_clients_credential_the_key_goes_beside_it() -
     mixed, keyed = settings_with(PASSTHROUGH, KEYED), settings_with(KEYED)
     url = "http://127.0.0.1:1"
     had = {"ANTHROPIC_CUSTOM_HEADERS": "x-team: 1\nX-Clew-Key: outer", "ANTHROPIC_API_KEY": "own"}
+    for_openai = {
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "OPENAI_API_KEY": "k",
+        "OPENAI_CUSTOM_HEADERS": "x-clew-key: k",
+        "CLEW_RUN_KEY": "k",
+    }
     assert variables(mixed, url, "k", had) == {
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_CUSTOM_HEADERS": "x-team: 1\nx-clew-key: k",
+        **for_openai,
     }
     assert variables(keyed, url, "k", had) == {
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_AUTH_TOKEN": "k",
         "ANTHROPIC_CUSTOM_HEADERS": "x-team: 1\nx-clew-key: k",
+        **for_openai,
     }
 
 
