@@ -35,6 +35,7 @@ from clew.model.request import NativeRequest
 from clew.model.unfold import events_of
 from tests.counts import examples
 from tests.dialects.openai_responses.accumulate import ApiError, accumulated, events_in
+from tests.manifest import proves
 
 CONTEXT = AnswerContext(model="claude-x", message_id="msg_ex1", created=1700000000)
 USAGE: JsonObject = {
@@ -278,6 +279,7 @@ def test_the_response_repeats_the_request() -> None:
     assert "unknown" not in found
 
 
+@proves("case:118")
 def test_a_whole_answer_is_the_response_of_the_stream() -> None:
     told = message(THINKING, {"type": "redacted_thinking", "data": "RED"}, text("Hi"), *CALLS, stop="tool_use")
     assert json.loads(write_answer(told, CONTEXT)) == streamed(told)
@@ -332,6 +334,7 @@ def test_a_break_is_told_in_both_forms_and_then_as_a_failed_response() -> None:
     assert b"output_item.done" not in stream
 
 
+@proves("case:103")
 @pytest.mark.parametrize(
     ("kind", "status", "words", "code"),
     [
