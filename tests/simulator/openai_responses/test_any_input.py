@@ -84,7 +84,7 @@ def answer(kind: str, body: dict[str, Any], taken: Any) -> bool:
     """Judge, and answer if it is legal; is it?"""
     vendor, raw = responses_vendors()[kind], json.dumps(body).encode()
     memory = OutputMemory(b"secret")
-    given_item = {"type": "message", "id": "msg_8", "role": "assistant", "content": "So."}
+    given_item: dict[str, Any] = {"type": "message", "id": "msg_8", "role": "assistant", "content": "So."}
     memory.record("a", GivenOutput(model="m", items=(given_item,), thoughts={"rs_1": "Hm."}))
     verdict = judge_responses(raw, vendor=vendor, stance=taken, memory=memory, account="a")
     if verdict.violation is not None:

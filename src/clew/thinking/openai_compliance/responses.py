@@ -15,6 +15,8 @@ from clew.thinking.seal import is_seal
 
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 _OUTPUT: Final = "_output"
+_OF_CLIENTS: Final = frozenset({"compaction_trigger", "additional_tools", "configuration_update"})
+"""Items beside messages and outputs that only clients make."""
 
 
 def findings_in(body: JsonObject) -> Iterator[RuleFinding]:
@@ -32,7 +34,7 @@ def _shape(path: str, item: JsonObject) -> Iterator[RuleFinding]:
     kind, id_, call_id = _kind(item), item.get("id"), text_of(item.get("call_id"))
     if kind == "reasoning" and "summary" not in item:
         yield RuleFinding("responses.summary-missing", f"{path}.summary", {})
-    if kind in openai_rules().calls and len(call_id) > LONGEST:
+    if kind.removesuffix(_OUTPUT) in openai_rules().calls and len(call_id) > LONGEST:
         names = {"limit": LONGEST, "length": len(call_id)}
         yield RuleFinding("responses.call-id-long", f"{path}.call_id", names)
     if not isinstance(id_, str) or kind == "item_reference":
@@ -72,7 +74,7 @@ def _is_models(item: JsonObject) -> bool:
     kind = _kind(item)
     if kind == "message":
         return item.get("role") == "assistant"
-    return bool(kind) and not kind.endswith(_OUTPUT)
+    return bool(kind) and kind not in _OF_CLIENTS and not kind.endswith(_OUTPUT)
 
 
 def _pairs(items: list[JsonObject]) -> Iterator[RuleFinding]:

@@ -51,9 +51,9 @@ _PREFIXES: Final[Mapping[str, str]] = {
     "message": "msg",
     "reasoning": "rs",
     "function_call": "fc",
-    "function_call_output": "fc",
+    "function_call_output": "fco",
     "custom_tool_call": "ctc",
-    "custom_tool_call_output": "ctc",
+    "custom_tool_call_output": "ctco",
     "compaction": "cmp",
     "additional_tools": "at",
     "tool_search_call": "tsc",
@@ -62,7 +62,7 @@ _PREFIXES: Final[Mapping[str, str]] = {
     "image_generation_call": "ig",
     "local_shell_call": "lsh",
 }
-"""How the id of an item begins. Those of outputs have one letter more."""
+"""How the id of an item begins."""
 _ANYWHERE: Final = frozenset({"type", "id", "internal_chat_message_metadata_passthrough"})
 _FIELDS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "message": (("content",), ("role", "status", "phase")),

@@ -181,7 +181,7 @@ def _check_blob(case: ResponsesCase, each: PlacedItem, blob: str, path: str) -> 
 def check_places(case: ResponsesCase) -> Iterator[RuleBreach]:
     """What was given with its reasoning and comes back under its id has that reasoning; reasoning is followed by an item."""
     before: set[str] = set()
-    for each, following in zip(case.items, _followers(case.items), strict=True):
+    for each, following in zip(case.items, (*case.items[1:], None), strict=False):  # an empty list has no next
         if each.kind == "reasoning":
             before.update(_ids(each, case))
             if following is None or not following.is_models:
@@ -192,16 +192,6 @@ def check_places(case: ResponsesCase) -> Iterator[RuleBreach]:
             names = {"id": each.id, "type": each.kind, "reasoning": given.required}
             if given.required and given.required not in before:
                 yield RuleBreach("responses.reasoning-missing", each.path, names)
-
-
-def _followers(items: Sequence[PlacedItem]) -> list[PlacedItem | None]:
-    """For each item the next one that is no reasoning."""
-    found: list[PlacedItem | None] = []
-    following: PlacedItem | None = None
-    for each in reversed(items):
-        found.append(following)
-        following = each if each.kind != "reasoning" else following
-    return found[::-1]
 
 
 def check_texts(case: ResponsesCase) -> Iterator[RuleBreach]:
