@@ -8,6 +8,8 @@ import pytest
 
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.requests import write_request as encode_chat
+from clew.dialects.openai_responses.options import ResponsesOptions
+from clew.dialects.openai_responses.requests import write_request as encode_responses
 from clew.errors import ClewError
 from clew.model.blocks import made
 from clew.model.origin import Target
@@ -28,6 +30,7 @@ from tests.growth.work import check_growth, each_with
 from tests.properties.talks import spaced
 
 N = 32
+RESPONSES = ResponsesOptions(thought_text="content", missing="space", cache_marks=4, phases=True)
 SEALER = Sealer({"k": b"s" * 32}, "k")
 
 pytestmark = pytest.mark.slow
@@ -46,6 +49,12 @@ def _translated(raw: bytes) -> None:
         encode_chat(projection.request, ChatOptions())
 
 
+def _as_items(raw: bytes) -> None:
+    with suppress(ClewError):
+        projection = project(raw, target(GLM, dialect="openai-responses"))
+        encode_responses(projection.request, RESPONSES)
+
+
 def _kept(raw: bytes) -> None:
     """What the store is given of a request."""
     with suppress(ClewError):
@@ -58,6 +67,7 @@ READERS: dict[str, Callable[[bytes], object]] = {
     "Claude": partial(_projected, target=target(OPUS)),
     "another realm": partial(_projected, target=target(GLM)),
     "another dialect": _translated,
+    "items": _as_items,
     "store": _kept,
     "check": lambda raw: check(raw, thorough=True),
     "strict reader": lambda raw: (decode_json(raw), duplicate_keys(raw)),

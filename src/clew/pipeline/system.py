@@ -64,37 +64,65 @@ def system_messages(request: Request, target: Target, facts: Facts) -> tuple[Req
     if not found:
         return request, ()
     head = sum(1 for _ in takewhile(lambda message: message.role == "system", request.messages))
+    in_place = frozenset(found) if request.source.native is None else _in_place(request.messages)
     done: list[RequestMessage] = []
+    texts: list[Made] = []
     changes: list[Change] = []
     at = 0
     for index in found:
         message = request.messages[index]
-        done += request.messages[at:index]
+        _add(done, texts, request.messages[at:index])
         at = index + 1
         is_first = index < head and not (message.content == () and _has_config(message))
         if not target.profile.system_messages or is_first:
-            _fold(request, index, done, changes, HEAD if target.profile.system_messages else ROLE)
-        elif request.source.native is not None and not _is_in_place(request.messages, index):
-            _fold(request, index, done, changes, PLACE)
+            texts += _folded(request, index, changes, HEAD if target.profile.system_messages else ROLE)
+        elif index not in in_place:
+            texts += _folded(request, index, changes, PLACE)
         else:
-            _keep(request, index, done, changes)
-    done += request.messages[at:]
+            _add(done, texts, _kept(request, index, changes))
+    _add(done, texts, request.messages[at:])
+    _add_texts(done, texts)
     return request.with_messages(tuple(done)), tuple(changes)
 
 
-def _is_in_place(messages: Sequence[RequestMessage], index: int) -> bool:
-    """Whether a system message stands behind a user's turn, and before an answer or at the end."""
-    before = next((message.role for message in reversed(messages[:index]) if message.role != "system"), "")
-    after = next((message.role for message in messages[index + 1 :] if message.role != "system"), "assistant")
-    return (before, after) == ("user", "assistant")
+def _add(done: list[RequestMessage], texts: list[Made], messages: Sequence[RequestMessage]) -> None:
+    """Add messages, behind the texts that were folded into the message before them."""
+    if messages:
+        _add_texts(done, texts)
+        done += messages
+
+
+def _add_texts(done: list[RequestMessage], texts: list[Made]) -> None:
+    """Add texts that lost their role to the user message before them, or as a message of their own."""
+    if texts and done and done[-1].role == "user":
+        before = done[-1].content
+        blocks = (text_block(before),) if isinstance(before, str) and before else blocks_of(done[-1])
+        done[-1] = with_content(done[-1], (*blocks, *texts))
+    elif texts:
+        done.append(Edited("user", tuple(texts)))
+    texts.clear()
+
+
+def _in_place(messages: Sequence[RequestMessage]) -> frozenset[int]:
+    """The system messages that stand behind a user's turn, and before an answer or at the end."""
+    found: list[int] = []
+    waiting: list[int] = []
+    before = ""
+    for index, message in enumerate(messages):
+        if message.role != "system":
+            found += waiting if message.role == "assistant" else []
+            waiting, before = [], message.role
+        elif before == "user":
+            waiting.append(index)
+    return frozenset((*found, *waiting))
 
 
 def _has_config(message: RequestMessage) -> bool:
     return any(value is not None for value in (object_of(message.output_config) or {}).values())
 
 
-def _keep(request: Request, index: int, done: list[RequestMessage], changes: list[Change]) -> None:
-    """Add the message without what is refused in it; leave it out if then nothing is left."""
+def _kept(request: Request, index: int, changes: list[Change]) -> tuple[RequestMessage, ...]:
+    """The message without what is refused in it; none if then nothing is left."""
     message = request.messages[index]
     blocks = blocks_of(message)
     kept = tuple(block for block in blocks if not is_empty_text(block))
@@ -106,13 +134,13 @@ def _keep(request: Request, index: int, done: list[RequestMessage], changes: lis
         changes.append(Change(STEP, f"{message_path(request, index)}.content", "removed", BLANK))
         message = with_content(message, ())
     if message.content or _has_config(message):
-        done.append(message)
-    else:
-        changes.append(Change(STEP, message_path(request, index), "removed", EMPTY))
+        return (message,)
+    changes.append(Change(STEP, message_path(request, index), "removed", EMPTY))
+    return ()
 
 
-def _fold(request: Request, index: int, done: list[RequestMessage], changes: list[Change], why: str) -> None:
-    """Add the text of a message that loses its role to the user message before it, or as a message of its own."""
+def _folded(request: Request, index: int, changes: list[Change], why: str) -> tuple[Made, ...]:
+    """The text of a message that loses its role; none if it has none."""
     message, path = request.messages[index], message_path(request, index)
     others = [block for block in blocks_of(message) if block.type != "text"]
     changes.extend(Change(STEP, block_path(request, index, block), "left out", NOT_TEXT) for block in others)
@@ -121,14 +149,9 @@ def _fold(request: Request, index: int, done: list[RequestMessage], changes: lis
     text = _as_text(message)
     if text is None:
         changes.append(Change(STEP, path, "removed", EMPTY))
-        return
+        return ()
     changes.append(Change(STEP, path, "moved", why))
-    if done and done[-1].role == "user":
-        before = done[-1].content
-        blocks = (text_block(before),) if isinstance(before, str) and before else blocks_of(done[-1])
-        done[-1] = with_content(done[-1], (*blocks, text))
-    else:
-        done.append(Edited("user", (text,)))
+    return (text,)
 
 
 def _as_text(message: RequestMessage) -> Made | None:

@@ -63,9 +63,9 @@ class AnswerItems:
     def end(self) -> list[str]:
         """Ends the answer; the paths of thoughts that nothing followed."""
         self.flush()
-        others = [item for item, _ in self._pending if isinstance(item, dict) and item.get("type") != "reasoning"]
-        alone = [path for item, path in self._pending if item not in others]
-        self._items += others
+        others = [isinstance(item, dict) and item.get("type") != "reasoning" for item, _ in self._pending]
+        alone = [path for (_, path), is_other in zip(self._pending, others, strict=True) if not is_other]
+        self._items += [item for (item, _), is_other in zip(self._pending, others, strict=True) if is_other]
         self._pending = []
         return alone
 

@@ -86,9 +86,11 @@ def _places(before: Sequence[Block], now: Sequence[Block]) -> list[int]:
 
 def _between(items: Sequence[ClientItem], places: Sequence[int]) -> dict[int, list[ClientItem]]:
     found: dict[int, list[ClientItem]] = {}
-    for item in items:
+    index = 0
+    for item in items:  # in the order of their places, so one walk finds them all
         if not item.blocks:
-            index = next((at for at, place in enumerate(places) if place >= item.first), len(places))
+            while index < len(places) and places[index] < item.first:
+                index += 1
             found.setdefault(index, []).append(item)
     return found
 
