@@ -9,10 +9,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from clew.dialects import DIALECTS, anthropic
 from clew.dialects.shape import AnswerContext, Dialect
+from clew.dialects.stored import StoredItems
 from clew.errors import RequestInvalid
 from clew.model.change import Change
 from clew.model.origin import Origin
@@ -42,7 +44,13 @@ def scenes(section: str) -> list[Any]:
 
 
 def read(front: Dialect[Any], scene: Scene) -> Request:
-    return front.read_request(scene.sections["asks"], {}, ALWAYS)
+    """With what the store has of what it names, where the scene says so."""
+    if "stored" not in scene.sections:
+        return front.read_request(scene.sections["asks"], {}, ALWAYS)
+    assert front.stored is not None
+    assert front.stored.references_in(scene.sections["asks"]) is not None
+    found = msgspec.json.decode(scene.sections["stored"], type=StoredItems)
+    return front.stored.read_request_with(scene.sections["asks"], {}, ALWAYS, found)
 
 
 def said_in(stream: bytes) -> dict[str, str]:
