@@ -20,7 +20,7 @@ CONFIG = """
 active = "openai"
 
 [backends.openai]
-dialect = "openai-responses"
+preset = "openai"
 model = "gpt-5.5"
 url = "{openai}/v1"
 key = "${{SIM_KEY}}"
