@@ -77,6 +77,9 @@ class FrontOracle:
     """What the journals say against what the clients were told."""
 
     simulators: Mapping[str, Simulator]
+    may_heal: bool = False
+    """A refusal that the client does not see is counted, and nothing more."""
+    healed: int = 0
     found: Found = field(default_factory=Found)
     due: int = 0
     answers: Counter[str] = field(default_factory=Counter[str])
@@ -90,11 +93,14 @@ class FrontOracle:
                 self._read[backend] = entry["n"]
                 where, body = f"{backend} {entry['n']}", json.dumps(entry["body"])
                 verdict = entry["verdict"] or {"ok": True}
-                if not verdict["ok"]:
+                if not verdict["ok"] and self.may_heal:
+                    self.healed += 1
+                elif not verdict["ok"]:
                     self.found.upstream.append(f"{where}: {verdict['message'][:200]}")
                 foreign = [each["path"] for each in entry["thinking"] if each["whose"] not in ("own", "placeholder")]
                 self.found.foreign += [f"{where}: {path}" for path in foreign]
-                self._last |= {(backend, each.name): entry for each in talkers if f"You talk to {each.name}." in body}
+                if verdict["ok"]:
+                    self._last |= {(backend, each.name): entry for each in talkers if f"You talk to {each.name}." in body}
 
     def judge(self, talker: Talker, backend: str) -> Said:
         """Whether all came that was due for this answer; and whose it is."""

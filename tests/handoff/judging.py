@@ -50,7 +50,7 @@ def check_own(table: Table, kind: str, shown: Sequence[bool]) -> None:
     came = [thought for thought in entry["thinking"] if not _is_placeholder(thought, entry["body"])]
     assert {thought["whose"] for thought in came} <= {"own"}
     assert all(thought.get("same", True) for thought in came)
-    assert {thought["fate"] for thought in came} <= ({"kept"} if _thinks(entry["body"]) else {"kept", "stripped"})
+    assert {thought["fate"] for thought in came} <= ({"kept", "unread"} if _thinks(entry["body"]) else {"kept", "stripped"})
     assert any(shown) is (kind not in NEVER_SHOWN)
     assert len(came) == (0 if kind in NEVER_BACK else len(shown) if kind in SIGNED else sum(shown))
 
@@ -62,6 +62,10 @@ def _thinks(body: Json) -> bool:
 
 def _is_placeholder(thought: Json, body: Json) -> bool:
     """What stands for a thought where there is none. In Anthropic's dialect that is a block without words or signature."""
+    if thought["path"].startswith("input."):
+        item = body["input"][int(thought["path"].split(".")[1])]
+        words = "".join(part.get("text", "") for part in item.get("content") or ())
+        return thought["whose"] != "own" and not words.strip() and not item.get("encrypted_content")
     if thought["whose"] != "unknown":
         return thought["whose"] == "placeholder"
     _, message, _, block = thought["path"].split(".")

@@ -13,7 +13,8 @@ from clew.backends.row import Backend
 from clew.model.origin import ANTHROPIC
 from clew.settings.backend_rows import backend_of, named_options
 from clew.settings.document import BackendTable
-from clew.simulator.openai_chat.vendors import chat_vendors
+from clew.simulator.openai_chat.vendors import ChatVendor, chat_vendors
+from clew.simulator.openai_responses.vendors import ResponsesVendor, responses_vendors
 from clew.testing import Simulator
 
 __all__ = ["KINDS", "ROWS", "Seat", "seated"]
@@ -40,7 +41,7 @@ def _rows() -> Iterator[Seat]:
 ROWS = tuple(_rows())
 _FIRST = {seat.kind: seat for seat in reversed(ROWS)}
 _NAMED = {seat.kind: seat for seat in ROWS if seat.kind in (seat.preset, f"{seat.preset}-chat")}
-KINDS = {**_FIRST, **_NAMED, "openai-chat": next(seat for seat in ROWS if seat.preset == "openai")}
+KINDS = {**_FIRST, **_NAMED, **{seat.kind: seat for seat in ROWS if seat.preset == "openai"}}
 """One row for each kind of simulator: the one of its own name, else the first that names it."""
 
 
@@ -48,7 +49,7 @@ def seated(seat: Seat, simulator: Simulator, model: str = "") -> Backend:
     """The row as a user would configure it, at the simulator's address."""
     table = BackendTable(
         preset=seat.preset,
-        dialect="openai-chat" if seat.dialect == "openai-chat" else "anthropic",
+        dialect=seat.dialect,
         url=simulator.url if seat.dialect == "anthropic" else f"{simulator.url}/v1",
         key=simulator.key,
         model=model,
@@ -67,9 +68,13 @@ def _realm(seat: Seat) -> str:
 
 
 def _serves(kind: str, model: str) -> bool:
-    models = chat_vendors()[kind].models
+    models = _vendor(kind).models
     return bool(model) and (not models or any(fnmatchcase(model, name) for row in models for name in row.names))
 
 
 def _listed(kind: str) -> dict[str, object]:
-    return {"model": chat_vendors()[kind].listed[0], "models": {}}
+    return {"model": _vendor(kind).listed[0], "models": {}}
+
+
+def _vendor(kind: str) -> ChatVendor | ResponsesVendor:
+    return responses_vendors()[kind] if kind in responses_vendors() else chat_vendors()[kind]

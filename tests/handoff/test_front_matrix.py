@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.counts import SOAK
 from tests.engine.gate import Answer
 from tests.engine.kept import exchange_of
 from tests.handoff.conftest import Table
@@ -17,9 +18,22 @@ from tests.handoff.seats import KINDS
 
 pytestmark = pytest.mark.slow
 
-CLIENTS = {"chat, returns nothing": "fates.chat-nothing", "chat, returns details": "fates.chat-details"}
+CLIENTS = {
+    "chat, returns nothing": "fates.chat-nothing",
+    "chat, returns details": "fates.chat-details",
+    "responses, Codex": "fates.codex",
+    "responses, AI SDK with references": "fates.ai-sdk",
+}
 FATES = {client: fates(name) for client, name in CLIENTS.items()}
-PAIRS = pairs(near=0)
+
+
+def _cases() -> list[tuple[str, str, str]]:
+    """In the suite one client after the other takes a pair; in the soak each takes all of them."""
+    cases = [(client, *pair) for pair in pairs(near=0) for client in CLIENTS]
+    return cases if SOAK else cases[:: len(CLIENTS) + 1]
+
+
+CASES = _cases()
 
 
 def _turn(talk: FrontTalk, table: Table, calls: str, answers: str) -> list[Answer]:
@@ -34,10 +48,9 @@ def _step(talk: FrontTalk, table: Table, kind: str) -> Answer:
     return talk.step()
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize(("origin", "target"), PAIRS, ids=[f"{origin} to {target}" for origin, target in PAIRS])
+@pytest.mark.parametrize(("client", "origin", "target"), CASES, ids=[f"{a}: {b} to {c}" for a, b, c in CASES])
 def test_a_conversation_on_another_front_goes_on_elsewhere_and_comes_back(
-    table: Table, origin: str, target: str, client: str
+    table: Table, client: str, origin: str, target: str
 ) -> None:
     """Between turns, and inside a tool loop: nobody refuses anything, and each gets all of its own back and nothing else."""
     table.begin(origin, target)
