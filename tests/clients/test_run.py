@@ -9,7 +9,7 @@ import pytest
 
 from tests.clients.claude import MOST_SECONDS, ClaudeCode
 from tests.clients.gateway import CLEW
-from tests.clients.installed import MODULES, NODE
+from tests.clients.installed import MODULES, NODE, clients_python
 from tests.clients.scene import CONFIG
 from tests.clients.test_claude_code import YES
 from tests.clients.test_claude_code_alone import LOOP
@@ -123,6 +123,40 @@ def test_an_sdk_works_with_a_vendors_key_in_the_environment(sdk: str, tmp_path: 
     with Witness(YES, tmp_path) as sim:
         config = with_keys(sim).replace("SIM_KEY", "ANTHROPIC_API_KEY")
         done = run(client, config, str(NODE), str(tmp_path / "page.mjs"), ANTHROPIC_API_KEY=Witness.key)
+
+        assert (done.returncode, done.stdout) == (0, "Yes.\n"), done.stderr
+        assert (len(sim.asked()), sim.refusals()) == (1, [])
+
+
+OPENAI_PROGRAMS = {
+    "openai.py": """
+from openai import OpenAI
+print(OpenAI().responses.create(model="gpt-5.5", input="Are you there?").output_text)
+""",
+    "openai.mjs": """
+import OpenAI from "openai";
+const messages = [{ role: "user", content: "Are you there?" }];
+console.log((await new OpenAI().chat.completions.create({ model: "gpt-5.5", messages })).choices[0].message.content);
+""",
+    "ai.mjs": """
+import { openai } from "@ai-sdk/openai";
+import { generateText } from "ai";
+console.log((await generateText({ model: openai("gpt-5.5"), prompt: "Are you there?" })).text);
+""",
+}
+"""Everything comes from the environment; the last sends nothing but OPENAI_API_KEY."""
+
+
+@pytest.mark.parametrize("program", OPENAI_PROGRAMS)
+def test_an_sdk_of_openais_works_with_a_vendors_key_in_the_environment(program: str, tmp_path: Path) -> None:
+    (tmp_path / "node_modules").symlink_to(MODULES)
+    (tmp_path / f"my_{program}").write_text(OPENAI_PROGRAMS[program])
+    client = ClaudeCode(version="", home=tmp_path, url="", token="")  # only its environment is used
+    runtime = clients_python() if program.endswith(".py") else NODE
+    with Witness(YES, tmp_path) as sim:
+        config = with_keys(sim).replace('realm = "anthropic"', 'realm = "anthropic"\nmodel = "claude-opus-5-5"')
+        own = {"OPENAI_API_KEY": "sk-of-something-else"}
+        done = run(client, config, str(runtime), str(tmp_path / f"my_{program}"), **own)
 
         assert (done.returncode, done.stdout) == (0, "Yes.\n"), done.stderr
         assert (len(sim.asked()), sim.refusals()) == (1, [])
