@@ -15,7 +15,7 @@ from tests.engine.gate import Answer, Gate, claude
 from tests.manifest import proves
 
 Json = dict[str, Any]
-KINDS = ["openai", "azure", "xai", "deepseek", "vllm", "lmstudio", "ollama"]
+KINDS = ["openai", "azure", "xai", "openrouter", "deepseek", "vllm", "lmstudio", "ollama"]
 TOOLS = [{"name": "Read", "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}}}]
 HELLO: Json = {"role": "user", "content": "What is in a.py?"}
 

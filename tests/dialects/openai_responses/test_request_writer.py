@@ -292,6 +292,11 @@ def test_what_nobody_touched_goes_as_the_clients_bytes(path: Path) -> None:
     assert write_request(request, structs.replace(OPENAI, knob="", summary="as asked")).body == raw
 
 
+def test_a_form_that_others_do_not_have_passes_to_a_backend_of_this_dialect() -> None:
+    text = {"format": {"type": "json_object"}, "verbosity": "low"}
+    assert resent(own({"role": "user", "content": "Hi"}, text=text))["text"] == text
+
+
 def test_only_what_must_change_is_replaced() -> None:
     request = own({"role": "user", "content": "Hi"}, store=True, service_tier="flex", previous_response_id=None)
     renamed = request.with_fields(model="other")

@@ -40,6 +40,7 @@ STEP: Final = "openai_responses"
 HIGHEST_TEMPERATURE: Final = 1
 NO_PLACE: Final = "the canonical request has no place for it"
 CAPPED: Final = "a temperature is at most 1"
+ANY_JSON: Final = "an answer can be held to a schema, not to JSON of any kind"
 
 _READ: Final = frozenset(
     {"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature"}
@@ -161,6 +162,8 @@ def _note_unread(parameters: RawObject, changes: RequestChanges) -> None:
     changes.leave_out_unknown("", parameters.fields, _READ | _KEPT_HERE)
     changes.leave_out_unknown("reasoning", parameters.object("reasoning").fields, _READ_OF_REASONING)
     changes.leave_out_unknown("text", parameters.object("text").fields, {"format"})
+    if parameters.object("text").object("format").type == "json_object":
+        changes.leave_out("text.format", ANY_JSON)
     if (parameters.value("temperature", NUMBER) or 0) > HIGHEST_TEMPERATURE:
         changes.add("temperature", "set", CAPPED)
 
@@ -229,10 +232,8 @@ def _thinking(parameters: RawObject) -> Canonical:
 
 def _answer_format(form: RawObject) -> Canonical | None:
     match form.type:
-        case "" | "text":
+        case "" | "text" | "json_object":  # a schema of any object is none that Claude takes
             return None
-        case "json_object":
-            return {"type": "json_schema", "schema": {"type": "object"}}
         case "json_schema":
             if "schema" not in form.fields:
                 raise invalid(f"{form.path}.schema", "Field required")
