@@ -290,6 +290,16 @@ def test_a_backends_error_has_the_shape_and_status_of_openais(
         assert answer.headers["retry-after"] == "99"
 
 
+def test_a_model_that_the_backend_does_not_know_is_named_with_what_to_do(gate: Gate, sim: Simulator) -> None:
+    """Clients of OpenAI's dialects ask for models of OpenAI's."""
+    sim.fault("status 404 type=not_found_error message='model: gpt-6.1-sol'", times=None)
+    refused = ask(gate, {**QUESTION, "model": "gpt-6.1-sol"})
+    error = refused.json["error"]
+    assert (refused.status, error["code"]) == (404, "model_not_found")
+    assert error["message"].startswith("claude does not know the model gpt-6.1-sol (model: gpt-6.1-sol).")
+    assert '[backends.claude] model = "…"' in error["message"]
+
+
 @proves("case:130")
 def test_an_error_after_the_first_content_ends_the_stream_without_done(gate: Gate, sim: Simulator) -> None:
     """Case 130."""

@@ -21,6 +21,7 @@ from clew.errors import (
     RequestInvalid,
     Unrepresentable,
 )
+from clew.exchange.backend_dialect import Refused
 from clew.exchange.heads import JSON_TYPE
 from clew.exchange.inputs import BackendRoute
 from clew.exchange.redact import SHORTEST
@@ -48,6 +49,20 @@ def no_credential(backend: str, front: Dialect[Any]) -> bytes:
         "the backend a key in clew.toml. A gateway's key, where one is asked for, goes beside it, in x-clew-key"
     )
     return write_error(Failure(401, "authentication_error", message), None)
+
+
+def name_unknown_model(refused: Refused, route: BackendRoute, front: Dialect[Any]) -> Refused:
+    """The refusal with what to do about it, where a backend without model names in its row does not know the model that was
+    asked for. Clients of other dialects ask for models of their own vendor, and show no more than these words."""
+    backend, model = route.backend, route.target.model
+    own = _error_in(refused.body) if refused.status == 404 and not front.is_canonical else None
+    if own is None or model not in own.message or backend.model or backend.models:
+        return refused
+    message = (
+        f"{backend.name} does not know the model {model} ({own.message}). Name one that it has in clew.toml: "
+        f'[backends.{backend.name}] model = "…"'
+    )
+    return structs.replace(refused, body=write_error(Failure(404, own.type, message), None))
 
 
 def named(error: BackendError, route: BackendRoute) -> BackendError:

@@ -32,7 +32,16 @@ from clew.exchange.commands import (
     ServerEnds,
     Sleep,
 )
-from clew.exchange.failures import DRAINING, NO_RETRY, kind_in, named, no_credential, without_credential, without_key
+from clew.exchange.failures import (
+    DRAINING,
+    NO_RETRY,
+    kind_in,
+    name_unknown_model,
+    named,
+    no_credential,
+    without_credential,
+    without_key,
+)
 from clew.exchange.heads import kept_paths
 from clew.exchange.inputs import BackendRoute, ProcessFacts, ReceivedRequest
 from clew.exchange.notes import ExchangeNotes
@@ -90,8 +99,7 @@ class ExchangeMachine:
     async def run(self) -> None:
         """Answer the client, and keep the turn."""
         try:
-            # Where nothing is known against the first route, every flow of attempts begins there. Nearly always it answers,
-            # and then there is nothing to plan.
+            # Every flow of attempts begins with the first route, unless it cools down; nearly always that one answers.
             at_once = self._is_ready or not self._process.cool_downs.until
             result = await self._try(self.notes.route) if at_once else None
             failure = await self._try_all(result) if result is None or not result.is_success else None
@@ -213,6 +221,7 @@ class ExchangeMachine:
     def _refused(self, no: Refused, *, passes_headers: bool = False) -> AttemptOutcome:
         wait = retry_after_of(no.headers, wall=self.progress.wall)
         if passes_headers:
+            no = name_unknown_model(no, self.notes.route, self._received.call.front)
             passed = self.notes.dialect.response_headers(no.headers, self.progress.wall)
             self.answering.passed = in_seconds(passed, wait) or self.answering.passed
         return AttemptOutcome(
