@@ -1,5 +1,6 @@
 """Every rule of the Responses book from both sides, over a real socket: what breaks it, and the nearest thing that does not."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ ELSEWHERE = {
     *("not-found", "websocket", "key-missing", "key-invalid", "too-large", "body-not-json"),
     *("response-unknown", "reference-lost", "summary-unverified", "text-missing", "too-long"),
     *("blob-unsupported", "blob-prefix", "blob-invalid", "blob-missing", "reasoning-missing", "reasoning-alone"),
+    "signature-invalid",
 }
 """Rules that a table of bodies cannot show; tests with marks of their own do."""
 
@@ -226,6 +228,19 @@ def test_deepseek_wants_the_text_of_its_reasoning_back(sim_of: SIM) -> None:
         assert talk.send(input=sent).json["error"]["message"] == words
     assert talk.send(input=[talk.items[0], *talk.items[2:]]).json["error"]["message"] == words
     assert talk.send(input=[talk.items[0], *talk.items[2:]], reasoning={"effort": "none"}).status == 200
+
+
+@accepts("rule:responses.signature-invalid")
+@refuses("rule:responses.signature-invalid")
+def test_openrouter_passes_on_what_claude_says_about_a_signature(sim_of: SIM) -> None:
+    talk = begun(sim_of("openrouter-responses"), "openrouter-responses", model="anthropic/claude-opus-5.5")
+    assert talk.send().status == 200
+    assert [(piece["whose"], piece["same"]) for piece in talk.journal[-1]["thinking"]] == [("own", True)]
+    talk.items[1]["content"][0]["text"] += " And more."
+    raw = json.loads(talk.send().json["error"]["metadata"]["raw"])
+    assert raw["error"]["message"] == "input.1.signature: Invalid `signature` in `thinking` block"
+    del talk.items[1]["signature"]
+    assert talk.send().status == 200
 
 
 @accepts("rule:responses.too-long")

@@ -98,3 +98,9 @@ class BlobKey:
     @property
     def _key(self) -> bytes:
         return hmac.new(self.secret, self.account.encode(), hashlib.sha256).digest()
+
+
+def signature_of_thought(secret: bytes, model: str, text: str) -> str:
+    """The signature that a vendor behind an aggregator puts on a thought that is shown."""
+    content = f"{model}\n{text}".encode("utf-8", "surrogatepass")
+    return base64.b64encode(hmac.new(secret, content, hashlib.sha256).digest()).decode()

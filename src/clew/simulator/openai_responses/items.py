@@ -6,7 +6,6 @@ events, and the item as it ends. What the vendor remembers is what it gave.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from typing import Final, TypeAlias
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.answers import AnswerBlock, ModelAnswer
 from clew.simulator.identity import Ids
-from clew.simulator.openai_responses.blobs import BlobContent
+from clew.simulator.openai_responses.blobs import BlobContent, signature_of_thought
 from clew.simulator.openai_responses.judge.case import OfferedTool, ResponsesCase
 from clew.simulator.script import Pause, SendEvent, SendPings
 from clew.simulator.values import as_dict, as_str
@@ -115,7 +114,7 @@ def _add_thought(writer: ItemWriter, block: AnswerBlock, *, cut: bool) -> None:
     if traits.format:
         item["format"] = start["format"] = traits.format
     if traits.signs and not redacted:
-        item["signature"] = _signature(case, text, id_)
+        item["signature"] = signature_of_thought(case.memory.secret, case.model, text)
     if traits.blob != "none" and (traits.blob_if == "always" or _is_included(case)) and not cut:
         item["encrypted_content"] = case.key.make(BlobContent(id=id_, model=case.model, text=text), salt=id_)
         begun = BlobContent(id=id_, model=case.model, text=text[: len(text) // _HALF], part=True)
@@ -145,10 +144,6 @@ def _parts(case: ResponsesCase, text: str) -> list[str]:
 def _is_included(case: ResponsesCase) -> bool:
     include = case.body.get("include")
     return isinstance(include, list) and "reasoning.encrypted_content" in include
-
-
-def _signature(case: ResponsesCase, text: str, id_: str) -> str:
-    return hashlib.sha256(case.memory.secret + f"{case.model}\n{id_}\n{text}".encode()).hexdigest()
 
 
 def _summary_events(parts: Sequence[str], size: int) -> Iterator[ItemEvent]:

@@ -38,6 +38,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     pairs.check_trigger,
     pairs.check_ids,
     reasoning.check_blobs,
+    reasoning.check_signatures,
     reasoning.check_places,
     pairs.check_pairs,
     reasoning.check_texts,

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from clew.model.json import JsonObject
 from clew.simulator.marks import is_marked
-from clew.simulator.openai_responses.blobs import PREFIX, BlobContent
+from clew.simulator.openai_responses.blobs import PREFIX, BlobContent, signature_of_thought
 from clew.simulator.openai_responses.judge.case import CALLS, PlacedItem, ResponsesCase, shortened
 from clew.simulator.openai_responses.memory import GivenItem, text_of_parts
 from clew.simulator.rule_book import RuleBreach
@@ -114,6 +114,8 @@ def _judged(each: PlacedItem, place: int, case: ResponsesCase) -> ReturnedItem:
         judged = replace(judged, whose="own", maker=opened.model)
     elif given is not None and given.answer.thoughts.get(each.id) == (blob or text):
         judged = replace(judged, whose="own", maker=given.answer.model)
+    elif _is_signed(item, case):
+        judged = replace(judged, whose="own", maker=case.model)
     elif is_marked(case.memory.secret, text) or is_marked(case.memory.secret, blob):
         judged = replace(judged, whose="own")
     elif not text and not blob:
@@ -123,6 +125,10 @@ def _judged(each: PlacedItem, place: int, case: ResponsesCase) -> ReturnedItem:
     if case.reasoning.get("context", case.traits.reads) not in ("all_turns", "auto") and place < case.turn_start:
         judged = replace(judged, fate="unread")
     return judged
+
+
+def _is_signed(item: JsonObject, case: ResponsesCase) -> bool:
+    return item.get("signature") == signature_of_thought(case.memory.secret, case.model, thought_of(item))
 
 
 def _is_same(item: JsonObject, given: GivenItem, behind: Sequence[PlacedItem]) -> bool:
@@ -176,6 +182,13 @@ def _check_blob(case: ResponsesCase, each: PlacedItem, blob: str, path: str) -> 
         yield RuleBreach("responses.blob-invalid", path, {"what": what, "reason": _UNREADABLE})
     elif each.id and opened.id != each.id:
         yield RuleBreach("responses.blob-invalid", path, {"what": what, "reason": _OTHER_ITEM})
+
+
+def check_signatures(case: ResponsesCase) -> Iterator[RuleBreach]:
+    """Where thoughts are signed, a signature fits its thought and the model."""
+    for each in case.items if case.traits.signs else ():
+        if each.kind == "reasoning" and each.item.get("signature") and not _is_signed(each.item, case):
+            yield RuleBreach("responses.signature-invalid", f"{each.path}.signature")
 
 
 def check_places(case: ResponsesCase) -> Iterator[RuleBreach]:
