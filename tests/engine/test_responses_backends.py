@@ -15,7 +15,11 @@ from tests.engine.gate import Answer, Gate, claude
 from tests.manifest import proves
 
 Json = dict[str, Any]
-KINDS = ["openai", "azure", "xai", "openrouter", "deepseek", "vllm", "lmstudio", "ollama"]
+KINDS = ["openai", "azure", "xai", "openrouter", "deepseek", "vllm", "lmstudio", "ollama", "bedrock", "copilot"]
+MODELS = {"bedrock": "openai.gpt-5.6", "copilot": "gpt-5.6"}
+"""What is asked for where no preset names a model."""
+UNASKED = ("bedrock", "copilot")
+"""Without a row of their own nobody asks them for summaries: their thoughts come without text, and go back all the same."""
 TOOLS = [{"name": "Read", "input_schema": {"type": "object", "properties": {"file_path": {"type": "string"}}}}]
 HELLO: Json = {"role": "user", "content": "What is in a.py?"}
 
@@ -56,12 +60,14 @@ def fates(simulator: Simulator) -> list[list[tuple[str, str]]]:
 @pytest.mark.parametrize("vendor", KINDS)
 def test_a_tool_loop_with_another_maker_in_between(tmp_path: Path, vendor: str) -> None:
     with Simulator(kind=f"{vendor}-responses", scenario="loop") as maker, Simulator(scenario="loop") as other:
-        with Gate(tmp_path, row(tmp_path, maker, "maker"), claude(other)) as gate:
+        named = {"model": MODELS[vendor]} if vendor in MODELS else {}
+        with Gate(tmp_path, row(tmp_path, maker, "maker", **named), claude(other)) as gate:
             messages = [HELLO]
             for name in ("maker", "maker", "claude", "maker"):
                 gate.use(name)
                 answer = ask(gate, messages)
-                assert answer.json["content"][0]["thinking"]
+                first = answer.json["content"][0]
+                assert first["type"] == "thinking" and (first["thinking"] or vendor in UNASKED)
                 messages = going_on(messages, answer)
         assert verdicts(maker) == [True] * 3
         assert verdicts(other) == [True]
