@@ -137,6 +137,7 @@ class BackendAnswer:
         self._notes = notes
         self._progress = progress
         self._logs_bodies = process.logs_bodies
+        self._has_store = process.has_store
         self._keeps_blocks = process.has_store or notes.by_sessions
         keeps_bodies = process.has_store and notes.received.options.keeps_bodies
         self._keeps_raw = keeps_bodies or process.logs_bodies
@@ -227,7 +228,7 @@ class BackendAnswer:
             backend=notes.route.backend.name,
             call=notes.received.call,
             dialect=notes.dialect,
-            view=notes.client_view(),
+            view=notes.client_view(has_store=self._has_store),
             context=notes.answer_context(input_tokens),
             keep=self._keeps_raw,
             trace=None if is_canonical else self.trace,

@@ -25,6 +25,7 @@ from clew.pipeline import attempts
 from clew.pipeline.compaction import SealText
 from clew.pipeline.project import Projection
 from clew.pipeline.stream.client_view import ClientView, ViewOptions, usual_id
+from clew.thinking.seal import INLINE_LIMIT, STORELESS_LIMIT
 from clew.thinking.summary import seal_summary
 
 MOST_WHY: Final = 500
@@ -128,7 +129,7 @@ class ExchangeNotes:
         """Whether the counter of switches decides which thinking goes, and no seal is put on."""
         return self.received.options.by_sessions
 
-    def client_view(self) -> ClientView:
+    def client_view(self, *, has_store: bool) -> ClientView:
         """What is put on the answer on its way to the client: thinking from outside Anthropic is sealed, or hidden; for
         clients that lose the text of a thought, all of it is sealed."""
         received, route = self.received, self.route
@@ -149,6 +150,7 @@ class ExchangeNotes:
                 whole=front.seals_whole_blocks,
                 carries=not is_foreign or returns_payloads or route.backend.quirks.signed,
                 by_reference=options.seals_by_reference,
+                inline_limit=INLINE_LIMIT if has_store else STORELESS_LIMIT,
                 blank=returns_payloads and options.blank_signatures,
                 safe_ids=is_sealed and (front.tool_id is not None or not route.backend.quirks.unique_tool_ids),
                 make_id=front.tool_id or usual_id,

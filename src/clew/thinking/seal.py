@@ -50,6 +50,9 @@ INLINE_LIMIT = 16 * 1024
 MAX_SEALED = 1024 * 1024
 """Bytes that a seal may hold in all. Far above the largest signature seen (80 kB); a larger one is no seal of clew."""
 
+STORELESS_LIMIT = 128 * 1024
+"""The same where there is no store: what does not travel is lost."""
+
 MIN_SECRET = 32
 """As many bytes as the MAC has: a shorter secret would be the weakest part."""
 
