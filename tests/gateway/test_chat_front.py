@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from clew.settings.values import ThinkingSettings
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.engine.chatting import chat
@@ -308,3 +309,12 @@ def test_an_error_after_the_first_content_ends_the_stream_without_done(gate: Gat
     *_, last, rest = raw.split("\n\n")
     assert (rest, "[DONE]" in raw, 'finish_reason":"stop' in raw) == ("", False, False)
     assert json.loads(last.removeprefix("data: "))["error"]["code"] == "server_is_overloaded"
+
+
+def test_the_session_policy_is_for_clients_that_bring_blocks_back(tmp_path: Path, sim: Simulator) -> None:
+    """A client of Chat Completions brings no blocks, so the makers decide: Claude gets its own thinking back."""
+    with Gate(tmp_path, claude(sim), thinking=ThinkingSettings(policy="session")) as gate:
+        said = told_by(ask(gate, LOOP))
+        answer = ask(gate, {**LOOP, "messages": [USER, returned(said), *results_of(said)]})
+        assert "restored=1" in answer.headers["x-clew-thinking"]
+        assert refusals(sim) == []

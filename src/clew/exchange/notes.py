@@ -126,8 +126,9 @@ class ExchangeNotes:
 
     @property
     def by_sessions(self) -> bool:
-        """Whether the counter of switches decides which thinking goes, and no seal is put on."""
-        return self.received.options.by_sessions
+        """Whether the counter of switches decides which thinking goes, and no seal is put on. It compares the blocks that a
+        client brings back, so not for clients that lose their text: there the makers decide."""
+        return self.received.options.by_sessions and not self.received.call.front.seals_whole_blocks
 
     def client_view(self, *, has_store: bool) -> ClientView:
         """What is put on the answer on its way to the client: thinking from outside Anthropic is sealed, or hidden; for
