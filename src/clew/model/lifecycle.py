@@ -203,7 +203,7 @@ class Lifecycle:
     def __init__(self, table: Table = STRICT) -> None:
         self._table = table
         self._block_type = ""
-        self.state = State.IDLE
+        self.state: State = State.IDLE
         self._moves = table[State.IDLE]
         self.blocks = 0
         """How many blocks were started; the open one, if any, is the last."""
