@@ -11,6 +11,7 @@ from tests.cli.invoking import Clew
 from tests.manifest import proves, public
 
 BLOCKS = (["thinking blocks"], "accepted", ["thinking blocks"])
+ITEMS = (["reasoning items"], "accepted", ["reasoning items"])
 CONTENT = (["reasoning_content"], "accepted", ["reasoning_content"])
 FIELD = (["reasoning"], "accepted", ["reasoning"])
 DETAILS = (["reasoning_details"], "accepted", ["reasoning_details"])
@@ -58,6 +59,11 @@ def table(row: Preset, base: str) -> str:
     return "\n".join([f"[backends.{row.name}_{row.dialect}]", *lines, ""])
 
 
+def where_in(row: Preset) -> tuple[list[str], str, list[str]]:
+    """Where reasoning comes, what becomes of it, and where it goes back."""
+    return {"openai-chat": IN_CHAT.get(row.name, BLOCKS), "openai-responses": ITEMS}.get(row.dialect, BLOCKS)
+
+
 @pytest.mark.slow
 @public("cli")
 @proves("req:S3-40")
@@ -71,6 +77,6 @@ def test_every_row_goes_a_round_with_the_simulator_that_stands_for_it(tmp_path: 
     told = {each["backend"]: each for each in json.loads(result.stdout)}
     assert [(name, each["says"]) for name, each in told.items() if not each["ok"]] == []
     learned = {name: each["learned"] for name, each in told.items()}
-    expected = {f"{row.name}_{row.dialect}": IN_CHAT[row.name] if row.dialect == "openai-chat" else BLOCKS for row in rows}
+    expected = {f"{row.name}_{row.dialect}": where_in(row) for row in rows}
     assert {name: (each["reasoning"], each["passed_back"], each["back_in"]) for name, each in learned.items()} == expected
     assert {each["called"] for each in learned.values()} == {True}

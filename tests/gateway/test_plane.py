@@ -65,7 +65,7 @@ def test_a_client_that_leaves_gives_its_room_back(making: Making) -> None:
         (BackendOverloaded("glm: busy", retry_after=1.2), 529, "overloaded_error", {"retry-after": "2"}),
         (BackendOverloaded("glm: limit", status=429, retry_after=3), 429, "rate_limit_error", {"retry-after": "3"}),
         (BackendOverloaded("glm: limit", status=429), 429, "rate_limit_error", {}),
-        (CredentialsExhausted("glm: no key works"), 502, "api_error", {}),
+        (CredentialsExhausted("glm: no key works"), 502, "api_error", {"x-should-retry": "false"}),
         (ClewError("what"), 500, "api_error", {}),
     ],
 )

@@ -75,10 +75,11 @@ def learn(first: TrialAnswer, second: TrialAnswer) -> BackendLessons:
 
 
 def reasoning_in(reply: bytes) -> Iterator[str]:
-    """The fields of an answer in which reasoning came, in either dialect."""
+    """The fields of an answer in which reasoning came, in any dialect."""
     content = ""
     for event in _objects(reply):
         yield from _in_blocks([object_of(event.get("content_block")), *objects_of(event.get("content"))])
+        yield from _in_items(_items(event))
         for choice in objects_of(event.get("choices")):
             said = object_of(choice.get("delta")) or object_of(choice.get("message"))
             yield from _in_message(said, (name for name in _FIELDS if said.get(name)))
@@ -89,13 +90,18 @@ def reasoning_in(reply: bytes) -> Iterator[str]:
 
 def model_in(reply: bytes) -> str:
     """As the backend names the model that answered."""
-    events = _objects(reply)
-    return next((name for each in events if (name := text_of((object_of(each.get("message")) or each).get("model")))), "")
+    for each in _objects(reply):
+        said = object_of(each.get("message")) or object_of(each.get("response")) or each
+        if name := text_of(said.get("model")):
+            return name
+    return ""
 
 
 def reasoning_sent(request: bytes) -> Iterator[str]:
-    """The fields of a request's assistant messages in which reasoning goes back."""
-    for said in objects_of((read_object(request) or {}).get("messages")):
+    """The fields of a request's assistant messages, or its items, in which reasoning goes back."""
+    body = read_object(request) or {}
+    yield from _in_items(objects_of(body.get("input")))
+    for said in objects_of(body.get("messages")):
         if said.get("role") == "assistant":
             yield from _in_message(said, (name for name in _FIELDS if name in said))  # "" is sent on purpose
             yield from _in_blocks(objects_of(said.get("content")))
@@ -116,6 +122,16 @@ def _in_blocks(blocks: Iterable[JsonObject]) -> Iterator[str]:
             yield f"{text_of(block.get('type'))} blocks"
 
 
+def _items(event: JsonObject) -> list[JsonObject]:
+    """The output items that are whole in this event, or in this response."""
+    return [object_of(event.get("item")), *objects_of(event.get("output"))]
+
+
+def _in_items(items: Iterable[JsonObject]) -> Iterator[str]:
+    if any(item.get("type") == "reasoning" for item in items):
+        yield "reasoning items"
+
+
 def _passed_back(second: TrialAnswer, back: bool) -> PassedBack:
     if not (back or second.repairs):
         return "not passed back"
@@ -130,6 +146,7 @@ def _tool_ids(reply: bytes) -> Iterator[str]:
     for event in _objects(reply):
         blocks = [object_of(event.get("content_block")), *objects_of(event.get("content"))]
         found |= {text_of(block.get("id")): None for block in blocks if block.get("type") == "tool_use"}
+        found |= {text_of(item.get("call_id")): None for item in _items(event) if item.get("type") == "function_call"}
         for choice in objects_of(event.get("choices")):
             said = object_of(choice.get("delta")) or object_of(choice.get("message"))
             found |= {text_of(call.get("id")): None for call in objects_of(said.get("tool_calls"))}
