@@ -20,7 +20,7 @@ from tests.golden.responses_driving import messages_client, responses_client
 from tests.manifest import proves
 from tests.model.streams import joined, reads
 
-CASES = [read_case(path) for path in sorted((Path(__file__).parent / "responses").glob("*.txt"))]
+CASES = [read_case(path) for path in sorted((Path(__file__).parent / "responses_streams").glob("*.txt"))]
 ALL = [(case, scene) for case in CASES for scene in case.scenes]
 BACKS = [scene for _, scene in ALL if "backend" in scene.sections]
 FRONTS = [scene for _, scene in ALL if "messages" in scene.sections]
