@@ -19,6 +19,10 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+import psycopg
+
+from clew.store.postgres.store import PostgresStore
+
 HOW: Final = (
     "these tests need the programs of PostgreSQL 14 or newer: install them (Debian: `apt-get install postgresql`), "
     "or name their folder in CLEW_TEST_PG"
@@ -69,10 +73,11 @@ class PostgresServer:
     def url(self, database: str) -> str:
         return f"postgresql://postgres@/{database}?host={self.folder}"
 
-    def create(self) -> str:
-        """The URL of a new, empty database."""
+    def create(self, template: str = "template0") -> str:
+        """The URL of a new database: an empty one, or a copy of another of this server."""
         name = f"test_{next(_NUMBERS)}"
-        self._run("psql", "-h", str(self.folder), "-U", "postgres", "-q", "-c", f"CREATE DATABASE {name}")
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         return self.url(name)
 
     def _run(self, program: str, *arguments: str) -> None:
@@ -129,6 +134,19 @@ def shared_server() -> PostgresServer:
 
     atexit.register(end)
     return server
+
+
+@lru_cache
+def _template() -> str:
+    """A database of the shared server that has clew's tables, and nothing in them."""
+    url = shared_server().create()
+    PostgresStore(url).close()
+    return url.split("/")[3].partition("?")[0]
+
+
+def prepared_url() -> str:
+    """The URL of a new database that has clew's tables: a copy is made sooner than tables are."""
+    return shared_server().create(_template())
 
 
 def _unprivileged_user() -> str:

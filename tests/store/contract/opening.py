@@ -6,13 +6,13 @@ from typing import Final
 
 from clew.store import Store, StoreLocation, location_of
 from clew.store.kinds import BODIES
-from tests.postgres import shared_server
+from tests.postgres import prepared_url
 
 __all__ = ["ADDRESSES", "located", "opened"]
 
 ADDRESSES: Final[Mapping[str, Callable[[Path], str]]] = {
     "sqlite": lambda folder: str(folder / "home" / "store.sqlite"),
-    "postgresql": lambda folder: shared_server().create().removeprefix("postgresql:"),
+    "postgresql": lambda folder: prepared_url().removeprefix("postgresql:"),
 }
 """By a kind's name: an address that nothing is kept at yet."""
 
