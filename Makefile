@@ -74,7 +74,7 @@ bench: .venv/.ready ## what the core, the store and the gateway cost, as ratios 
 	$(PY) bench/store.py
 	$(PY) bench/gateway.py $(OPTIONS)
 
-bench-keep: .venv/.ready ## what the gateway costs, by its parts, and what noise is, kept in docs and README.md; a quarter of an hour on a quiet machine
+bench-keep: .venv/.ready ## what the gateway costs, by its parts, and what noise is, kept in docs and README.md; takes long, and needs a quiet machine
 	$(PY) bench/gateway.py --keep $(OPTIONS)
 	$(PY) bench/parts.py --keep
 	$(PY) bench/compare.py HEAD HEAD --keep --only session json-many stream translated big-known $(OPTIONS)

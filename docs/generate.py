@@ -26,7 +26,7 @@ from clew.simulator.turns import shipped
 from clew.web import routes as web_routes
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # whoever loads this file need not stand beside it
+sys.path.insert(0, str(HERE))  # so that this file can be loaded from any folder
 
 from backends_page import backends_page  # noqa: E402  (found by the line above)
 from events_page import events_page  # noqa: E402

@@ -196,7 +196,9 @@ def _threads(transcript: Transcript) -> list[TranscriptThread]:
 def _fix_request(file: str, raw: bytes, aim: _Check) -> int:
     """Print the request as the target would get it. What remains wrong after that goes to stderr."""
     if dialect := _openai_dialect(raw):
-        raise click.UsageError(f"--fix mends requests of the Messages API and transcripts; this is a request in {dialect}.")
+        raise click.UsageError(
+            f"--fix repairs requests of the Messages API and transcripts. This is a request in {dialect}."
+        )
     try:
         request = parse(raw)
         [target] = targets_for(aim.names, request.body.model, aim.settings).values()

@@ -160,4 +160,4 @@ class HttpRefusal:
     headers: tuple[tuple[str, str], ...] = ()
     """Which say more than the words do."""
     path: str = ""
-    """What was asked for, if that is known: whoever writes the answer may choose its shape by it."""
+    """What was asked for, if that is known. The shape of the answer may depend on it."""

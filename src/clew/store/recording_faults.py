@@ -9,18 +9,68 @@ with the marks; digests of others were not always made the same way.) No strand 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
+import msgspec
+
+from clew.errors import RecordCorrupt
 from clew.model.blocks import made
 from clew.model.origin import ANTHROPIC
 from clew.model.recording import Recording, Shelf
-from clew.store.rows import Row, Value, is_sum_of, marks_of
+from clew.store.rows import Row, Value, is_sum_of, marks_of, recording_of_row, unpack_changes
 from clew.store.values import StoreFault
+from clew.store.words import indexed_words
 from clew.thinking.keys import digest_of, key_of, proof_half, proof_of
 from clew.thinking.strands import strand_keys
 
 
-def row_faults(recording: Recording, columns: Row, sum: Value, marks: set[Row]) -> Iterator[StoreFault]:
+def recording_faults(rows: Iterable[Row], marks: Mapping[Value, set[Row]]) -> Iterator[StoreFault]:
+    """Of all recordings of a principal: each row has the columns, the sum and the place, by which `marks` are found."""
+    readable: list[Recording] = []
+    for *columns, sum, seq in rows:
+        try:
+            recording = recording_of_row(tuple(columns))
+            for raw in recording.blocks:
+                made(raw)
+        except RecordCorrupt as error:
+            yield StoreFault(str(columns[1]), str(error))
+        except msgspec.DecodeError as error:
+            yield StoreFault(str(columns[1]), f"a block of recording {columns[1]!r} cannot be read: {error}")
+        else:
+            readable.append(recording)
+            yield from _row_faults(recording, tuple(columns), sum, marks.get(seq, set()))
+    yield from _strand_faults(readable)
+
+
+def marks_by_place(rows: Iterable[Row]) -> dict[Value, set[Row]]:
+    """Kinds and hashes by the place of their recording, which stands first in a row."""
+    marks: dict[Value, set[Row]] = defaultdict(set)
+    for place, *mark in rows:
+        marks[place].add(tuple(mark))
+    return marks
+
+
+def change_faults(rows: Iterable[Row]) -> Iterator[StoreFault]:
+    """Of rows of an exchange's id and its changes."""
+    for id, changes in rows:
+        assert isinstance(changes, bytes)
+        try:
+            unpack_changes(changes)
+        except RecordCorrupt as error:
+            yield StoreFault(str(id), str(error))
+
+
+def word_faults(rows: Iterable[Row]) -> Iterator[StoreFault]:
+    """Of turns that must be in the index: the id, the place in the index, its two texts, and what they are made from."""
+    for id, place, asked, answered, *columns in rows:
+        if place is None:
+            yield StoreFault(str(id), "it is not in the index of words")
+        elif (asked, answered) != indexed_words(tuple(columns)):
+            yield StoreFault(str(id), "its words in the index are not those that were said")
+
+
+def _row_faults(recording: Recording, columns: Row, sum: Value, marks: set[Row]) -> Iterator[StoreFault]:
     if not is_sum_of(columns, sum):
         yield StoreFault(recording.id, "its bytes are not those that were recorded")
     if marks != set(marks_of(recording)):
@@ -30,7 +80,7 @@ def row_faults(recording: Recording, columns: Row, sum: Value, marks: set[Row]) 
         yield StoreFault(recording.id, "its keys are not those of its blocks")
 
 
-def strand_faults(recordings: list[Recording]) -> Iterator[StoreFault]:
+def _strand_faults(recordings: list[Recording]) -> Iterator[StoreFault]:
     shelf = Shelf(recordings)
     yield from (StoreFault(id, "its strand leads in a circle") for id in _in_circles(recordings, shelf))
     proofs: dict[bytes, str] = {}  # behind the keys of recordings whose blocks clients hold as they came

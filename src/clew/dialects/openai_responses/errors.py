@@ -1,6 +1,6 @@
 """Errors inside a stream, by the codes that clients act on.
 
-Codex asks again after any failed response, but for a few codes: so what asking again cannot mend has one of those.
+Codex asks again after any failed response, except for a few codes. An error that stays the same gets one of those codes.
 """
 
 from __future__ import annotations

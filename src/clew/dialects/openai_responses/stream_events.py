@@ -1,7 +1,7 @@
 """One event of a streamed answer, as typed values.
 
 Servers that copy this protocol leave members out, fill them with null, or give them another type. So each member may be
-anything, and whoever reads one asks for what it can use. Objects stay raw: the events at both ends of a stream repeat all
+anything, and a reader takes what it can use. Objects stay raw: the events at both ends of a stream repeat all
 tools and instructions of the request, and nobody reads them.
 """
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from clew.errors import RecordCorrupt, StoreError
-from clew.model.blocks import made
-from clew.model.recording import Recording
+from clew.errors import StoreError
 from clew.store.kinds import StoreFinding
 from clew.store.postgres.database import PostgresDatabase, raising_store_errors
 from clew.store.postgres.schema import NEWEST, schema_version
-from clew.store.recording_faults import row_faults, strand_faults
-from clew.store.rows import COLUMNS, Row, Value, recording_of_row, unpack_changes
+from clew.store.recording_faults import change_faults, marks_by_place, recording_faults, word_faults
+from clew.store.rows import COLUMNS
 from clew.store.text import format_size
 from clew.store.values import StoreFault
-from clew.store.words import indexed_words
 
 OLDEST_SERVER: Final = 14
-CONNECTIONS: Final = 4
-"""Of one process at most: one writes, two read, one follows the news."""
+CONNECTIONS: Final = 3
+"""Of one process at most: one writes, two read."""
 
 _CONNECTIONS: Final = """
 SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
@@ -115,37 +111,13 @@ def verify(database: PostgresDatabase, where: str) -> tuple[StoreFault, ...]:
 
 def _recording_faults(database: PostgresDatabase) -> Iterator[StoreFault]:
     for (principal,) in database.rows("SELECT DISTINCT principal FROM clew.recordings"):
-        readable: list[Recording] = []
-        marks: dict[Value, set[Row]] = defaultdict(set)
-        for place, *mark in database.rows("SELECT recording, kind, hash FROM clew.marks WHERE principal = $1", principal):
-            marks[place].add(tuple(mark))
-        for *columns, sum, seq in database.rows(_ROWS, principal):
-            try:
-                recording = recording_of_row(tuple(columns))
-                for raw in recording.blocks:
-                    made(raw)
-            except RecordCorrupt as error:
-                yield StoreFault(str(columns[1]), str(error))
-            except msgspec.DecodeError as error:
-                yield StoreFault(str(columns[1]), f"a block of recording {columns[1]!r} cannot be read: {error}")
-            else:
-                readable.append(recording)
-                yield from row_faults(recording, tuple(columns), sum, marks[seq])
-        yield from strand_faults(readable)
+        marks = database.rows("SELECT recording, kind, hash FROM clew.marks WHERE principal = $1", principal)
+        yield from recording_faults(database.rows(_ROWS, principal), marks_by_place(marks))
 
 
 def _turn_faults(database: PostgresDatabase) -> Iterator[StoreFault]:
     for what, statement in _LINKS.items():
         for (name,) in database.rows(statement):
             yield StoreFault(str(name), what)
-    for id, changes in database.rows("SELECT id, changes FROM clew.exchanges"):
-        assert isinstance(changes, bytes)
-        try:
-            unpack_changes(changes)
-        except RecordCorrupt as error:
-            yield StoreFault(str(id), str(error))
-    for id, row, asked, answered, *columns in database.rows(_WORDS):
-        if row is None:
-            yield StoreFault(str(id), "it is not in the index of words")
-        elif (asked, answered) != indexed_words(tuple(columns)):
-            yield StoreFault(str(id), "its words in the index are not those that were said")
+    yield from change_faults(database.rows("SELECT id, changes FROM clew.exchanges"))
+    yield from word_faults(database.rows(_WORDS))

@@ -12,28 +12,22 @@ bodies to theirs. The index of words has every turn up to its newest, with exact
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import apsw
-import msgspec
 
 from clew.errors import RecordCorrupt, StoreError
-from clew.model.blocks import made
-from clew.model.recording import Recording
 from clew.model.turn import Exchange
 from clew.store.kinds import StoreFinding
-from clew.store.recording_faults import row_faults, strand_faults
-from clew.store.rows import COLUMNS, recording_of_row, unpack_changes
+from clew.store.recording_faults import change_faults, marks_by_place, recording_faults, word_faults
+from clew.store.rows import COLUMNS
 from clew.store.sqlite.database import (
     APPLICATION,
     OLDEST_SQLITE,
     Database,
-    Row,
-    Value,
     connect,
     log_bytes,
     raising_store_errors,
@@ -43,7 +37,6 @@ from clew.store.sqlite.queries import exchanges
 from clew.store.sqlite.retention import clock_doubt
 from clew.store.text import format_size
 from clew.store.values import ClockDoubt, StoreFault
-from clew.store.words import indexed_words
 
 FUTURE_SECONDS: Final = 3600.0
 READ_WHOLE: Final = 64 << 20
@@ -194,37 +187,14 @@ def verify(connection: Database) -> tuple[StoreFault, ...]:
 
 def _recording_faults(connection: Database) -> Iterator[StoreFault]:
     for (principal,) in connection.execute("SELECT DISTINCT principal FROM recordings").fetchall():
-        readable: list[Recording] = []
-        marks: dict[Value, set[Row]] = defaultdict(set)  # of every recording, at once: they lie in the order of their hashes
-        for recording, *mark in connection.execute(_MARKS, (principal,)):
-            marks[recording].add(tuple(mark))
-        for *columns, sum, seq in connection.execute(_ROWS, (principal,)):
-            try:
-                recording = recording_of_row(tuple(columns))
-                for raw in recording.blocks:
-                    made(raw)
-            except RecordCorrupt as error:
-                yield StoreFault(str(columns[1]), str(error))
-            except msgspec.DecodeError as error:
-                yield StoreFault(str(columns[1]), f"a block of recording {columns[1]!r} cannot be read: {error}")
-            else:
-                readable.append(recording)
-                yield from row_faults(recording, tuple(columns), sum, marks[seq])
-        yield from strand_faults(readable)
+        # The marks of every recording at once: they lie in the order of their hashes.
+        marks = marks_by_place(connection.execute(_MARKS, (principal,)))
+        yield from recording_faults(connection.execute(_ROWS, (principal,)), marks)
 
 
 def _turn_faults(connection: Database) -> Iterator[StoreFault]:
     for what, statement in _LINKS.items():
         for (name,) in connection.execute(statement):
             yield StoreFault(str(name), what)
-    for id, changes in connection.execute("SELECT id, changes FROM exchanges"):
-        assert isinstance(changes, bytes)
-        try:
-            unpack_changes(changes)
-        except RecordCorrupt as error:
-            yield StoreFault(str(id), str(error))
-    for id, row, asked, answered, *columns in connection.execute(_WORDS):
-        if row is None:
-            yield StoreFault(str(id), "it is not in the index of words")
-        elif (asked, answered) != indexed_words(tuple(columns)):
-            yield StoreFault(str(id), "its words in the index are not those that were said")
+    yield from change_faults(connection.execute("SELECT id, changes FROM exchanges"))
+    yield from word_faults(connection.execute(_WORDS))
