@@ -488,6 +488,14 @@ def test_a_read_for_each_event_tells_what_one_read_tells(events: list[Json], new
     assert joined(read(*reads)) == joined(read(whole))
 
 
+def test_nothing_is_told_behind_a_failure_however_the_bytes_are_cut() -> None:
+    """A delta that comes alone is read in one step; that step must know that the answer failed."""
+    delta = {"type": "response.output_text.delta", "output_index": 0, "item_id": "m", "content_index": 0, "delta": "Hi"}
+    said = b"event: response.output_text.delta\ndata: %b\n\n" % encoded(delta)
+    reads = [said, said, b"event: response.output_text.delta\ndata: {spoilt\n\n", said, said]
+    assert joined(read(*reads)) == joined(read(b"".join(reads)))
+
+
 @settings(max_examples=examples(80, soak=8000), deadline=None)
 @given(st.lists(st.sampled_from(PARTS), max_size=24), st.integers(1, 200))
 def test_events_in_any_order_are_told_legally(events: list[Json], size: int) -> None:

@@ -94,8 +94,11 @@ class ResponseDecoder:
 
     @property
     def grows_by(self) -> tuple[str, int]:
-        """The type of the events by which the open block grows, and the part that they are about; "" if none is open."""
-        return self._teller.grows_by if self._teller is not None and self._answer.blocks.is_settled else ("", 0)
+        """The type of the events by which the open block grows, and the part that they are about; "" if none is open, or the
+        answer is over."""
+        if self._teller is None or self.ended or not self._answer.blocks.is_settled:
+            return "", 0
+        return self._teller.grows_by
 
     def take_delta(self, delta: UsualDelta, part: int) -> Event | None:
         """A delta of the open block, to be told at once; None if it is of another one, and has to be taken as an event."""
