@@ -61,4 +61,4 @@ def test_what_clew_itself_refuses_is_told(home: Home) -> None:
 
 def test_it_is_not_mended(home: Home) -> None:
     code, says = home.refused("check", written(home, CALL), "--fix")
-    assert (code, says.endswith("this is a request in openai-responses.")) == (2, True)
+    assert (code, says.endswith("This is a request in openai-responses.")) == (2, True)

@@ -8,7 +8,7 @@ from clew.settings.load import load
 from clew.store import Store, location_of, open_store
 from clew.store.kinds import KINDS, USUAL_URL, is_url, kind_named, shown_url
 from clew.store.protocols import Store as AllOfIt
-from tests.store.contract.opening import ADDRESSES, located, opened
+from tests.store.contract.opening import ADDRESSES, NEW_ADDRESSES, located, opened
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_store_has_all_that_the_protocols_say(kind: str, tmp_path: Path) -> No
 def test_every_kind_goes_through_the_contract_and_can_be_examined(tmp_path: Path) -> None:
     assert list(ADDRESSES) == list(KINDS)
     for name in KINDS:
-        kind, location = kind_named(name), located(name, tmp_path)
+        kind, location = kind_named(name), located(name, tmp_path, NEW_ADDRESSES)
         assert [each.state for each in kind.examine_program()] == ["ok"]
         assert not location.exists()
         assert [each.state for each in location.examine(0.0)] == ["ok"]

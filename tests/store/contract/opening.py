@@ -6,19 +6,21 @@ from typing import Final
 
 from clew.store import Store, StoreLocation, location_of
 from clew.store.kinds import BODIES
-from tests.postgres import prepared_url
+from tests.postgres import prepared_url, shared_server
 
-__all__ = ["ADDRESSES", "located", "opened"]
+__all__ = ["ADDRESSES", "NEW_ADDRESSES", "located", "opened"]
 
 ADDRESSES: Final[Mapping[str, Callable[[Path], str]]] = {
     "sqlite": lambda folder: str(folder / "home" / "store.sqlite"),
     "postgresql": lambda folder: prepared_url().removeprefix("postgresql:"),
 }
-"""By a kind's name: an address that nothing is kept at yet."""
+"""By a kind's name: an address of a store that is empty. A PostgreSQL has its tables already, which saves their making."""
+NEW_ADDRESSES: Final = {**ADDRESSES, "postgresql": lambda _: shared_server().create().removeprefix("postgresql:")}
+"""By a kind's name: an address that nothing is kept at yet, not even tables."""
 
 
-def located(kind: str, folder: Path) -> StoreLocation:
-    location = location_of(f"{kind}:{ADDRESSES[kind](folder)}", folder)
+def located(kind: str, folder: Path, addresses: Mapping[str, Callable[[Path], str]] = ADDRESSES) -> StoreLocation:
+    location = location_of(f"{kind}:{addresses[kind](folder)}", folder)
     assert location is not None
     return location
 
