@@ -163,7 +163,7 @@ async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadl
         port = listener.getsockname()[1]
         plan = msgspec.structs.replace(setup.plan, port=port, port_is_asked_for=True, workers=setup.workers)
         key = load_key(setup.home, setup.environ)
-        drain, grace = setup.loaded.settings.gateway.drain_seconds, setup.loaded.settings.gateway.closing_seconds
+        drain, grace = setup.loaded.settings.gateway.seconds_to_drain, setup.loaded.settings.gateway.closing_seconds
         workers = Workers(plan, setup.workers, setup.environ, drain, lambda: setup.loaded.source, grace)
         deadline.drain_seconds, deadline.closing_seconds = (lambda: drain), (lambda: grace)
         deadline.before_the_end = workers.kill

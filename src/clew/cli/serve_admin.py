@@ -121,14 +121,15 @@ async def _drain_admin(
 ) -> None:
     """Let the chat end as the data plane does: answers may finish, for as long as the settings say."""
     await ending.asked.wait()
-    seconds = runtime.current.settings.gateway.drain_seconds
+    wanted = runtime.current.settings.gateway
     answers = admin.open_streams if admin else sum(plane.running for plane in planes())
     if answers and sys.stderr.isatty():  # somebody pressed Ctrl-C, and wonders why nothing happens
         what = "1 answer is finishing" if answers == 1 else f"{answers} answers are finishing"
-        click.echo(f"\n{what} ({seconds:g} s at most); Ctrl-C again ends now", err=True)
+        click.echo(f"\n{what} ({wanted.seconds_to_drain:g} s at most); Ctrl-C again ends now", err=True)
     if admin is None:
         return
-    draining = asyncio.ensure_future(admin.drain(seconds))
+    await ending.wait_unless_insisted(wanted.keep_accepting_seconds)
+    draining = asyncio.ensure_future(admin.drain(wanted.drain_seconds))
     insisting = asyncio.ensure_future(ending.insisted.wait())
     await asyncio.wait({draining, insisting}, return_when=asyncio.FIRST_COMPLETED)
     for task in (draining, insisting):

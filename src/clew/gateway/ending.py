@@ -32,7 +32,7 @@ class Deadline:
 
     def __init__(self) -> None:
         self.drain_seconds: Callable[[], float] = lambda: 0.0
-        """How long answers may go on."""
+        """How long new requests are taken, and then answers may go on."""
         self.closing_seconds: Callable[[], float] = lambda: 1.0
         """How long everything after that may take."""
         self.before_the_end: Callable[[], None] = lambda: None
@@ -117,6 +117,13 @@ class Ending:
         if self._deadline is not None:
             self._deadline.come_closer()
         self._set_next()
+
+    async def wait_unless_insisted(self, seconds: float) -> None:
+        """Wait so long; after the second signal no longer."""
+        if seconds > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self.insisted.wait()
 
     def _set_next(self) -> None:
         (self.insisted if self.asked.is_set() else self.asked).set()

@@ -1,8 +1,8 @@
 """A gateway as a process: listen first, load the rest, serve, drain.
 
-A client can connect as soon as the settings are read; its request waits until the engine is there. At the end the port is
-free at once, `/readyz` says 503 on connections that are still open, running answers go on for as long as the settings say,
-and the clients of those that are left get an error event of their dialect. A second signal ends that at once.
+A client can connect as soon as the settings are read; its request waits until the engine is there. At the end `/readyz` says
+503. The port is free at once, or after `keep_accepting_seconds`; running answers go on for as long as the settings say, and
+the clients of those that are left get an error event of their dialect. A second signal ends that at once.
 
 The process writes its report before it listens, and its entry in the registry before any client can connect
 (`ProcessRegistration`); so a command that is called when the port is open finds both. The report names settings that are
@@ -231,9 +231,11 @@ class Gateway:
         await self.server.close(grace=0)
 
     async def drain(self, ending: Ending) -> None:
-        """Take no new requests, let the running ones finish, end the rest; at once if the end is insisted on."""
+        """Keep accepting for as long as the settings say, let the running requests finish, end the rest; at once if the end
+        is insisted on."""
         self.plane.draining = True
         wanted = self.plane.source.settings.gateway
+        await ending.wait_unless_insisted(wanted.keep_accepting_seconds)
         recording = wanted.closing_seconds * _RECORDING
         closing = asyncio.ensure_future(self.server.close(wanted.drain_seconds, wind_up=recording))
         insisting = asyncio.ensure_future(ending.insisted.wait())
@@ -245,7 +247,7 @@ class Gateway:
 
     def limit(self, deadline: Deadline) -> None:
         """From now on the settings say when the process ends."""
-        deadline.drain_seconds = lambda: self.plane.source.settings.gateway.drain_seconds
+        deadline.drain_seconds = lambda: self.plane.source.settings.gateway.seconds_to_drain
         deadline.closing_seconds = lambda: self.plane.source.settings.gateway.closing_seconds
 
 

@@ -27,6 +27,7 @@ Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Some: TypeAlias = Annotated[int, Meta(ge=1)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
+Pause: TypeAlias = Annotated[float, Meta(ge=0)]
 Bodies: TypeAlias = Annotated[str, Meta(pattern=r"^(off|all|last:[0-9]{1,6})$", description="off, last:N or all")]
 WebOrigin: TypeAlias = Annotated[
     str, Meta(pattern=r"^https?://[^/*\s@]+$", description="an origin in full: https://host, or http://host:port")
@@ -126,8 +127,11 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Web origins that may call it from a browser."""
     workers: Some = 1
     """Processes that share the port."""
+    keep_accepting_seconds: Pause = 0
+    """After the first signal to end: how long new connections are still taken, while `/readyz` says 503. For a load balancer
+    that needs a moment to see that. Then the drain begins."""
     drain_seconds: Seconds = 30
-    """How long streams may go on after the first signal to end."""
+    """How long streams may go on after that."""
     closing_seconds: Seconds = 1
     """After that: for what was cut off to be recorded. Then the process ends, whatever it is doing."""
     ping_seconds: Seconds = 15
@@ -156,6 +160,11 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """How long a connection may wait for its next request."""
     history_megabytes: Count = 64
     """So much of the last requests is remembered, in each process: then a long history is not read again with each turn."""
+
+    @property
+    def seconds_to_drain(self) -> float:
+        """From the first signal to the moment at which running answers are cut off."""
+        return self.keep_accepting_seconds + self.drain_seconds
 
 
 class ChatSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
