@@ -7,8 +7,8 @@ import pytest
 from clew.chat.display.summary import summary_of
 from clew.chat.turns import StoredTurn, turn_of
 from clew.cli.threads import exchange_lines
-from clew.exchange.turns import heard_tokens
 from clew.model.turn import Exchange
+from clew.pipeline.stream.missing_usage import heard_tokens
 from clew.store.text import failure_of
 from clew.testing import Simulator
 from clew.web.exchange_row import row_of

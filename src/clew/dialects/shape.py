@@ -136,10 +136,10 @@ class Passthrough(Struct, frozen=True, kw_only=True, eq=False):
     write_event: Callable[[Event], bytes]
     rename_start: Callable[[bytes, SseEvent, str], bytes]
     """The bytes of the first event with the model's name as the client asked for it."""
-    fill_usage: Callable[[Event, bytes, str], bytes]
-    """The bytes of an event that lacks usage, with zeros: clients read it without asking."""
-    pass_answer: Callable[[bytes, JsonObject, str], bytes]
-    """An answer in one piece with the model's name as asked."""
+    fill_usage: Callable[[Event, bytes, str, JsonObject], bytes]
+    """The bytes of an event that lacks usage, with the model's name as asked and this usage, on which clients rely."""
+    pass_answer: Callable[[bytes, str, JsonObject | None], bytes]
+    """An answer in one piece with the model's name as asked, and with this usage if it has none."""
 
 
 class StreamReader(Protocol):

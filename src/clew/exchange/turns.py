@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from operator import itemgetter
 
-import msgspec
 from msgspec import Struct, structs
 
 from clew.dialects.shape import AnswerContext
@@ -20,9 +19,10 @@ from clew.model.json import JsonObject, JsonValue, encoded, read_json
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import Request, blocks_of
-from clew.model.tokens import OUTPUT_ESTIMATED, tokens_of
+from clew.model.tokens import OUTPUT_ESTIMATED
 from clew.model.turn import Bodies, Exchange, NativeTurn, Outcome, TokenUsage, Try, TurnRecord
 from clew.pipeline.stream.answer import AnswerSoFar
+from clew.pipeline.stream.missing_usage import heard_tokens
 from clew.thinking.keys import QuestionContent, key_of, question_content
 from clew.thinking.record import recording_of
 from clew.wire.requests import messages_after_last_answer
@@ -177,23 +177,6 @@ def counts_of(usage: JsonObject) -> Sequence[int]:
         ):
             return asked, said, read, written
     return [value if type(value) is int and 0 < value <= MOST_TOKENS else 0 for value in counts]
-
-
-def heard_tokens(message: JsonObject) -> int:
-    """About how many tokens came of an answer that is not whole: its last count came with its first event."""
-    content = message.get("content")
-    blocks = content if isinstance(content, list) else []
-    return round(sum(tokens_of(_words_of(block).encode("utf-8", "replace")) for block in blocks))
-
-
-def _words_of(block: JsonValue) -> str:
-    match block:
-        case {"type": "text", "text": str(words)} | {"type": "thinking", "thinking": str(words)}:
-            return words
-        case {"name": str(name), "input": given}:
-            return f"{name} {msgspec.json.encode(given).decode()}"
-        case _:
-            return ""
 
 
 def unasked_turn(id: str, received: ReceivedRequest, failure: SettingsInvalid, at: float) -> TurnRecord:

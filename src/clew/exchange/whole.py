@@ -28,6 +28,7 @@ from clew.exchange.turns import ReceivedAnswer, with_late
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject, count_of
 from clew.pipeline.stream.answer import answer_of_message
+from clew.pipeline.stream.missing_usage import usage_of_uncounted
 
 
 class WholeAnswer(NamedTuple):
@@ -62,7 +63,8 @@ def _read(reading: AnswerReading, raw: bytes) -> WholeAnswer | Refused | None:
     if not reading.view.options.is_plain or rules is None:
         return _shown(reading, raw, message)
     is_answer = reading.call.kind == "messages"
-    shown_body = rules.pass_answer(raw, message, reading.context.model) if is_answer else raw
+    uncounted = None if isinstance(message.get("usage"), dict) else usage_of_uncounted(message)
+    shown_body = rules.pass_answer(raw, reading.context.model, uncounted) if is_answer else raw
     return WholeAnswer(raw, shown_body, ReceivedAnswer(answer=answer_of_message(message)))
 
 
@@ -73,7 +75,7 @@ def _shown(reading: AnswerReading, raw: bytes, message: JsonObject) -> WholeAnsw
         return WholeAnswer(raw, counted, ReceivedAnswer(answer=answer))
     seen = view.show_message(message)
     if not isinstance(seen.get("usage"), dict):
-        seen["usage"] = {"input_tokens": 0, "output_tokens": 0}  # clients read it without asking
+        seen["usage"] = usage_of_uncounted(message)
     held = None if view.options.is_plain else view.held(answer.blocks)
     return WholeAnswer(raw, front.write_answer(seen, reading.context), ReceivedAnswer(answer=answer, held=held))
 

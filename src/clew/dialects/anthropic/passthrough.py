@@ -1,8 +1,8 @@
 """Messages on both sides: bytes pass, and a few of them are replaced.
 
-The model's name becomes the one that the client asked for. Usage that a backend does not report becomes zero, because
-clients read it without asking whether it is there: the SDKs end a stream with an error of their own, and Claude Code adds
-up. What is recorded stays as the backend said it.
+The model's name becomes the one that the client asked for. Usage that a backend does not report is put in, because clients
+read it without asking whether it is there: the SDKs end a stream with an error of their own, and Claude Code adds up. What
+is recorded stays as the backend said it.
 
 Errors come in whatever shape: relays and other vendors have one for all of their paths. Read as events of an unknown type
 they would pass, and the answer would just end.
@@ -125,8 +125,6 @@ def _text_of(run: bytes, opening: bytes, *, is_signature: bool) -> str | None:
 
 _ERROR_NAMES: Final = frozenset({"error", *ERROR_TYPES.values()})
 _UNNAMED: Final = (b"", b"message")
-_NO_USAGE: Final = b'{"input_tokens":0,"output_tokens":0}'
-_NO_USAGE_AT_THE_END: Final = b'{"output_tokens":0}'
 
 
 class _Message(Struct):
@@ -163,28 +161,26 @@ def rename_start(raw: bytes, event: SseEvent, model: str) -> bytes:
     return raw if data is event.data else sse_bytes(event.name, data)
 
 
-def fill_usage(event: Event, raw: bytes, model: str) -> bytes:
+def fill_usage(event: Event, raw: bytes, model: str, usage: JsonObject) -> bytes:
     """An event that lacks usage, with it; its other data stay as they came. `model` is the name as asked."""
     data = data_of(event)
     try:
         if isinstance(event, MessageStart):
             start, end = locate(data, ("message",))
-            message = rename(set_key(data[start:end], "usage", _NO_USAGE), model)
+            message = rename(set_key(data[start:end], "usage", msgspec.json.encode(usage)), model)
             data = apply(data, [Edit(start, end, message)])
         else:
-            data = set_key(data, "usage", _NO_USAGE_AT_THE_END)
+            data = set_key(data, "usage", msgspec.json.encode(usage))
     except RequestInvalid:
         return raw
     return sse_bytes(event.type.encode(), data)
 
 
-def pass_answer(raw: bytes, message: JsonObject, model: str) -> bytes:
-    """An answer in one piece: the model's name as asked, and usage where there is none."""
+def pass_answer(raw: bytes, model: str, usage: JsonObject | None) -> bytes:
+    """An answer in one piece: the model's name as asked, and usage where it has none."""
     named = rename(raw, model)
-    if isinstance(message.get("usage"), dict):
-        return named
     try:
-        return set_key(named, "usage", _NO_USAGE)
+        return named if usage is None else set_key(named, "usage", msgspec.json.encode(usage))
     except RequestInvalid:
         return named
 

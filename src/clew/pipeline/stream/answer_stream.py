@@ -27,12 +27,12 @@ from clew.model.events import (
     MessageStop,
     StreamFailed,
     Unknown,
-    altered,
 )
 from clew.model.json import JsonObject
 from clew.model.lifecycle import LENIENT, Lifecycle
 from clew.pipeline.stream.answer import AnswerParts, AnswerSoFar, StreamPart, answer_of_parts
 from clew.pipeline.stream.client_view import ClientView
+from clew.pipeline.stream.missing_usage import MissingUsage
 from clew.pipeline.stream.sealed_blocks import SealedBlocks
 from clew.wire.sse_runs import PassChunk
 
@@ -41,8 +41,8 @@ class AnswerStream(ABC):
     """One answer. Raises StreamIllegal for what no stream may do, SseTooLarge for what is too long."""
 
     __slots__ = (
-        *("_before", "_held_size", "_is_ending", "_keeps_raw", "_lifecycle", "_parts", "_raw", "_sealed", "_updates"),
-        *("_view", "begun", "ended", "failure", "held", "size", "stops"),
+        *("_before", "_held_size", "_is_ending", "_keeps_raw", "_lifecycle", "_parts", "_raw", "_sealed", "_uncounted"),
+        *("_updates", "_view", "begun", "ended", "failure", "held", "size", "stops"),
     )
 
     def __init__(self, view: ClientView, passthrough: Passthrough | None, *, keep: bool, blocks: bool) -> None:
@@ -68,6 +68,8 @@ class AnswerStream(ABC):
         self._is_ending = False
         self._held_size = 0
         self._updates = 0
+        self._uncounted: MissingUsage | None = None
+        """Counts in place of a backend that does not."""
 
     @property
     def raw(self) -> bytes:
@@ -110,6 +112,8 @@ class AnswerStream(ABC):
         """Check the event against those before it, keep it for the answer, and note what it says of the answer's state."""
         self._lifecycle.accept(event)
         self._parts.add(event)
+        if self._uncounted is not None:
+            self._uncounted.note((event,))
         kind = type(event)
         if kind is BlockDelta:
             return
@@ -145,17 +149,9 @@ class AnswerStream(ABC):
             self._held_size += len(new)
             check_held(len(target), self._held_size)
 
-
-def lacks_usage(event: Event) -> bool:
-    """Whether it is an event that reports usage, and does not."""
-    if isinstance(event, MessageStart):
-        return not isinstance(event.message.get("usage"), dict)
-    return isinstance(event, MessageDelta) and event.usage is None
-
-
-def with_usage(event: Event) -> Event:
-    """An event that lacks usage, with zeros: clients read it without asking. What is recorded stays as it came."""
-    if isinstance(event, MessageStart):
-        return altered(event, message={**event.message, "usage": {"input_tokens": 0, "output_tokens": 0}})
-    assert isinstance(event, MessageDelta)
-    return altered(event, usage={"output_tokens": 0})
+    def _usage_for(self, event: Event) -> JsonObject:
+        """For an event that should report usage, and does not."""
+        if isinstance(event, MessageStart):
+            self._uncounted = MissingUsage()
+            return {"input_tokens": 0, "output_tokens": 0}
+        return self._uncounted.at_end() if self._uncounted else {"output_tokens": 0}

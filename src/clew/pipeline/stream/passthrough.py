@@ -9,8 +9,9 @@ from clew.dialects.shape import Passthrough
 from clew.errors import StreamIllegal
 from clew.model.events import BLOCK_EVENTS, Event, MessageStart, StreamFailed
 from clew.pipeline.stream.answer import AnswerSoFar, answer_of_parts
-from clew.pipeline.stream.answer_stream import AnswerStream, lacks_usage
+from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
+from clew.pipeline.stream.missing_usage import lacks_usage
 from clew.pipeline.stream.secrets import without_secret
 from clew.wire.sse import Frames, SseEvent, SseLimits
 from clew.wire.sse_runs import PassChunk, body_of, pieces_of
@@ -73,6 +74,8 @@ class PassedAnswer(AnswerStream):
 
     def _note_run(self, run: bytes) -> None:
         self._parts.add_run(run)
+        if self._uncounted is not None:
+            self._uncounted.note(self._rules.read_run(run))
         if self._sealed is not None:
             self._sealed.note_run(run)
 
@@ -109,7 +112,10 @@ class PassedAnswer(AnswerStream):
             # An error that was not in the dialect's own shape has no bytes that clients could read.
             told = raw if event.raw else self._rules.write_event(event)
             return without_secret(event, told, self._view.options.secret)
-        return event, self._rules.fill_usage(event, raw, model) if lacks_usage(event) else raw
+        if lacks_usage(event):
+            raw = self._rules.fill_usage(event, raw, model, self._usage_for(event))
+            self._notes_runs = True
+        return event, raw
 
 
 def answer_of_stream(raw: bytes, rules: Passthrough, *, blocks: bool = True) -> AnswerSoFar:

@@ -16,8 +16,9 @@ from clew.errors import StreamIllegal
 from clew.model.events import BLOCK_EVENTS, BlockDelta, BlockStart, BlockStop, Event, MessageStart, StreamFailed, altered
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
-from clew.pipeline.stream.answer_stream import AnswerStream, lacks_usage, with_usage
+from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
+from clew.pipeline.stream.missing_usage import lacks_usage
 from clew.pipeline.stream.secrets import without_secret_in
 
 _TEXTS: Final = {"text": ("text",), "thinking": ("thinking", "signature")}
@@ -64,8 +65,14 @@ class TranslatedAnswer(AnswerStream):
                 for each in sealed.feed(event):
                     self._place(write(each), out)
             else:
-                self._place(write(with_usage(event) if lacks_usage(event) else event), out)
+                self._place(write(self._with_usage(event) if lacks_usage(event) else event), out)
         return out[0] if len(out) == 1 else b"".join(out)
+
+    def _with_usage(self, event: Event) -> Event:
+        usage = self._usage_for(event)
+        if isinstance(event, MessageStart):
+            return altered(event, message={**event.message, "usage": usage})
+        return altered(event, usage=usage)
 
 
 class WholeAnswerReader:
