@@ -172,7 +172,7 @@ def looking_up(folder: Path, blocks: int) -> Iterator[tuple[str, Callable[[], ob
     for count in (10, blocks):
         store, chance = SqliteStore(folder / f"{count}" / "store.sqlite"), random.Random(3)
         keys = _filled(store, count)
-        found, cold = store.recordings("local"), RecordingFinder(store._readers, RecordingCache(0), "local")
+        found, cold = store.recordings("local"), RecordingFinder(store._file_readers, RecordingCache(0), "local")
         yield f"{count:,} blocks, not there", partial(found.by_key, b"")
         yield f"{count:,} blocks, read lately", partial(found.by_key, keys[0])
         yield f"{count:,} blocks, any", lambda cold=cold, keys=keys, chance=chance: cold.by_key(chance.choice(keys))

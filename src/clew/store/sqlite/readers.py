@@ -14,10 +14,10 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import apsw
-import msgspec
 
 from clew.errors import StoreError
 from clew.model.turn import Exchange
+from clew.store.cut_exchanges import as_seen
 from clew.store.sqlite.database import (
     UNREADABLE,
     Database,
@@ -132,13 +132,6 @@ class ChangeWatch:
             connection, self._connection = self._connection, None
         if connection:
             connection.close()
-
-
-def as_seen(exchange: Exchange, process: str, leases: FileLeases) -> Exchange:
-    """An open exchange whose process is gone was cut."""
-    if exchange.outcome != "open" or leases.is_held(process):
-        return exchange
-    return msgspec.structs.replace(exchange, outcome="cut")
 
 
 class SqliteQuickLook:
