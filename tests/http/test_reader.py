@@ -156,3 +156,18 @@ def test_what_just_fits_passes() -> None:
     chunked = POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 10 + b"0\r\n\r\n"
     found = read(body, chunked, limits=TIGHT)
     assert [item.body for item in found if isinstance(item, HttpRequest)] == [b"0123456789", b"x" * 10]
+
+
+def test_the_head_of_a_body_that_comes_in_pieces_is_checked_once() -> None:
+    seen: list[str] = []
+
+    def check(request: HttpRequest) -> object:
+        seen.append(request.target)
+        return "let in"
+
+    reader = RequestReader(ServerLimits(), check)
+    for piece in (POST + b"Content-Length: 6\r\n\r\nab", b"cd", b"ef" + POST + b"Content-Length: 2\r\n\r\ngh"):
+        reader.feed(piece)
+    requests = [each for each in reader.ready if isinstance(each, HttpRequest)]
+    assert seen == ["/v1/messages?beta=true"]
+    assert [(each.body, each.checked) for each in requests] == [(b"abcdef", "let in"), (b"gh", None)]

@@ -2,7 +2,7 @@
 
 In this order: the border (Host, Origin), the route, the credential that the route asks for, the content type, the number of
 streams. Each check gives a `Refusal` or lets the request pass; a refusal is written in the client's dialect. All but the
-last need only the head, and are made before a long body is read (`check`).
+last need only the head, and are made once: before a long body is read (`check`), else with the request.
 
 The plane listens before the engine is there: a request that comes too early waits for it.
 """
@@ -68,17 +68,14 @@ class StartupSettings:
         self.settings = settings
 
 
-_Answer: TypeAlias = "Callable[[HttpRequest, _Passed, Responder], Awaitable[None] | None]"
+_Answer: TypeAlias = Callable[[HttpRequest, Match, Responder], None]
 
 
-class _Passed(Struct, frozen=True, eq=False):
-    """A request that passed the checks of its head."""
+class CheckedHead(Struct, frozen=True, eq=False):
+    """Of a request whose head passed the checks: its route, and who asks."""
 
-    answer: _Answer
     match: Match
-    call: Call
-    """What the engine may know of the request: everything but the credentials."""
-    most_streams: int
+    admission: Admission
 
 
 class DataPlane:
@@ -99,14 +96,14 @@ class DataPlane:
         self._after = self._end_exchange  # bound once for all
         self._address = ("127.0.0.1", 0)
         self._border: tuple[GatewaySettings, Border] | None = None
-        self._actions: dict[Action, _Answer] = {
-            "greet": lambda request, passed, respond: send_json(respond, {"message": "clew"}),
-            "health": lambda request, passed, respond: send_json(respond, {"status": "ok"}),
+        self._own_answers: dict[Action, _Answer] = {
+            "greet": lambda request, match, respond: send_json(respond, {"message": "clew"}),
+            "health": lambda request, match, respond: send_json(respond, {"status": "ok"}),
             "readiness": self._readiness,
-            "exchange": self._exchange,
             "models": self._list_models,
             "model": self._list_models,
         }
+        """To what needs no engine."""
 
     @property
     def running(self) -> int:
@@ -122,82 +119,64 @@ class DataPlane:
         self._loaded.set()
 
     def handle(self, request: HttpRequest, respond: Responder) -> Awaitable[None] | None:
-        """Answer one request, at once or later."""
-        found = self._check_head(request)
-        if isinstance(found, _Passed):
-            return found.answer(request, found, respond)
-        self.refuse(found, respond)
-        return None
+        """Answer one request, at once or later. A head that was checked before its body came is not checked again."""
+        found = request.checked if isinstance(request.checked, CheckedHead) else self.check(request)
+        if isinstance(found, HttpRefusal):
+            self.refuse(found, respond)
+            return None
+        route = found.match.route
+        if route.action != "exchange":
+            self._own_answers[route.action](request, found.match, respond)
+            return None
+        if self._running >= min(self.source.settings.gateway.max_streams, self._room):
+            refuse(BUSY, respond, route.dialect)
+            return None
+        self._running += 1
+        respond.after = self._after
+        call = _call_of(request, found)
+        if self._engine is None:
+            return self._finish(self._wait_and_answer(call, respond), respond, route.dialect)
+        try:
+            work = self._engine.answer(call, respond)
+        except ClewError as error:
+            fail(error, respond, route.dialect)
+            return None
+        return None if work is None else self._finish(work, respond, route.dialect)
 
-    def check(self, request: HttpRequest) -> HttpRefusal | None:
-        """Why a request whose body is still to come is refused; None if it is not."""
-        found = self._check_head(request)
-        return found if isinstance(found, HttpRefusal) else None
-
-    def refuse(self, refusal: HttpRefusal, respond: Responder) -> None:
-        """Answer a request that is refused, here or by the HTTP layer, in the shape of the path that it asked for."""
-        refuse(refusal, respond, self._routes.dialect_at(refusal.path))
-
-    # The checks.
-
-    def _check_head(self, request: HttpRequest) -> _Passed | HttpRefusal:
+    def check(self, request: HttpRequest) -> CheckedHead | HttpRefusal:
+        """Check the head of a request, whose body may still be to come: who asks for what, or why it is refused."""
         settings, head = self.source.settings, request.head
         if self._border is None or self._border[0] is not settings.gateway:  # the settings changed
             gateway = settings.gateway
             self._border = gateway, Border(*self._address, hosts=gateway.hosts, origins=gateway.origins)
         border = self._border[1]
-        match = border.check(request) or self._find_route(head)
+        match = border.check(request) or self._routes.find(head.method, head.path)
         if isinstance(match, HttpRefusal):
-            _log.info("refused with %d", match.status)
-            return replace(match, path=head.path)
-        route = match.route
-        found = admit(request, route, self._keys, border, settings)
+            return _note_refusal(match, head)
+        found = admit(request, match.route, self._keys, border, settings)
         if isinstance(found, Admission) and head.method == "POST":
             found = check_content(request) or found
-        if isinstance(found, HttpRefusal):
-            _log.info("refused with %d", found.status)
-            return replace(found, path=head.path)
-        headers = dict(head.joined)
-        for name in _KEPT_HERE & headers.keys():
-            del headers[name]
-        call = Call(
-            kind=route.operation,
-            method=head.method,
-            name=match.name,
-            body=request.body,
-            query=head.query,
-            headers=headers,
-            principal=found.principal,
-            credential=found.credential,
-            front=DIALECTS[route.dialect],
-        )
-        return _Passed(self._actions[route.action], match, call, min(settings.gateway.max_streams, self._room))
+        return _note_refusal(found, head) if isinstance(found, HttpRefusal) else CheckedHead(match, found)
 
-    def _find_route(self, head: RequestHead) -> Match | HttpRefusal:
-        """The route; or why there is none. A client that would rather speak over a WebSocket is told to use HTTP."""
-        found = self._routes.find(head.method, head.path)
-        is_web_socket = head.joined.get("upgrade", "").lower() == "websocket"
-        if isinstance(found, HttpRefusal) and found.status == 405 and is_web_socket:
-            reason = f"{head.path} is served over HTTP alone: send a POST instead of opening a WebSocket."
-            return HttpRefusal(426, reason, (("upgrade", "HTTP/1.1"), *found.headers))
-        return found
+    def refuse(self, refusal: HttpRefusal, respond: Responder) -> None:
+        """Answer a request that is refused, here or by the HTTP layer, in the shape of the path that it asked for."""
+        refuse(refusal, respond, self._routes.dialect_at(refusal.path))
 
     # The answers.
 
-    def _readiness(self, request: HttpRequest, passed: _Passed, respond: Responder) -> None:
+    def _readiness(self, request: HttpRequest, match: Match, respond: Responder) -> None:
         status = "draining" if self.draining else "ready" if self._loaded.is_set() else "starting"
         body: dict[str, JsonValue] = {"status": status}
         if is_loopback(self._address[0]) and (problem := self.source.problem):
             body["problem"] = problem
         send_json(respond, body, 200 if status == "ready" else 503)
 
-    def _list_models(self, request: HttpRequest, passed: _Passed, respond: Responder) -> None:
+    def _list_models(self, request: HttpRequest, match: Match, respond: Responder) -> None:
         """All models, or the one that the path names."""
         settings = self.source.settings
         models = list_for(request.joined, request.query)
         try:
-            name = passed.match.name
-            found = models.one(settings, name) if name else models.page(settings, request.query)
+            found = models.one(settings, match.name) if match.name else models.page(settings, request.query)
         except ClewError as error:
             fail(error, respond, models.dialect)
             return
@@ -206,22 +185,6 @@ class DataPlane:
             refuse(HttpRefusal(404, reason), respond, models.dialect)
         else:
             send_json(respond, found)
-
-    def _exchange(self, request: HttpRequest, passed: _Passed, respond: Responder) -> Awaitable[None] | None:
-        dialect = passed.match.route.dialect
-        if self._running >= passed.most_streams:
-            refuse(BUSY, respond, dialect)
-            return None
-        self._running += 1
-        respond.after = self._after
-        if self._engine is None:
-            return self._finish(self._wait_and_answer(passed.call, respond), respond, dialect)
-        try:
-            work = self._engine.answer(passed.call, respond)
-        except ClewError as error:
-            fail(error, respond, dialect)
-            return None
-        return None if work is None else self._finish(work, respond, dialect)
 
     def _end_exchange(self) -> None:
         self._running -= 1
@@ -245,3 +208,31 @@ class DataPlane:
             if respond.draining and not respond.started:
                 refuse(ENDING, respond, dialect)
             raise
+
+
+def _note_refusal(refusal: HttpRefusal, head: RequestHead) -> HttpRefusal:
+    """Log it, and say which path it is about. A client that would rather speak over a WebSocket is told to use HTTP."""
+    if refusal.status == 405 and head.joined.get("upgrade", "").lower() == "websocket":
+        reason = f"{head.path} is served over HTTP alone: send a POST instead of opening a WebSocket."
+        refusal = HttpRefusal(426, reason, (("upgrade", "HTTP/1.1"), *refusal.headers))
+    _log.info("refused with %d", refusal.status)
+    return replace(refusal, path=head.path)
+
+
+def _call_of(request: HttpRequest, checked: CheckedHead) -> Call:
+    """What the engine may know of the request: everything but the credentials."""
+    head, route = request.head, checked.match.route
+    headers = dict(head.joined)
+    for name in _KEPT_HERE & headers.keys():
+        del headers[name]
+    return Call(
+        kind=route.operation,
+        method=head.method,
+        name=checked.match.name,
+        body=request.body,
+        query=head.query,
+        headers=headers,
+        principal=checked.admission.principal,
+        credential=checked.admission.credential,
+        front=DIALECTS[route.dialect],
+    )

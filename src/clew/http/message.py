@@ -81,6 +81,8 @@ class HttpRequest(Struct, frozen=True, eq=False, gc=False):
 
     head: RequestHead
     body: bytes
+    checked: object = None
+    """What the server's check made of the head, if that was checked before the body came."""
 
     def with_body(self, body: bytes) -> HttpRequest:
         """A request with the same head and another body."""

@@ -23,8 +23,9 @@ import httptools
 from clew.http.long_body import LongBody
 from clew.http.message import HttpRefusal, HttpRequest, RequestHead, ServerLimits
 
-Check: TypeAlias = Callable[[HttpRequest], HttpRefusal | None]
-"""Looks at a request whose body is still to come, and says why it is refused; None: its body is taken."""
+Check: TypeAlias = Callable[[HttpRequest], object]
+"""Looks at a request whose body is still to come. Gives the `HttpRefusal` for one that is refused; else anything, which the
+whole request has as `checked`."""
 
 _NO_MEMORY = HttpRefusal(503, "Overloaded: there is not enough memory for this request. Try again in a moment.")
 _LINE_OVERHEAD = 4  # ": " and CRLF
@@ -52,7 +53,7 @@ class RequestReader:
     """Reads the requests of one connection."""
 
     __slots__ = (
-        *("_body", "_check", "_head", "_headers", "_is_checked", "_limits", "_long_body", "_parser", "_refusal", "_target"),
+        *("_body", "_check", "_checked", "_head", "_headers", "_limits", "_long_body", "_parser", "_refusal", "_target"),
         *("_unframed", "body_number", "body_size", "expects_continue", "finished", "in_body", "in_head", "ready"),
     )
 
@@ -82,8 +83,8 @@ class RequestReader:
         self._headers: list[tuple[str, str]] = []
         self._head: RequestHead | None = None
         """Known once it is whole."""
-        self._is_checked = False
-        """Whether `Check` has seen the head of this request."""
+        self._checked: object = None
+        """What `Check` made of the head of this request, once it has seen it."""
         self._body: list[bytes] = []
         self._long_body: LongBody | None = None
         """A body that is still to come, past the parser."""
@@ -127,17 +128,16 @@ class RequestReader:
         if self._unframed > self._limits.head_bytes:
             status, reason = 431 if self.in_head else 400, f"more than {self._limits.head_bytes} bytes of framing"
             self.refuse((self._size_fault() if self.in_head else None) or HttpRefusal(status, reason))
-        elif self._head is not None and not self._is_checked:
+        elif self._head is not None and self._checked is None:
             self._wait_for_body(parser, self._head)
 
     # A body that comes in several reads.
 
     def _wait_for_body(self, parser: httptools.HttpRequestParser, head: RequestHead) -> None:
         """The head is whole, and its body is not. What is due of a body of known length need not pass the parser."""
-        self._is_checked = True
-        refusal = self._check(HttpRequest(head, b"")) if self._check is not None else None
-        if refusal is not None:
-            self.refuse(refusal)
+        self._checked = checked = self._check(HttpRequest(head, b"")) if self._check is not None else True
+        if isinstance(checked, HttpRefusal):
+            self.refuse(checked)
             return
         length = head.joined.get("content-length")
         if length is not None and not parser.should_upgrade():
@@ -217,7 +217,7 @@ class RequestReader:
     def on_message_complete(self) -> None:
         """A body that came in one piece is not copied."""
         assert self._head is not None, "a body has a head before it"
-        self.ready.append(HttpRequest(self._head, b"".join(self._body)))
+        self.ready.append(HttpRequest(self._head, b"".join(self._body), self._checked))
         self.finished = not self._head.keep_alive
         self._begin()
 
