@@ -1,14 +1,14 @@
 """A request to a backend and its answer, as they go over a connection of the pool. Nothing here waits: each step gives a
-function that says whether its value is there yet (`waiting`)."""
+function that says whether its value is there yet (`Poll`)."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import lru_cache, partial
+from typing import Final, TypeAlias
 
 from clew.engine.client_stream import ClientStream
-from clew.engine.waiting import WAITING, Poll
 from clew.errors import BackendBroken, BackendTimedOut, BackendUnreachable
 from clew.exchange.commands import Ask
 from clew.exchange.streamed import MOST_BYTES
@@ -20,6 +20,12 @@ from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.upstream.endpoint import Endpoint, endpoint_of
 from clew.upstream.pool import Pool, PooledCall
 from clew.upstream.reply import backend_error_of
+
+WAITING: Final = object()
+"""There is no value yet."""
+
+Poll: TypeAlias = Callable[[], object]
+"""The value that is waited for, or WAITING. Raises what went wrong instead."""
 
 _endpoint_of = lru_cache(maxsize=256)(endpoint_of)
 """Bases come from the settings alone, so there are few."""

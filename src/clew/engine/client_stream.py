@@ -13,7 +13,7 @@ has committed that, or cannot do so in time; and the source waits with it. Strea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from clew.exchange.answering import BackendAnswer
@@ -33,22 +33,20 @@ class ClientStream:
     __slots__ = (
         *("_catching_up", "_push", "_round", "_rounds", "_silence", "_source"),
         *("_asking", "_commit", "_flow", "_referred", "_withheld"),
-        *("client", "heads", "pushed"),
+        *("_answering", "client"),
     )
 
     def __init__(
         self,
         client: Responder,
-        heads: BackendAnswer,
+        answering: BackendAnswer,
         ping_seconds: float,
         *,
         is_eager: bool = False,
     ) -> None:
         """`is_eager`: answers in another dialect begin at once, and are never silent for longer than a second."""
         self.client = client
-        self.pushed = False
-        """Has the answer itself begun to go out?"""
-        self.heads = heads
+        self._answering = answering
         self._source: ClientConnection | None = None
         self._rounds = timer_groups_of(asyncio.get_running_loop())
         self._silence = SilenceWatch(ping_seconds, self._rounds.now(), is_eager=is_eager)
@@ -77,25 +75,22 @@ class ClientStream:
         heard, shown = (source.heard_at, source.shown_at) if source else (0.0, 0.0)
         check = self._silence.check(self._rounds.now(), heard, shown)
         if check.is_due and self._withheld is None:  # what is withheld comes first, in a moment
-            self.open(early=True)
-            self.client.push(self.heads.keep_alive())
+            if not self.client.started:
+                self.open(self._answering.early_headers())
+            self.client.push(self._answering.client_writer().keep_alive())
         self._look_after(check.wait)
 
-    def open(self, *, early: bool = False) -> None:
-        """The 200, if it has not gone yet; `early`: before there is an answer."""
+    def open(self, headers: Sequence[tuple[str, str]]) -> None:
+        """The 200, if it has not gone yet."""
         if not self.client.started:
-            heads = self.heads.early_headers() if early else self.heads.headers()
-            self.client.start(200, [*STREAM_TYPE, *heads])
+            self.client.start(200, [*STREAM_TYPE, *headers])
 
-    def push(self, data: bytes) -> None:
+    def push(self, data: bytes, headers: Sequence[tuple[str, str]]) -> None:
         """Whole events, at once. The answer has begun, also where nothing of it can be seen yet (hidden thinking)."""
-        self.open()
-        self.pushed = True
-        if not data:
-            return
-        if self._withheld is None:
+        self.open(headers)
+        if data and self._withheld is None:
             self.client.push(data)
-        else:
+        elif data:
             self._withhold(data)
 
     def framed(self) -> ChunkWriter | None:
@@ -168,16 +163,15 @@ class ClientStream:
 
     def let_go(self) -> None:
         """What was withheld goes out."""
-        held, self._withheld = self._withheld, None
-        if held is not None:
-            self._referred, self._push = False, self._flow
+        if (held := self._withheld) is not None:
+            self._withheld, self._referred, self._push = None, False, self._flow
             self.client.push(b"".join(held))
 
     def finish(self, data: bytes) -> None:
         """The turn is kept: all of it goes out, and this last."""
         self.hush()
         self.let_go()
-        self.push(data)
+        self.client.push(data)
         self.client.end()
 
     def _noted(self, data: bytes) -> bool:

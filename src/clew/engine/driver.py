@@ -1,7 +1,8 @@
 """The driver: carries out what an exchange asks for, on sockets, pool, store and clock.
 
-It sends the result of each command back into the exchange and goes on until a command has to wait; then it returns
-(`waiting`). So nearly every request is answered from inside the reads that bring its bytes, without a task. The bytes of a
+It sends the result of each command back into the exchange and goes on until a command has to wait; then it returns. What
+ends the wait (a read of a connection, a write of the store, a timer, a thread) only says that there may be news, and goes on
+from there. So nearly every request is answered from inside the reads that bring its bytes, without a task. The bytes of a
 stream pass without commands, one call for each read (`backend_call`).
 """
 
@@ -12,14 +13,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-from clew.engine.aside import look_up, threads_for
-from clew.engine.backend_call import BackendCall
+from clew.engine.aside import threads_for
+from clew.engine.backend_call import WAITING, BackendCall, Poll
 from clew.engine.client_stream import ClientStream
 from clew.engine.open_turns import OpenTurns, ignore_result
 from clew.engine.preparing import Preparation
 from clew.engine.process_commands import PROCESS_ACTIONS, ProcessCommands, TurnObserver
 from clew.engine.services import EngineServices
-from clew.engine.waiting import WAITING, CommandRunner, Poll
 from clew.errors import SettingsInvalid
 from clew.exchange import commands
 from clew.exchange.answering import record_unasked
@@ -30,12 +30,18 @@ from clew.exchange.inputs import ReceivedRequest
 from clew.exchange.machine import ExchangeMachine
 from clew.exchange.states import ExchangeState
 from clew.http.responder import Responder
-from clew.store.commits import call_when_over, commit_problem
+from clew.store.commits import call_when_done, commit_problem
 
 
-class Driver(CommandRunner):
-    """Drives one exchange to its end. Holds the client's responder meanwhile."""
+class Driver:
+    """Drives one exchange to its end, inside callbacks of the loop. Holds the client's responder meanwhile."""
 
+    _work: Coroutine[ExchangeCommand[Any], Any, None]
+    _poll: Poll | None = None
+    """Looks whether the command that waits is done. None: no command waits, or one that only waits for its timer."""
+    _timer: asyncio.Handle | None = None
+    """Of the command that waits."""
+    _is_running = False
     _exchange: ExchangeMachine
     _is_read = False
     """There is an exchange."""
@@ -47,7 +53,7 @@ class Driver(CommandRunner):
     def __init__(
         self, services: EngineServices, call: Call, client: Responder, observer: TurnObserver | None = None
     ) -> None:
-        super().__init__()
+        self._loop = asyncio.get_running_loop()
         self._services = services
         self._call = call
         self._client = client
@@ -55,21 +61,6 @@ class Driver(CommandRunner):
         self.preparation = Preparation(services, call, self._id)
         self._process = ProcessCommands(services, call, self._id, observer)
         self._backend = BackendCall(services.pool, self.news)
-
-    async def prepare_and_begin(self) -> None:
-        """Begin with a request that takes a while to prepare: that is done in a thread, all in one go."""
-        preparation = self.preparation
-        try:
-            await look_up(len(self._call.body), preparation.make_exchange, preparation.wanted.drop)
-        except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and preparation.exchange is not None:
-                self._exchange, self._is_read = preparation.exchange, True
-                await self._finish_with(self._exchange.leave("cut"))
-            self._backend.news = lambda: None  # as in `_close`
-            raise
-        work = self.begin()
-        if work is not None:
-            await work
 
     def begin(self) -> Awaitable[None] | None:
         """Begin with what was prepared. None if it is under way; else what is left to be awaited."""
@@ -104,6 +95,12 @@ class Driver(CommandRunner):
         self._resume()
         await self._over
 
+    async def leave(self) -> None:
+        """The client is gone before the exchange began: keep what was prepared, if it was, as cut off."""
+        if self.preparation.exchange is not None:
+            self._exchange, self._is_read = self.preparation.exchange, True
+            await self._finish_with(self._exchange.leave("cut"))
+
     def cancel(self) -> None:
         """The client is gone, or the server ends: the backend stops at once, and so does work in a thread that is only for
         an answer that has not begun."""
@@ -124,28 +121,50 @@ class Driver(CommandRunner):
 
     # Going on.
 
-    def _carry_out(self, value: object, error: Exception | None) -> bool:
-        """Before each step the exchange is told what time it is."""
+    def news(self) -> None:
+        """Something happened that the waiting command may have waited for."""
+        if self._is_running or self._poll is None:
+            return  # the caller that runs the commands looks by itself
+        try:
+            value = self._poll()
+        except Exception as error:
+            self._resume(error=error)
+        else:
+            if value is not WAITING:
+                self._resume(value)
+
+    def _resume(self, value: object = None, error: Exception | None = None) -> None:
+        """Go on with what the waiting command came to, until a command has to wait. Before each step the exchange is told
+        what time it is."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._poll, self._timer, self._is_running = None, None, True
         work, process, actions = self._work, self._process, self._actions
         clock, wall = self._services.clock, self._services.wall
         progress = self._exchange.progress if self._is_read else None
-        with self._client.in_one_piece():
-            while value is not WAITING:
-                if progress is not None:
-                    progress.now, progress.wall = clock(), wall()
-                try:
-                    command = work.send(value) if error is None else work.throw(error)
-                except StopIteration:
-                    break
-                kind, error = type(command), None
-                try:
-                    action = actions.get(kind)
-                    value = action(self, command) if action else PROCESS_ACTIONS[kind](process, command)
-                except Exception as raised:
-                    value, error = None, raised
-        if process.trace:
-            process.log_blocks()
-        return value is not WAITING
+        try:
+            with self._client.in_one_piece():
+                while value is not WAITING:
+                    if progress is not None:
+                        progress.now, progress.wall = clock(), wall()
+                    try:
+                        command = work.send(value) if error is None else work.throw(error)
+                    except StopIteration:
+                        break
+                    kind, error = type(command), None
+                    try:
+                        action = actions.get(kind)
+                        value = action(self, command) if action else PROCESS_ACTIONS[kind](process, command)
+                    except Exception as raised:
+                        value, error = None, raised
+            if process.trace:
+                process.log_blocks()
+            if value is not WAITING:
+                self._end()
+        except Exception as failure:
+            self._fail(failure)
+        finally:
+            self._is_running = False
 
     def _end(self) -> None:
         self._close()
@@ -166,15 +185,25 @@ class Driver(CommandRunner):
         else:
             self._client.hand_over(fail())
 
+    def break_cycle(self) -> None:
+        """Nothing more comes from the backend: a cycle would keep a body of megabytes until the garbage collector runs."""
+        self._backend.news = lambda: None
+
     def _close(self) -> None:
         self._backend.let_go()
-        self._backend.news = lambda: None  # a cycle would keep a body of megabytes until the garbage collector runs
-        if self._open_turns is not None:
-            self._stop_open_turns()
+        self.break_cycle()
+        self._stop_open_turns()
         if self._stream is not None:
             self._stream.close()
             self._stream = None  # it knows us: nobody should wait for the garbage collector
         del self._work
+
+    def _wait_for(self, poll: Poll) -> object:
+        """The value, if it is there already."""
+        value = poll()
+        if value is WAITING:
+            self._poll = poll
+        return value
 
     # Commands: work and time.
 
@@ -240,7 +269,7 @@ class Driver(CommandRunner):
 
     def push(self, command: commands.Push) -> None:
         assert self._stream is not None
-        self._stream.push(command.data)
+        self._stream.push(command.data, command.headers)
 
     def finish(self, command: commands.Finish) -> None:
         assert self._stream is not None
@@ -258,7 +287,7 @@ class Driver(CommandRunner):
             if self._stream is None or not front.is_told_in_stream(told_failure(command.failure)):
                 self._client.send(*refusal_reply(command.failure, answering.headers(), self._id, front))
                 return
-            self._stream.open()
+            self._stream.open(answering.headers())
         if self._stream is not None:
             self._stream.let_go()
         self._client.push(answering.client_writer().write(told_failure(command.failure).event()))
@@ -267,11 +296,13 @@ class Driver(CommandRunner):
     # Commands: the store, and who else hears of it.
 
     def commit(self, command: commands.Commit) -> object:
+        """Waits for the write, or for as long as the end of an answer may wait for it (law 8)."""
         assert self._services.store is not None
         self._stop_open_turns()
         write, seconds = self._services.store.record(command.turn), self._services.commit_seconds
-        wait = call_when_over(write, seconds, self.news)
-        self._poll = lambda: commit_problem(write, seconds) if wait.is_over else WAITING
+        self._poll = lambda: commit_problem(write, seconds) if write.done() else WAITING
+        self._timer = self._loop.call_later(seconds, lambda: self._resume(commit_problem(write, seconds)))
+        call_when_done(write, self._loop, self.news)
         return WAITING
 
     def keep(self, command: commands.Keep) -> None:

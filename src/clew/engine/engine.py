@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 
+from clew.engine.aside import look_up
 from clew.engine.driver import Driver
 from clew.engine.process_commands import TurnObserver
 from clew.engine.services import EngineServices
@@ -28,6 +30,21 @@ class Engine:
             return answer_stored(self.services, call, client)
         driver = Driver(self.services, call, client, observer)
         if not driver.preparation.begins_at_once():
-            return driver.prepare_and_begin()
+            return _prepare_and_begin(driver, len(call.body))
         driver.preparation.make_exchange()
         return driver.begin()
+
+
+async def _prepare_and_begin(driver: Driver, size: int) -> None:
+    """Begin with a request that takes a while to prepare: that is done in a thread, all in one go."""
+    preparation = driver.preparation
+    try:
+        await look_up(size, preparation.make_exchange, preparation.wanted.drop)
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError):
+            await driver.leave()
+        driver.break_cycle()
+        raise
+    work = driver.begin()
+    if work is not None:
+        await work

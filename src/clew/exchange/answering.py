@@ -184,7 +184,7 @@ class BackendAnswer:
             return first
         self._progress.enter(ExchangeState.PASSING)
         await self._content_begins()
-        await stream.pass_on(first)
+        await stream.pass_on(first, self.headers())
         heard = await Compute(stream.size, lambda: stream.heard(whole=True))
         if heard.answer.illegal is not None:
             raise heard.answer.illegal
@@ -243,9 +243,6 @@ class BackendAnswer:
         """Writes what clew itself tells in a stream: keep-alives, and failures."""
         notes = self._notes
         return notes.received.call.front.stream_writer(notes.client_context())
-
-    def keep_alive(self) -> bytes:
-        return self.client_writer().keep_alive()
 
     def early_headers(self) -> list[tuple[str, str]]:
         """Before anybody has answered: who answers is certain only where nobody else could."""

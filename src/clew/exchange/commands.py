@@ -125,9 +125,10 @@ class LetGo(ExchangeCommand[None]):
 
 
 class Push(ExchangeCommand[None]):
-    """Whole events of a streamed answer, which begins with the first of them."""
+    """Whole events of a streamed answer, which begins with the first of them. `headers`: of the answer, with the first."""
 
     data: bytes
+    headers: Sequence[tuple[str, str]] = ()
 
 
 class Finish(ExchangeCommand[None]):

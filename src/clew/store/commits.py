@@ -44,6 +44,16 @@ def call_when_over(write: Future[bool], limit: float, then: Callable[[], None]) 
     return CommitWait(asyncio.get_running_loop(), write, limit, then)
 
 
+def call_when_done(write: Future[bool], loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
+    """Have the loop call `then` when the write is over, which happens in another thread."""
+
+    def wake(_: Future[bool]) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(then)
+
+    write.add_done_callback(wake)
+
+
 class CommitWait:
     """Waits for a write or for a timer, whichever comes first."""
 
@@ -53,12 +63,7 @@ class CommitWait:
         self.is_over = False
         self._then = then
         self._timer = loop.call_later(limit, self._end)
-
-        def wake(_: Future[bool]) -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(self._end)
-
-        write.add_done_callback(wake)
+        call_when_done(write, loop, self._end)
 
     def _end(self) -> None:
         if not self.is_over:
