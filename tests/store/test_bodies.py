@@ -203,7 +203,7 @@ def test_bodies_that_cannot_be_written_are_counted(path: Path, monkeypatch: pyte
     def failing(*given: object) -> None:
         raise apsw.FullError("no space")
 
-    monkeypatch.setattr("clew.store.sqlite.bodies.add_bodies", failing)
+    monkeypatch.setattr("clew.store.sqlite.statements.add_bodies", failing)
     with SqliteStore(path) as store:
         for name in ("first", "second"):
             store.record(turn(recorded(name), bodies=WHOLE)).result(120)
