@@ -11,27 +11,21 @@ one if a count is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
 from clew.backends.address import is_local
 from clew.backends.presets import presets
+from clew.backends.prices import PricedCounts, price_range, provider_of
 from clew.backends.row import Backend
 from clew.chat.messages import ObjectLike, object_from
 from clew.chat.metrics import count_in
 from clew.chat.turns import Turn
-from clew.model.facts import canonical_model
 from clew.model.turn import TokenUsage
-
-if TYPE_CHECKING:
-    from genai_prices.types import Provider
-    from genai_prices.types import Usage as Tokens
-
 
 _SMALLEST: Final = Decimal("0.0001")
 
@@ -79,11 +73,11 @@ def cost_of(
     counts = _counts(usage)
     if not counts.is_known:
         return None
-    provider = _provider(backend)
+    provider = provider_of(backend)
     row = presets().get(backend) if isinstance(backend, str) else backend
     if provider is None and row is not None and is_local(row.url):  # a server on this machine: nobody sends a bill
         return None
-    priced = _priced(model, counts, provider, None if at is None else datetime.fromtimestamp(at, UTC))
+    priced = price_range(model, counts, provider, None if at is None else datetime.fromtimestamp(at, UTC))
     if priced is None:
         return None
     low, high = priced
@@ -94,13 +88,6 @@ def cost_of(
 def cost_of_turn(turn: Turn, backend: Backend | None) -> Cost | None:
     """The cost of a turn; for an answer that was cut, an estimate from the part that came."""
     return cost_of(turn.model, turn.usage, backend=backend, complete=turn.outcome == "whole", at=turn.at)
-
-
-def prepare() -> None:
-    """Read the price list, which takes a moment: call it while waiting for something else."""
-    from genai_prices.data_snapshot import get_snapshot
-
-    get_snapshot()
 
 
 def total_cost(costs: Iterable[Cost | None]) -> Cost | None:
@@ -114,68 +101,13 @@ def total_cost(costs: Iterable[Cost | None]) -> Cost | None:
     return sum(known, Cost(Decimal(), estimated=len(known) < len(each))) if known else None
 
 
-# Whose price list
-
-
-def _provider(backend: Backend | str | None) -> Provider | None:
-    """The vendor with the prices of this backend; None if there is none."""
-    from genai_prices.data_snapshot import get_snapshot
-
-    row = presets().get(backend) if isinstance(backend, str) else backend
-    hints: list[tuple[str | None, str | None]] = [(None, row.url)] if row else []
-    if name := backend if isinstance(backend, str) else backend.preset if backend else "":
-        hints.append((name, None))
-    # A realm that only a config file names could be any name, so it is not used.
-    if row and row.realm in {each.realm for each in presets().values()}:
-        hints.append((row.realm, None))
-    for hint, url in hints:
-        with suppress(LookupError):
-            return get_snapshot().find_provider(None, hint, url)
-    return None
-
-
-def _priced(model: str, counts: _Counts, provider: Provider | None, at: datetime | None) -> tuple[Decimal, Decimal] | None:
-    """The lowest and the highest price that it can have."""
-    from genai_prices.data_snapshot import get_snapshot
-
-    for name in dict.fromkeys((model, canonical_model(model))):
-        with suppress(LookupError, ValueError):
-            whose, row = get_snapshot().find_provider_model(name, provider, None, None)
-            low, high = (row.calc_price(tokens, whose, genai_request_timestamp=at) for tokens in _possible(counts))
-            return low.total_price, high.total_price
-    return None
-
-
-# How many tokens
-
-
-class _Counts(Struct, frozen=True, kw_only=True):
-    """Tokens by price; None if a count is missing."""
-
-    fresh: int | None = None
-    output: int | None = None
-    read: int = 0
-    written: int = 0
-    for_an_hour: int | None = None
-    searches: int = 0
-    estimated: bool = False
-
-    @property
-    def is_known(self) -> bool:
-        return self.fresh is not None or self.output is not None
-
-    @property
-    def is_whole(self) -> bool:
-        return self.fresh is not None and self.output is not None and not self.estimated
-
-
-def _counts(usage: TokenUsage | ObjectLike | None) -> _Counts:
+def _counts(usage: TokenUsage | ObjectLike | None) -> PricedCounts:
     if isinstance(usage, TokenUsage):
         kept = {"fresh": usage.input, "output": usage.output, "read": usage.cache_read, "written": usage.cache_written}
-        return _Counts(**kept, estimated=usage.estimated)
+        return PricedCounts(**kept, estimated=usage.estimated)
     given = object_from(usage) or {}
     entries, tools = object_from(given.get("cache_creation")) or {}, object_from(given.get("server_tool_use")) or {}
-    return _Counts(
+    return PricedCounts(
         fresh=count_in(given.get("input_tokens")),
         output=count_in(given.get("output_tokens")),
         read=count_in(given.get("cache_read_input_tokens")) or 0,
@@ -183,19 +115,3 @@ def _counts(usage: TokenUsage | ObjectLike | None) -> _Counts:
         for_an_hour=count_in(entries.get("ephemeral_1h_input_tokens")),
         searches=count_in(tools.get("web_search_requests")) or 0,
     )
-
-
-def _possible(counts: _Counts) -> Iterator[Tokens]:
-    """The cheapest and the dearest case: all cache entries short-lived, or all long-lived; twice the same if it is known."""
-    from genai_prices.types import Usage as Tokens
-
-    known = counts.for_an_hour
-    for hours in (0, counts.written) if known is None else (known, known):
-        yield Tokens(
-            input_tokens=(counts.fresh or 0) + counts.read + counts.written,
-            cache_read_tokens=counts.read,
-            cache_write_tokens=counts.written,
-            cache_write_1h_tokens=min(hours, counts.written),
-            output_tokens=counts.output or 0,
-            web_searches=counts.searches,
-        )

@@ -36,12 +36,12 @@ _STOPS: Final = {
 def show_answer(opened: OpenConversation, answer: Answer, *, silent: bool = False) -> float:
     """Show the answer as it comes, unless only its end is wanted. The seconds that it took. Raises what iterating it raises,
     and KeyboardInterrupt."""
+    from clew.backends.prices import load_prices
     from clew.chat.display import view_for
-    from clew.chat.prices import prepare
 
     began, options, name = time.monotonic(), opened.options, opened.conversation.backend
     if not (silent or options.quiet):
-        Thread(target=prepare, daemon=True).start()  # while the model thinks
+        Thread(target=load_prices, daemon=True).start()  # while the model thinks
     view = None if silent else view_for(sys.stdout, sys.stderr, show_thinking=options.show_thinking, name=name)
     try:
         try:

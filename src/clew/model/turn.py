@@ -6,7 +6,7 @@ since the epoch.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -34,6 +34,8 @@ class TokenUsage(Struct, frozen=True, kw_only=True):
     estimated: bool = False
     thinking: int | None = None
     """The part of the output that was thinking; None where the backend did not report it."""
+    micro_usd: int | None = None
+    """What it cost by the list price, in millionths of a dollar. Only worked out where a limit on money holds."""
 
     @property
     def prompt(self) -> int:
@@ -82,6 +84,8 @@ class Exchange(Struct, frozen=True, kw_only=True):
     tries: tuple[Try, ...] = ()
     betas: tuple[str, ...] = ()
     """The values of the client's `anthropic-beta` header. A request that continues the thread must send them too."""
+    key: str = ""
+    """The name of the key that the client showed; "" for the gateway's own. It is kept with the usage."""
 
 
 class Heads(Struct, frozen=True, kw_only=True):
@@ -130,6 +134,17 @@ class NativeTurn(Struct, frozen=True, kw_only=True):
     """Of all items and the fact that an answer followed them."""
 
 
+class Charge(NamedTuple):
+    """What a turn adds to one window of a limit: whose (`key:anna`), how long it is, when it began, and how much."""
+
+    scope: str
+    seconds: int
+    start: int
+    micro_usd: int
+    tokens: int
+    requests: int
+
+
 class TurnRecord(Struct, frozen=True, kw_only=True):
     """One model call, committed as a whole: the exchange, its answer if there was one, and the question.
 
@@ -146,3 +161,5 @@ class TurnRecord(Struct, frozen=True, kw_only=True):
     native: NativeTurn | None = None
     created: float | None = None
     """When the thread began, if not with this turn: an imported thread may have lost its first turns."""
+    charges: tuple[Charge, ...] = ()
+    """What is added to the sums of limits when the turn is kept."""

@@ -1,0 +1,168 @@
+"""The ledger: what is known of all that was used, and whether there is room for one more request.
+
+What other processes used is as the store said last; what this process used is known at once. So a soft limit lets through at
+most what all gateways admit between two readings of the store, and what was under way then. Without a clock and without I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from clew.limits.limit import Amounts, Limit, LimitScope, Unit
+from clew.limits.money import dollars
+from clew.limits.rates import RateState
+from clew.limits.windows import window_at, window_name
+from clew.model.turn import Charge
+
+
+class CountedWindow(NamedTuple):
+    """What sums are kept by: a scope, and one of its windows."""
+
+    scope: str
+    seconds: int
+    start: int
+
+
+class WindowTotal(NamedTuple):
+    """What a store knows of a window: what this process wrote there, and all the others."""
+
+    own: Amounts = Amounts()
+    others: Amounts = Amounts()
+
+
+class Overrun(Struct, frozen=True, kw_only=True):
+    """Why a request is refused: the limit, how much is used, and how many seconds until there is room."""
+
+    limit: Limit
+    used: int
+    wait: float
+    wanted: int = 0
+    """What a hard limit would have to reserve."""
+
+    @property
+    def words(self) -> str:
+        limit, name = self.limit, _holder(self.limit.scope)
+        if limit.is_rate:
+            return f"{name} may send {limit.words}. Try again in {_seconds(self.wait)}."
+        used = dollars(self.used) if limit.unit == "usd" else f"{self.used:,}"
+        wanted = dollars(self.wanted) if limit.unit == "usd" else f"{self.wanted:,}"
+        more = f", and this request may use {wanted}" if self.wanted else ""
+        end = f"Its {window_name(limit.seconds)} window ends in {_seconds(self.wait)}."
+        return f"The limit of {name} is reached: {limit.words}, of which {used} is used{more}. {end}"
+
+
+class LimitLedger:
+    """Of one process. Belongs to one thread."""
+
+    def __init__(self) -> None:
+        self._limits: dict[str, tuple[Limit, ...]] = {}
+        self._own: dict[CountedWindow, Amounts] = {}
+        self._known: Mapping[CountedWindow, WindowTotal] = {}
+        self._rates: dict[tuple[str, Unit], RateState] = {}
+        self._running: dict[str, int] = {}
+        """Requests that are under way, by scope: they count as requests before they are over."""
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        return tuple(limit for limits in self._limits.values() for limit in limits)
+
+    @property
+    def has_money(self) -> bool:
+        return any(limit.unit == "usd" for limit in self.limits)
+
+    def set_limits(self, limits: Iterable[Limit]) -> None:
+        found: dict[str, tuple[Limit, ...]] = {}
+        for limit in limits:
+            found[str(limit.scope)] = (*found.get(str(limit.scope), ()), limit)
+        self._limits = found
+
+    def limits_of(self, scopes: Iterable[LimitScope]) -> tuple[Limit, ...]:
+        """The limits that hold for a request."""
+        return tuple(limit for scope in scopes for limit in self._limits.get(str(scope), ()))
+
+    # Room for one more
+
+    def overrun(self, limits: Sequence[Limit], *, now: float, wall: float, gateways: int = 1) -> Overrun | None:
+        """The limit that has no room left, the one that lasts longest if there are several. Hard ones the store decides."""
+        found = [each for limit in limits if (each := self._overrun(limit, now, wall, gateways)) is not None]
+        return max(found, key=lambda each: each.wait, default=None)
+
+    def _overrun(self, limit: Limit, now: float, wall: float, gateways: int) -> Overrun | None:
+        if limit.is_rate:
+            wait = self._rate(limit).wait(limit.cap / limit.seconds / gateways, now)
+            return Overrun(limit=limit, used=limit.cap, wait=min(wait, limit.seconds)) if wait > 0 else None
+        if not limit.is_budget or limit.hard:
+            return None
+        used = self.used(limit, wall)
+        return Overrun(limit=limit, used=used, wait=window_at(wall, limit.seconds).end - wall) if used >= limit.cap else None
+
+    def used(self, limit: Limit, wall: float) -> int:
+        """How much of a limit is used in the present window, as far as is known here."""
+        counted = CountedWindow(str(limit.scope), limit.seconds, window_at(wall, limit.seconds).start)
+        known = self._known.get(counted, WindowTotal())
+        own, kept = self._own.get(counted, Amounts()).of(limit.unit), known.own.of(limit.unit)
+        under_way = self._running.get(counted.scope, 0) if limit.unit == "requests" else 0
+        # A turn that was kept on this machine alone, by an earlier process, is shipped under this one's name.
+        return known.others.of(limit.unit) + max(own, kept) + under_way
+
+    # What is used
+
+    def begin(self, limits: Sequence[Limit], *, now: float, gateways: int = 1) -> None:
+        """A request is let in."""
+        for limit in limits:
+            if limit.is_rate:
+                self._rate(limit).take(limit.cap / limit.seconds / gateways, now)
+        for scope in {str(limit.scope) for limit in limits}:
+            self._running[scope] = self._running.get(scope, 0) + 1
+
+    def end(self, limits: Sequence[Limit]) -> None:
+        """A request that was let in is over."""
+        for scope in {str(limit.scope) for limit in limits}:
+            self._running[scope] = self._running.get(scope, 1) - 1
+            if not self._running[scope]:
+                del self._running[scope]
+
+    def charge(self, limits: Sequence[Limit], used: Amounts, wall: float) -> tuple[Charge, ...]:
+        """What a request used is counted here, and has to be kept with its turn."""
+        windows = dict.fromkeys(_counted(limit, wall) for limit in limits if limit.is_budget)
+        for counted in windows:
+            self._own[counted] = self._own.get(counted, Amounts()).plus(used)
+        return tuple(Charge(*counted, *used) for counted in windows)
+
+    # What the store says
+
+    def windows(self, wall: float) -> tuple[CountedWindow, ...]:
+        """The present windows of all limits."""
+        return tuple(dict.fromkeys(_counted(limit, wall) for limit in self.limits if limit.is_budget))
+
+    def learn(self, totals: Mapping[CountedWindow, WindowTotal], wall: float) -> None:
+        """What the store has in these windows. What is over is forgotten."""
+        present = set(self.windows(wall))
+        self._known = dict(totals)
+        self._own = {counted: used for counted, used in self._own.items() if counted in present}
+
+    def _rate(self, limit: Limit) -> RateState:
+        return self._rates.setdefault((str(limit.scope), limit.unit), RateState())
+
+
+def _counted(limit: Limit, wall: float) -> CountedWindow:
+    return CountedWindow(str(limit.scope), limit.seconds, window_at(wall, limit.seconds).start)
+
+
+def _holder(scope: LimitScope) -> str:
+    return f"{'the key' if scope.kind == 'key' else f'the {scope.kind}'} {scope.name!r}"
+
+
+def _seconds(wait: float) -> str:
+    """For people: 40 s, 12 min, 3 h, 2 d.
+
+    >>> _seconds(39.2), _seconds(700), _seconds(10_000), _seconds(200_000)
+    ('40 s', '12 min', '3 h', '3 d')
+    """
+    for length, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if wait > 1.5 * length:
+            return f"{-int(-wait // length)} {unit}"
+    return f"{-int(-wait // 1)} s"

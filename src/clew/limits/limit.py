@@ -1,0 +1,157 @@
+"""Limits: how much the holder of a key, a principal or a team may use.
+
+`usd`, `tokens` and `requests` are counted over a window. A soft limit refuses a request once what is known to be used
+reaches the cap; a hard one reserves the most that a request can use before its backend is asked. `requests` per minute is a
+rate: it is spread evenly, and is not added up. `parallel` is how many requests may be under way in one process; more of
+them wait.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+from clew.errors import SettingsInvalid
+from clew.limits.money import MICRO, dollars
+from clew.limits.windows import MINUTE, WINDOWS, window_name
+from clew.model.turn import TokenUsage
+
+Unit: TypeAlias = Literal["usd", "tokens", "requests", "parallel"]
+ScopeKind: TypeAlias = Literal["key", "principal", "team"]
+MOST: Final = 2**62
+"""No cap is higher: sums stay within what a database holds."""
+
+_KINDS: Final[Mapping[str, ScopeKind]] = {"key": "key", "principal": "principal", "team": "team"}
+_UNITS: Final[Mapping[str, Unit]] = {
+    "usd": "usd",
+    "tokens": "tokens",
+    "requests": "requests",
+    "parallel": "parallel",
+    "token": "tokens",
+    "request": "requests",
+}
+_AMOUNT: Final = re.compile(r"(?P<number>[\d_.]+)\s*(?P<unit>[a-z]+)(?:\s*/\s*(?P<window>\w+))?")
+_HOW: Final = (
+    "say how much of what over which window: 5usd/1d, 2000000tokens/5h, 1000requests/1h, 60requests/1m, or 4parallel; "
+    f"windows are {', '.join(WINDOWS)}"
+)
+
+
+class LimitScope(NamedTuple):
+    """Whom a limit is about: the holder of a key, by the key's name; a principal; or a team of keys."""
+
+    kind: ScopeKind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+
+class Limit(Struct, frozen=True, kw_only=True):
+    """One limit. There is at most one for a scope, unit and window. `cap` is in micro-dollars where the unit is `usd`."""
+
+    scope: LimitScope
+    unit: Unit
+    cap: int
+    seconds: int = 0
+    """The window; 0 for `parallel`."""
+    hard: bool = False
+    made: float = 0.0
+    made_by: str = ""
+
+    @property
+    def is_rate(self) -> bool:
+        return self.unit == "requests" and self.seconds == MINUTE
+
+    @property
+    def is_budget(self) -> bool:
+        """Whether it is counted over its window."""
+        return self.unit != "parallel" and not self.is_rate
+
+    @property
+    def amount(self) -> str:
+        """As it is typed: 5usd/1d."""
+        number = str(Decimal(self.cap) / MICRO) if self.unit == "usd" else str(self.cap)
+        return f"{number}{self.unit}/{window_name(self.seconds)}" if self.seconds else f"{number}{self.unit}"
+
+    @property
+    def words(self) -> str:
+        """For people: $5.00 per 1d."""
+        what = dollars(self.cap) if self.unit == "usd" else f"{self.cap:,} {_UNIT_WORDS[self.unit]}"
+        return f"{what} per {window_name(self.seconds)}" if self.seconds else what
+
+
+_UNIT_WORDS: Final = {"usd": "dollars", "tokens": "tokens", "requests": "requests", "parallel": "parallel requests"}
+
+
+class Amounts(NamedTuple):
+    """How much was used, in every unit that is added up."""
+
+    micro_usd: int = 0
+    tokens: int = 0
+    requests: int = 0
+
+    def of(self, unit: Unit) -> int:
+        return {"usd": self.micro_usd, "tokens": self.tokens, "requests": self.requests, "parallel": 0}[unit]
+
+    def plus(self, other: Amounts) -> Amounts:
+        return Amounts(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+def amounts_of(usage: TokenUsage | None, micro: int | None) -> Amounts:
+    """What one call used. A call without a known price costs nothing here: a hard limit never lets one pass."""
+    if usage is None:
+        return Amounts()
+    return Amounts(micro or 0, usage.prompt + usage.output, 1)
+
+
+def read_scope(text: str) -> LimitScope:
+    """`key:NAME`, `principal:NAME` or `team:NAME`. Raises SettingsInvalid."""
+    typed, _, name = text.partition(":")
+    kind = _KINDS.get(typed)
+    if kind is None or not name.strip() or not name.isprintable():
+        raise SettingsInvalid(f"{text!r} names nobody: say key:NAME, principal:NAME or team:NAME", key="scope")
+    return LimitScope(kind, name)
+
+
+def read_limit(scope: LimitScope, text: str, *, hard: bool = False, made: float = 0.0, made_by: str = "") -> Limit:
+    """A limit from what was typed. Raises SettingsInvalid.
+
+    >>> read_limit(LimitScope("key", "anna"), "5usd/1d").words
+    '$5.00 per 1d'
+    """
+    found = _AMOUNT.fullmatch(text.strip().lower())
+    unit = _UNITS.get(found["unit"]) if found else None
+    if found is None or unit is None:
+        raise SettingsInvalid(f"{text!r} is no limit: {_HOW}", key="amount")
+    cap, seconds = _cap(text, found["number"], unit), _seconds(text, unit, found["window"])
+    if hard and (unit == "parallel" or seconds == MINUTE):
+        raise SettingsInvalid(f"{text!r} is kept by each gateway, and cannot be hard: leave --hard out", key="hard")
+    return Limit(scope=scope, unit=unit, cap=cap, seconds=seconds, hard=hard, made=made, made_by=made_by)
+
+
+def _cap(text: str, number: str, unit: Unit) -> int:
+    try:
+        amount = Decimal(number) * (MICRO if unit == "usd" else 1)
+    except InvalidOperation:
+        raise SettingsInvalid(f"{number!r} in {text!r} is no number: {_HOW}", key="amount") from None
+    if amount != amount.to_integral_value() or not 0 <= amount <= MOST or (unit == "parallel" and not amount):
+        smallest = "a millionth of a dollar" if unit == "usd" else "one"
+        raise SettingsInvalid(f"{number!r} in {text!r}: the smallest step is {smallest}, the most is {MOST}", key="amount")
+    return int(amount)
+
+
+def _seconds(text: str, unit: Unit, window: str | None) -> int:
+    if unit == "parallel":
+        if window:
+            raise SettingsInvalid(f"{text!r}: parallel requests have no window: {_HOW}", key="amount")
+        return 0
+    seconds = WINDOWS.get(window or "")
+    if seconds is None or (seconds == MINUTE and unit != "requests"):
+        why = f"{window!r} is no window for {unit}" if window else "a window is missing"
+        raise SettingsInvalid(f"{text!r}: {why}: {_HOW}", key="amount")
+    return seconds

@@ -1,0 +1,64 @@
+"""Slots: how many requests may be under way at the same time, and who of the others is next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from clew.limits.fair_queue import FairQueue
+
+MOST_WAITING: Final = 1000
+"""Requests that may wait for one backend, or for one limit. More are refused at once."""
+
+
+class SlotTicket:
+    """A request that has a slot, or waits for one."""
+
+    __slots__ = ("has_slot", "owner", "ready")
+
+    def __init__(self, owner: str, ready: Callable[[], None]) -> None:
+        """`ready` is called when it gets a slot after it waited."""
+        self.owner = owner
+        self.ready = ready
+        self.has_slot = False
+
+
+class Slots:
+    """Of one backend or one limit, in one process."""
+
+    def __init__(self) -> None:
+        self._running = 0
+        self._waiting: FairQueue[SlotTicket] = FairQueue()
+
+    @property
+    def running(self) -> int:
+        return self._running
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    def enter(self, ticket: SlotTicket, most: int) -> bool:
+        """Take a slot, or wait for one. False if too many wait already."""
+        if self._running < most and not len(self._waiting):
+            self._running, ticket.has_slot = self._running + 1, True
+            return True
+        if len(self._waiting) >= MOST_WAITING:
+            return False
+        self._waiting.put(ticket.owner, ticket)
+        return True
+
+    def leave(self, ticket: SlotTicket, most: int) -> None:
+        """Give the slot back, or stop waiting for one. `most` may have changed since; the next ones get what is free."""
+        if ticket.has_slot:
+            self._running, ticket.has_slot = self._running - 1, False
+        else:
+            self._waiting.drop(ticket.owner, ticket)
+        self.admit(most)
+
+    def admit(self, most: int) -> None:
+        """Give free slots to those who wait."""
+        while self._running < most and len(self._waiting):
+            ticket = self._waiting.take()
+            self._running, ticket.has_slot = self._running + 1, True
+            ticket.ready()
