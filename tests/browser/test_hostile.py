@@ -140,7 +140,10 @@ def test_nor_does_a_chat_while_it_comes(stage: Staged, browser_at: Callable[[Dem
     open_all(page)
     assert page.evaluate("window.hacked") is None
     assert page.locator(".assistant a.outside").count() > 3
-    assert page.locator("main :is(script, img, iframe, svg, style, form:not(.composer), object, video)").count() == 0
+    assert (
+        page.locator("main :is(script, img, iframe, svg, style, form:not(.composer, dialog form), object, video)").count()
+        == 0
+    )
 
 
 @proves("fault:X9")

@@ -64,7 +64,7 @@ def test_text_is_set_as_people_expect() -> None:
     )
     assert render_markdown(said) == (
         "<h3>One</h3>\n<p>Some <em>words</em>, <code>code</code>, <s>gone</s>.</p>\n"
-        '<pre tabindex="0"><code>x &lt; 1\n</code></pre>\n'
+        '<pre tabindex="0"><code data-lang="python">x &lt; 1\n</code></pre>\n'
         '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>\n<thead>\n<tr>\n<th>a</th>\n'
         '<th class="right">b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1</td>\n<td class="right">2</td>\n</tr>\n</tbody>\n'
         '</table></div>\n<ol start="3">\n<li>three</li>\n</ol>\n'

@@ -31,6 +31,8 @@ HEADINGS_BELOW: Final = 2
 """The page itself uses the first two levels of headings."""
 
 _ADDRESS: Final = re.compile(r"(?:https?://[^/?#\s]|mailto:[^\s])", re.IGNORECASE)
+_LANGUAGE: Final = re.compile(r"[A-Za-z0-9+#_-]{1,20}(?=$|[\s{:,])")
+"""The language of fenced code, as it is named after the fence. The pages' scripts colour the code by it."""
 _ALIGNED: Final = re.compile(r"text-align:(center|right)")
 
 _TAGS: Final = {
@@ -39,6 +41,7 @@ _TAGS: Final = {
 }
 _ATTRIBUTES: Final = {
     "a": {"href", "target"},
+    "code": {"data-lang"},
     "ol": {"start"},
     "pre": {"tabindex"},
     "div": {"tabindex", "role", "aria-label"},
@@ -125,7 +128,9 @@ class _SafeRenderer(RendererHTML):
         return f"</{_heading_tag(tokens[idx])}>\n"
 
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f'<pre tabindex="0"><code>{escape(tokens[idx].content)}</code></pre>\n'
+        language = _LANGUAGE.match(tokens[idx].info.strip())
+        named = f' data-lang="{language[0].lower()}"' if language else ""
+        return f'<pre tabindex="0"><code{named}>{escape(tokens[idx].content)}</code></pre>\n'
 
     code_block = fence
 

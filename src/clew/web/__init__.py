@@ -52,6 +52,8 @@ def routes() -> Sequence[AdminRoute]:
             "A conversation as it was said; with `as`, beside what that backend would get of it.",
             "as, at, from, part",
         ),
+        page("/compare", chat_page.page_compare, "The same question on two backends, side by side."),
+        part("/chats", chat_page.part_chats, "A part of Chat: the last used chats.", "open"),
         page("/chat", chat_page.page_new_chat, "A new chat."),
         page("/chat/{id}", chat_page.page_chat, "A conversation to take part in.", "at, part"),
         AdminRoute("POST", "/api/markdown", "read", chat_page.post_markdown, "Markdown as clean HTML.", "body: text, open"),

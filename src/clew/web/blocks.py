@@ -21,12 +21,16 @@ from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_o
 from clew.model.texts import aside_in
 from clew.thinking.seal import is_seal
 
-BlockKind: TypeAlias = Literal["text", "thinking", "hidden", "redacted", "call", "result", "failure", "aside", "other"]
+BlockKind: TypeAlias = Literal[
+    "text", "thinking", "hidden", "redacted", "call", "result", "failure", "aside", "picture", "other"
+]
 """Hidden: thinking whose text its maker does not show. Redacted: thinking that its maker encrypted. An aside is what a
-client puts in for the model alone (`model.asides`)."""
+client puts in for the model alone (`model.asides`), or a file that is a text."""
 
 MOST: Final = 20_000
 """Characters of one block on a page."""
+MOST_PICTURE: Final = 400_000
+"""Characters of a picture's data on a page. A larger one is named, and not shown."""
 BLOCK_DOTS: Final = 3
 """In the path of a block: `messages.1.content.0`."""
 UNREADABLE: Final = "unreadable"
@@ -34,6 +38,8 @@ UNREADABLE: Final = "unreadable"
 _THINKING_FIELDS: Final = ("reasoning_content", "reasoning", "thinking")
 """The fields in which dialects without blocks carry thinking."""
 _HALVES: Final = re.compile("[\ud800-\udfff]")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _object = msgspec.json.Decoder(JsonObject)
 
 
@@ -121,7 +127,21 @@ def _shown_block(block: JsonObject, result: JsonObject | None = None, role: str 
         return _cut("call", _pretty(block.get("input")), label=text_of(block.get("name")) or kind, result=answer)
     if kind.endswith("tool_result"):
         return _cut("failure" if block.get("is_error") else "result", _result_text(block.get("content")))
+    if kind in ("image", "document"):
+        return _shown_file(block)
     return ShownBlock(kind="other", label=_description(block))
+
+
+def _shown_file(block: JsonObject) -> ShownBlock:
+    """A small picture as the address of its data; a text as a text; anything else by its name."""
+    source = object_of(block.get("source"))
+    media, data = text_of(source.get("media_type")), text_of(source.get("data"))
+    label = _description(block)
+    if source.get("type") == "text":
+        return _cut("aside", data, label=label)
+    if media in _PICTURES and len(data) <= MOST_PICTURE and _BASE64.fullmatch(data):
+        return ShownBlock(kind="picture", label=label, text=f"data:{media};base64,{data}")
+    return ShownBlock(kind="other", label=label)
 
 
 def _kind(block: JsonObject) -> str:
@@ -152,11 +172,10 @@ def _result_text(content: JsonValue) -> str:
 
 
 def _description(block: JsonObject) -> str:
-    """A block without words, by its kind and what is in it."""
-    source = object_of(block.get("source"))
-    media = text_of(source.get("media_type"))
-    kind = _kind(block).replace("_", " ")
-    return f"{kind}, {media}" if media else kind
+    """A block without words, by its kind, its title and what is in it."""
+    media = text_of(object_of(block.get("source")).get("media_type"))
+    kind, title = _kind(block).replace("_", " "), text_of(block.get("title"))
+    return ", ".join(filter(None, (kind, title[:200], media)))
 
 
 # What a backend gets, in the dialects that have no blocks

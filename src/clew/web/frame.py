@@ -50,6 +50,9 @@ NAVIGATION: Final = (
     NavigationLink("/doctor", "Doctor", "d"),
 )
 
+_REACHED_FROM: Final = {"/exchanges": "/", "/compare": "/chat"}
+"""Pages that the navigation does not name, by the page that leads to them."""
+
 
 @cache
 def _environment() -> Environment:
@@ -76,7 +79,7 @@ def page(
     disabled = snapshot.settings.disabled.get(snapshot.active) if caller else None
     frame = {
         "navigation": NAVIGATION,
-        "here": "/" if first == "/exchanges" else first,  # an exchange is reached from Now
+        "here": _REACHED_FROM.get(first, first),
         "known": caller is not None,
         "csrf": caller.session.csrf if caller and caller.session else "",
         "theme": theme if theme in ("light", "dark") else "",

@@ -138,6 +138,9 @@ def test_calls_come_to_what_their_state_says() -> None:
 def test_files_are_sent_as_what_they_are(url: str, kind: str, block: Any) -> None:
     [read] = user_content(said("user", {"type": "file", "mediaType": kind, "url": url}))
     assert read == {"type": "image" if kind == "image/png" else "document", "source": block}
+    [named] = user_content(said("user", {"type": "file", "mediaType": kind, "url": url, "filename": "a file"}))
+    has_title = read["type"] == "document"  # a picture has none in the Messages API
+    assert named == {**read, **({"title": "a file"} if has_title else {})}
 
 
 @pytest.mark.parametrize(

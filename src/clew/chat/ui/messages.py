@@ -206,7 +206,8 @@ def _user_part(block: JsonObject) -> JsonObject:
         case {"type": "text", "text": str(text)}:
             return summary_part(block) or {"type": "text", "text": text}
         case {"type": "image" | "document", "source": {"type": "base64", "media_type": str(kind), "data": str(data)}}:
-            return {"type": "file", "mediaType": kind, "url": f"data:{kind};base64,{data}"}
+            named: JsonObject = {"filename": title} if (title := block.get("title")) else {}
+            return {"type": "file", "mediaType": kind, "url": f"data:{kind};base64,{data}", **named}
         case {"type": "image" | "document", "source": {"type": "url", "url": str(url)}}:
             return {"type": "file", "mediaType": "image/*" if block["type"] == "image" else "application/pdf", "url": url}
         case _:

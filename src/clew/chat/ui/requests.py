@@ -28,6 +28,7 @@ _ROLES: Final = ("user", "assistant", "system")
 _NOT_SENT: Final = (STEP, "source-url", "source-document")
 _MODELS_ONLY: Final = {"tool_use": "a tool call", "thinking": "reasoning", "redacted_thinking": "reasoning"}
 _PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/*")
+_MOST_TITLE: Final = 200
 _THREAD_ID: Final = re.compile(r"[0-9a-f]{22}")
 """A whole id, as `new_id` makes it: half of it is random."""
 
@@ -199,9 +200,17 @@ def file_block(part: JsonObject) -> JsonObject:
         raise RequestInvalid("a file's data URL is not base64", path="messages") from None
     if kind.startswith("text/"):
         text = data.decode("utf-8", "replace")
-        return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}}
-    source: JsonObject = {"type": "base64", "media_type": kind, "data": base64.b64encode(data).decode("ascii")}
-    return {"type": _file_type(kind), "source": source}
+        source: JsonObject = {"type": "text", "media_type": "text/plain", "data": text}
+        return {"type": "document", "source": source, **_title_of(part)}
+    source = {"type": "base64", "media_type": kind, "data": base64.b64encode(data).decode("ascii")}
+    type = _file_type(kind)
+    return {"type": type, "source": source, **(_title_of(part) if type == "document" else {})}
+
+
+def _title_of(part: JsonObject) -> JsonObject:
+    """The file's name, as the title of its document: the model can refer to it."""
+    name = part.get("filename")
+    return {"title": name[:_MOST_TITLE]} if isinstance(name, str) and name.strip() else {}
 
 
 def _file_type(kind: str) -> str:

@@ -17,6 +17,7 @@ export class Answer {
     this.calls = new Map();
     this.ends = [];
     this.metadata = {};
+    this.texts = [];
     this.failed = false;
     this.stopped = false;
     this.who = el("p", { class: "who" }, el("strong", {}, "…"));
@@ -39,6 +40,11 @@ export class Answer {
   compaction(state) {
     this.compacted ??= this.section.appendChild(el("p", { class: "muted" }));
     this.compacted.textContent = COMPACTIONS[state] ?? "";
+  }
+
+  /** What the model wrote, without its thinking. */
+  get markdown() {
+    return this.texts.join("\n\n");
   }
 
   /** Everything is there: wait until the last of it is set. */
@@ -94,7 +100,9 @@ export class Answer {
       const prose = el("div", { class: "prose" });
       this.section.append(prose);
       this.open.set(part.id, new Growing(prose));
+      this.texts.push("");
     } else if (part.type === "text-delta") {
+      this.texts.push(this.texts.pop() + part.delta);
       this.open.get(part.id)?.add(part.delta);
     } else {
       const growing = this.open.get(part.id);

@@ -2,11 +2,15 @@
 
 import { Answer } from "./answer.js";
 import { Problem, call, changing } from "./api.js";
+import { Attachments, asked } from "./attachments.js";
+import { listed, manage } from "./chats.js";
+import { copier, watch } from "./code.js";
 import { $, $$, el, path } from "./dom.js";
 import { fragment } from "./fragment.js";
 import "./links.js";
 import { notice, trying } from "./notices.js";
 import { Broken, parts } from "./stream.js";
+import { keepSystem, systemOf } from "./system.js";
 
 const chat = $("[data-chat]");
 const turns = $("[data-turns]");
@@ -21,44 +25,63 @@ const TRIES = 5;
 const LOST = { what: "your question did not reach the gateway", why: "the connection broke", next: "press Retry" };
 let busy = false;
 
+const parts_ = new WeakMap(); // what was asked in a turn of this visit, with its files
+const answers = new WeakMap(); // what was answered in it
+
+const backend = () => {
+  const { images, documents } = form.elements.backend.selectedOptions[0].dataset;
+  return { images, documents, name: form.elements.backend.value || form.elements.backend.dataset.active };
+};
+const files = new Attachments(form, Number(form.dataset.megabytes), backend);
 const address = (...more) => path("api", "chat", chat.dataset.chat, ...more);
 const last = () => $$("[data-turn]", turns).filter((turn) => turn.dataset.turn && !turn.dataset.vain).at(-1)?.dataset.turn ?? "";
 
 // Asking
 
 function wishes() {
-  const { backend, model, effort, thinking } = form.elements;
-  return { backend: backend.value, model: model.value, effort: effort.value, thinking: thinking.checked };
+  const { backend, model, effort, thinking, system } = form.elements;
+  return { backend: backend.value, model: model.value, effort: effort.value, thinking: thinking.checked, system: system.value.trim() };
 }
 
 /** `after` is the turn that it follows; `again` says that it was asked before, there. */
 async function ask(said, after, again = "") {
-  chat.dataset.chat ||= crypto.randomUUID();
-  $("[data-empty]")?.remove();
-  const turn = begun(said, after);
   const before = after ? [{ id: after, role: "assistant", metadata: { turn: after }, parts: [] }] : [];
-  const body = {
-    id: chat.dataset.chat,
+  const turn = begun(said.map(asked), after);
+  parts_.set(turn, said);
+  await post(turn, {
     messages: [...before, { id: crypto.randomUUID(), role: "user", parts: said }],
     trigger: again === "retry" ? "regenerate-message" : "submit-message",
     ...(again ? { messageId: after || "first" } : {}),
-    ...wishes(),
-  };
+  }, again);
+}
+
+/** The question of a turn once more, as the store has it: the page does not hold its files. */
+async function repeat(old, shown) {
+  const turn = begun(shown, old.dataset.after);
+  await post(turn, { trigger: "regenerate-message", messageId: old.dataset.turn }, "retry");
+}
+
+async function post(turn, question, again) {
+  const isNew = !chat.dataset.chat;
+  chat.dataset.chat ||= crypto.randomUUID();
+  keepSystem(chat.dataset.chat, form.elements.system.value);
+  const body = { id: chat.dataset.chat, ...question, ...wishes() };
   await answered(turn, () => fetch("/api/chat", { method: "POST", headers: changing(), body: JSON.stringify(body) }));
   if (again && turn.dataset.turn) await branches(turn.dataset.turn);
+  if (isNew) await listed(chat.dataset.chat);
   keepUp();
 }
 
 /** The turn on the page, before anything came. */
-function begun(said, after) {
-  const text = said.map((part) => part.text).join("\n\n");
+function begun(shown, after) {
+  $("[data-empty]")?.remove();
   const number = Number(turns.dataset.first) + $$("[data-turn]", turns).length + 1;
-  const turn = el("article", { class: "turn", "data-turn": "", "data-after": after, "data-words": JSON.stringify(said), "data-row": true },
+  const turn = el("article", { class: "turn", "data-turn": "", "data-after": after, "data-row": true },
     el("h2", { class: "turn-head" }, el("span", { class: "muted" }, `Turn ${number}`), el("span", { class: "muted" }, new Date().toLocaleTimeString("en-GB"))),
-    el("section", { class: "said user" }, el("p", { class: "who" }, "user"), el("p", { class: "plain" }, text)),
+    el("section", { class: "said user" }, el("p", { class: "who" }, "user"), shown),
     el("section", { class: "said assistant" }));
   turns.append(turn);
-  if (turns.childElementCount === 1 && !$("[data-thread-link]").href) entitle(text.slice(0, 80));
+  if (turns.childElementCount === 1 && !$("[data-thread-link]").href) entitle($(".plain", turn)?.textContent.slice(0, 80) || "Chat");
   end();
   return turn;
 }
@@ -99,6 +122,7 @@ async function followed(turn, answer, response) {
     if (part.type === "start") named(turn, part.messageMetadata);
   }
   await answer.end();
+  answers.set(turn, answer);
   if (answer.metadata.turn) named(turn, answer.metadata);
   if (answer.failed) turn.dataset.vain = "1";
   buttons(turn);
@@ -113,7 +137,7 @@ function named(turn, { thread, turn: id }) {
   history.replaceState(null, "", path("chat", thread));
   const link = $("[data-thread-link]");
   link.href = path("threads", thread);
-  link.hidden = $("[data-new]").hidden = false;
+  for (const each of $$("[data-with-chat]")) each.hidden = false;
 }
 
 function failed(turn, answer, error) {
@@ -137,33 +161,55 @@ async function kept(turn) {
 
 function buttons(turn) {
   $(".turn-buttons", turn)?.remove();
-  if (!turn.dataset.words || !turn.dataset.after && !begins(turn)) return;
+  const can = turn.dataset.after || begins(turn);
+  const button = (label, click) => el("button", { type: "button", class: "quiet", on: { click } }, label);
   turn.append(el("p", { class: "turn-buttons" },
-    el("button", { type: "button", class: "quiet", on: { click: () => edit(turn) } }, "Edit"),
-    el("button", { type: "button", class: "quiet", on: { click: () => again(turn, JSON.parse(turn.dataset.words), "retry") } }, "Retry")));
+    $(".assistant > .prose", turn) && copier(() => answerText(turn), "Copy answer"),
+    can && wordsOf(turn) && button("Edit", () => edit(turn)),
+    can && turn.dataset.turn + wordsOf(turn) && button("Retry", () => retry(turn))));
+}
+
+/** The question, if it is only words and files that this page holds: as parts in JSON, "" otherwise. */
+const wordsOf = (turn) => turn.dataset.words || (parts_.has(turn) ? JSON.stringify(parts_.get(turn)) : "");
+
+/** The answer as Markdown, as the model wrote it. */
+async function answerText(turn) {
+  if (answers.has(turn)) return answers.get(turn).markdown;
+  const found = await call("GET", `${address()}?turn=${encodeURIComponent(turn.dataset.turn)}`);
+  const said = found.messages.findLast((message) => message.role === "assistant")?.parts ?? [];
+  return said.filter((part) => part.type === "text").map((part) => part.text).join("\n\n");
+}
+
+/** A turn whose question the page does not hold is asked again by its id; one that never arrived is sent as it was. */
+function retry(turn) {
+  const said = wordsOf(turn);
+  if (said) return again(turn, () => ask(JSON.parse(said), turn.dataset.after, "retry"));
+  const shown = $$(".user > :not(.who)", turn).map((each) => each.cloneNode(true));
+  return again(turn, () => repeat(turn, shown));
 }
 
 /** Whether nothing was answered before it. */
 const begins = (turn) => $$("[data-turn]", turns).find((each) => each === turn || !each.dataset.vain) === turn;
 
 /** From this turn on, the conversation goes another way; the old one stays in the thread. */
-async function again(turn, said, how) {
+async function again(turn, work) {
   if (busy) return notice("An answer is under way: stop it first.", "bad");
-  const after = turn.dataset.after;
   const following = $$("[data-turn]", turns);
   for (const each of following.slice(following.indexOf(turn))) each.remove();
   words.focus(); // what had the focus is gone
-  await trying(() => ask(said, after, how));
+  await trying(work);
 }
 
 function edit(turn) {
   if ($(".edit", turn)) return $(".edit textarea", turn).focus();
   const section = $(".user", turn);
   const old = [...section.childNodes];
-  const text = JSON.parse(turn.dataset.words).map((part) => part.text).join("\n\n");
+  const said = JSON.parse(wordsOf(turn));
+  const kept = said.filter((part) => part.type !== "text");
+  const text = said.filter((part) => part.type === "text").map((part) => part.text).join("\n\n");
   const field = el("textarea", { "aria-label": "Ask in other words", rows: 3 });
   field.value = text;
-  const done = (event) => { event.preventDefault(); if (field.value.trim()) again(turn, [{ type: "text", text: field.value }], "edit"); };
+  const done = (event) => { event.preventDefault(); if (field.value.trim()) again(turn, () => ask([...kept, { type: "text", text: field.value }], turn.dataset.after, "edit")); };
   const leave = () => { section.replaceChildren(...old); words.focus(); };
   const form = el("form", { class: "edit", on: { submit: done } }, field,
     el("p", { class: "field" }, el("button", { class: "primary" }, "Ask this instead"),
@@ -221,10 +267,10 @@ stop.addEventListener("click", () => trying(() => call("DELETE", address("stream
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   const text = words.value.trim();
-  if (!text || busy) return;
+  if ((!text && !files.files.length) || busy) return;
   words.value = "";
   following = true;
-  trying(() => ask([{ type: "text", text }], last()));
+  trying(() => ask([...files.take(), ...(text ? [{ type: "text", text }] : [])], last()));
 });
 
 sending(words, form);
@@ -245,6 +291,11 @@ async function belongs(response, turn) {
   for await (const part of parts(response.clone())) return part.messageMetadata?.turn === turn.dataset.turn;
 }
 
+files.listen(form.elements.files, words, chat);
+form.elements.backend.addEventListener("change", () => files.show());
+form.elements.system.value = systemOf(chat.dataset.chat) ?? form.elements.system.value;
+watch(turns);
+manage(chat, entitle);
 $$("[data-turn]", turns).forEach(buttons);
 words.disabled = send.disabled = false;
 words.focus();

@@ -1,7 +1,8 @@
 // Elements are built, never parsed: whatever a model, a client or a backend wrote goes in as text.
 
 const own = new Set(["class", "id", "href", "title", "type", "value", "role", "hidden", "disabled", "tabindex", "for", "name",
-  "datetime", "colspan", "open", "lang", "rows", "placeholder"]);
+  "datetime", "colspan", "open", "lang", "rows", "placeholder", "alt", "src", "checked", "selected", "maxlength", "required"]);
+const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]*$/;
 
 /** An element. `props`: attributes, `data-*` and `aria-*`, and `on` with listeners by event. Children: nodes or text. */
 export function el(tag, props = {}, ...children) {
@@ -20,6 +21,8 @@ function put(made, name, value) {
     throw new Error(`no attribute for a page: ${name}`);
   } else if (name === "href" && !/^[/#](?!\/)/.test(value)) {
     throw new Error("a link that a script makes stays on this page's host");
+  } else if (name === "src" && !PICTURE.test(value)) {
+    throw new Error("a picture that a script makes is data");
   } else {
     made.setAttribute(name, value === true ? "" : String(value));
   }

@@ -1,6 +1,7 @@
 // One thread: more turns as they are scrolled to, its title, its end.
 
 import { call } from "./api.js";
+import { watch as watchCode } from "./code.js";
 import { openers } from "./dialogs.js";
 import { $, $$, el } from "./dom.js";
 import { fragment } from "./fragment.js";
@@ -8,6 +9,7 @@ import "./links.js";
 import { notice, trying } from "./notices.js";
 
 openers();
+watchCode($("[data-turns]"));
 
 // More turns
 
