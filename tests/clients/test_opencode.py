@@ -7,7 +7,7 @@ import pytest
 from tests.clients.makers import LOOP, makers
 from tests.clients.opencode import Opencode
 from tests.counts import SOAK
-from tests.manifest import public
+from tests.manifest import proves, public
 
 pytestmark = pytest.mark.slow
 
@@ -16,6 +16,7 @@ SCRIPT = LOOP.replace("call: run {", 'call: bash {"description": "a command", ')
 
 @pytest.mark.parametrize("api", ["responses", "chat"])
 @public("gateway", "cli")
+@proves("case:111")
 def test_each_maker_gets_its_own_back_and_nothing_else(api: str, tmp_path: Path) -> None:
     """OpenAI → Claude → DeepSeek, where the gateway dies → OpenAI; the soak resumes it in a new process."""
     with makers(SCRIPT, tmp_path) as stage:

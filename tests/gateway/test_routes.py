@@ -160,6 +160,7 @@ def test_a_gateway_that_is_busy_or_stopping_says_so_in_the_clients_shape(making:
     assert openai_error(held.response()) == (503, "server_error", "server_is_overloaded")
 
 
+@proves("case:107")
 @pytest.mark.parametrize("path", OPENAI)
 def test_a_web_socket_is_refused_so_that_the_client_goes_on_over_http(gateway: Gateway, path: str) -> None:
     answer = gateway.ask("GET", path, b"", connection="Upgrade", upgrade="websocket", authorization=f"Bearer {KEY}")

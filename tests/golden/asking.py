@@ -1,7 +1,7 @@
 """Drives what a scene says through the code, towards a backend: the client's request, and the bytes that go out for it.
 
 The row is a preset with its real quirks, so a golden also says what a row must say. The client's history may hold seals, in
-the readable form `clew1.REALM/MODEL {what the maker needs back}`. What the gateway has recorded of earlier answers is in the
+the readable form `clew1.REALM/MODEL {what the maker needs back}`, or `clew2.KEY REALM/MODEL KIND "text" PROOF` for a whole block. What the gateway has recorded of earlier answers is in the
 section `recorded`: who said what after which messages, and, where the client held it otherwise, how.
 """
 
@@ -26,7 +26,7 @@ from clew.pipeline.project import project
 from clew.pipeline.step import Facts, Options
 from clew.thinking.recognise import Context
 from clew.thinking.record import recording_of
-from clew.thinking.seal import Seal
+from clew.thinking.seal import Seal, named_key
 from tests.build import request, target
 from tests.golden.cases import Scene
 from tests.golden.driving import PlainSealer
@@ -35,7 +35,7 @@ __all__ = ["Sent", "canonical_for", "fields_for", "sent_for"]
 
 _SEALED = re.compile(r"clew1\.([\w@-]+)/([\w./-]+) (.*)", re.S)
 """A realm of one account is written `realm@account`."""
-_FORGED = "clew1.forged"
+_SEALED_WHOLE = re.compile(r'clew2\.[\w-]{44} ([\w@-]+)/([\w./-]+) (\w*thinking) ("(?:[^"\\]|\\.)*") (.*)', re.S)
 _QUESTION = ("model", "messages", "max_tokens", "max_completion_tokens")
 
 
@@ -43,8 +43,12 @@ class ReadableSealer(PlainSealer):
     """Opens what a golden writes. A forged one does not open."""
 
     def open(self, token: str, text: str, *, principal: str) -> Seal:
+        if whole := _SEALED_WHOLE.fullmatch(token):
+            kind = "thinking" if whole[3] == "thinking" else "redacted_thinking"
+            block: Any = {"kind": kind, "text": json.loads(whole[4]), "key": named_key(token)}
+            return Seal(principal, _origin(f"{whole[1]}/{whole[2]}"), "x0", 0, whole[5].encode(), **block)
         found = _SEALED.fullmatch(token)
-        if found is None or token.startswith(_FORGED):
+        if found is None:
             raise SealInvalid("it does not fit this block, or a byte was changed")
         return Seal(principal, _origin(f"{found[1]}/{found[2]}"), "x0", 0, found[3].encode())
 

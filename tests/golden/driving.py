@@ -61,7 +61,7 @@ class PlainSealer(Sealer):
     def __init__(self) -> None:
         super().__init__({"k": bytes(32)}, "k")
 
-    def mint(self, seal: Seal, text: str) -> str:
+    def mint(self, seal: Seal, text: str = "") -> str:
         return PREFIX + seal.payload.decode()
 
 
