@@ -202,7 +202,7 @@ def admin_page() -> str:
             "[Use the admin API](../howto/use-the-admin.md) shows both.\n",
             "Scopes: **open** is for everybody; **read** and **admin** for the socket, the token of this start",
             "(`Authorization: Bearer`), and a browser that came in by a one-time link; **owner** for the first two only;",
-            "**inference** for all of these, and for whoever has a gateway key, with the conversations of its principal",
+            "**inference** for all of these, and for every gateway key, with the conversations of its principal",
             "alone. What a browser changes needs the header `x-clew-csrf`, which `GET /api/session` says.\n",
             'An error is `{"error": {"what", "why", "next"}}`. `principal` is whose conversations: `local` if left out.\n',
             _table(("route", "scope", "does", "takes"), rows),

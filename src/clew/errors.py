@@ -26,7 +26,7 @@
        └─ RecordCorrupt       the file, or a record in it, is not what was written
 
 Each class answers the two questions a server has: which status, and which wire type. Messages say what was wrong, where,
-and how to mend it. Broken invariants of our own are `assert`s, not exceptions.
+and how to fix it. Broken invariants of our own are `assert`s, not exceptions.
 """
 
 from __future__ import annotations

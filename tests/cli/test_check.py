@@ -1,4 +1,4 @@
-"""`clew check`: what it prints, what it mends, and how it ends."""
+"""`clew check`: what it prints, what it repairs, and how it ends."""
 
 import json
 import os
@@ -224,7 +224,7 @@ def test_control_characters_of_the_file_never_reach_the_terminal() -> None:
     assert r"\x1b]52;c;AAAA\x07\u202e" in result.stdout
 
 
-# ── what it mends
+# ── what it repairs
 
 
 def test_fix_prints_the_request_as_the_target_gets_it_and_the_changes_beside_it() -> None:
@@ -259,7 +259,7 @@ def test_a_doubled_key_that_would_have_to_be_edited_is_refused_and_nothing_is_pr
     body = BAD.replace(b'"role": "assistant", "content"', b'"role": "assistant", "content": [], "content"')
     result = clew("-", "--fix", stdin=body)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "cannot be mended" in result.stderr
+    assert "cannot be repaired" in result.stderr
     assert "duplicate key 'content'" in result.stderr
     assert "the key messages.1.content stands there twice" in clew("-", stdin=body).stdout
 
@@ -359,7 +359,7 @@ def test_bad_json_is_shown_with_line_column_and_what_was_expected() -> None:
         "1 violation for anthropic",
         "  R4.body-not-json  the whole request",
         "    the API says  The request body is not valid JSON: expecting ':' delimiter: line 2 column 23 (char 37)",
-        "    right         Mend the JSON at that place. NaN, Infinity and trailing commas are none.",
+        "    right         Correct the JSON at that place. NaN, Infinity and trailing commas are not JSON.",
         "",
         "standard input:2:23: expecting ':' delimiter",
         '     "messages": [{"role" "user"}]}',

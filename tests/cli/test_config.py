@@ -87,7 +87,7 @@ def test_a_bad_file_ends_with_5_and_every_mistake_with_its_line(clew: Clew) -> N
     assert (result.exit_code, result.stdout.splitlines()) == (
         5,
         [
-            f"{clew.config}: 2 mistakes; nothing of it is used",
+            f"{clew.config}: 2 mistakes; the file is not used",
             "  line 1: active: there is no backend 'x' (known: claude)",
             "  line 3: thinking.foreign: expected one of drop, text, native; did you mean 'drop'?",
         ],
@@ -116,7 +116,7 @@ def test_no_file_is_no_mistake(clew: Clew) -> None:
     assert (result.exit_code, result.stdout.splitlines()) == (
         0,
         [
-            f"There is no file at {clew.config}; the environment and our defaults are used.",
+            f"There is no file at {clew.config}; the environment and the defaults are used.",
             "Backends: claude; active: claude",
             "`clew config init` makes one.",
         ],
@@ -160,7 +160,7 @@ def test_every_setting_is_shown_with_who_said_so_and_no_key_is(clew: Clew) -> No
 def test_what_is_shown_can_be_read_by_people(clew: Clew) -> None:
     clew.environ = {"ZAI_API_KEY": "k"}
     lines = clew("config", "show").stdout.splitlines()
-    assert lines[:2] == ["# no file: the environment and our defaults", 'active = "claude"']
+    assert lines[:2] == ["# no file: the environment and the defaults", 'active = "claude"']
     origin = clew("config", "show", "--origin").stdout
     assert [line.split()[-2:] for line in origin.splitlines() if "glm.keys" in line] == [["environment:", "ZAI_API_KEY"]]
 

@@ -1,4 +1,4 @@
-"""`clew doctor`: each thing that can be wrong is found, and said with how to mend it."""
+"""`clew doctor`: each thing that can be wrong is found, and said with its fix."""
 
 import contextlib
 import json
@@ -141,7 +141,7 @@ def test_rights_that_are_too_wide_are_found_and_how_to_mend_them(patient: Patien
     path.chmod(mode)
     [finding] = patient.wrong("files")
     assert finding.state == state
-    assert finding.mend == f"chmod {'700' if name == '.' else '600'} {path.resolve()}"
+    assert finding.fix == f"chmod {'700' if name == '.' else '600'} {path.resolve()}"
 
 
 @proves("fault:X15")
@@ -197,7 +197,7 @@ def test_a_store_of_a_newer_clew_is_broken(patient: Patient, kept: Path) -> None
     connection.pragma("user_version", 1000)
     connection.close()
     [finding] = patient.wrong("store")
-    assert (finding.state, finding.mend) == ("broken", "update clew")
+    assert (finding.state, finding.fix) == ("broken", "update clew")
 
 
 def test_a_damaged_store_is_broken(patient: Patient, kept: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_disk_without_room_is_found(
 def test_a_disk_that_cannot_be_written_is_found(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda place, mode: mode != os.W_OK)
     [finding] = patient.wrong("disk")
-    assert (finding.state, finding.mend) == ("broken", "mend its rights, or mount it for writing")
+    assert (finding.state, finding.fix) == ("broken", "correct its permissions, or mount it for writing")
 
 
 def test_nobody_is_told_to_move_a_store_away_that_is_only_in_use(patient: Patient, kept: Path) -> None:
@@ -252,11 +252,11 @@ def test_nobody_is_told_to_move_a_store_away_that_is_only_in_use(patient: Patien
     holder.execute("BEGIN EXCLUSIVE")
     [finding] = patient.wrong("store")
     holder.close()
-    assert (finding.state, finding.mend, "is locked by another process" in finding.says) == ("broken", "", True)
+    assert (finding.state, finding.fix, "is locked by another process" in finding.says) == ("broken", "", True)
 
 
 def test_a_store_from_the_future_means_that_the_clock_is_wrong(patient: Patient, kept: Path) -> None:
-    assert [each.mend for each in patient.wrong("store", now=time.time() - 10_000)] == ["set this machine's clock"]
+    assert [each.fix for each in patient.wrong("store", now=time.time() - 10_000)] == ["set this machine's clock"]
     assert [each.state for each in patient.wrong("clock", now=0.0)] == ["broken"]
 
 
@@ -292,9 +292,9 @@ def test_settings_that_say_nothing_of_it_are_left_alone(patient: Patient, text: 
 
 def test_the_environment_is_looked_at_too(patient: Patient) -> None:
     patient.environ |= {"CLAUDE_CODE_USE_FOUNDRY": "1", "HTTPS_PROXY": f"http://u:{CANARY}@proxy:3128"}
-    assert [each.mend for each in patient.wrong("bypass")] == ["unset CLAUDE_CODE_USE_FOUNDRY"]
+    assert [each.fix for each in patient.wrong("bypass")] == ["unset CLAUDE_CODE_USE_FOUNDRY"]
     [proxy] = patient.wrong("proxy")
-    assert (proxy.mend, CANARY in proxy.says) == ("export NO_PROXY=127.0.0.1,localhost", False)
+    assert (proxy.fix, CANARY in proxy.says) == ("export NO_PROXY=127.0.0.1,localhost", False)
     patient.environ["no_proxy"] = "example.org, localhost"
     assert patient.wrong("proxy") == []
 
@@ -349,7 +349,7 @@ def test_a_port_is_free_or_somebodys(patient: Patient, listener: socket.socket) 
     (patient.home / "clew.toml").write_text(text)
     [finding] = patient.wrong("ports")
     assert (finding.state, finding.says) == ("warning", f"{port} is used by {_this_program()} (process {os.getpid()})")
-    assert finding.mend == "choose another: `[gateway] admin_port = …`, or `--admin-port`"
+    assert finding.fix == "choose another: `[gateway] admin_port = …`, or `--admin-port`"
     register(
         _home(patient),
         RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:9", admin_url=f"http://127.0.0.1:{port}", name="mine"),
@@ -367,7 +367,7 @@ def test_a_gateway_that_is_registered_and_silent_is_broken(patient: Patient, mon
         closed.bind(("127.0.0.1", 0))
         register(_home(patient), RegisteredGateway(pid=os.getpid(), url=f"http://127.0.0.1:{port_of(closed)}", name="mute"))
         [finding] = patient.wrong("gateways")
-    assert (finding.state, finding.mend) == ("broken", f"kill {os.getpid()}, and start it again")
+    assert (finding.state, finding.fix) == ("broken", f"kill {os.getpid()}, and start it again")
 
 
 @pytest.mark.slow
@@ -429,7 +429,7 @@ def test_the_command_tells_all_and_ends_with_one_if_something_is_broken(
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(patient.project)
     well = CliRunner().invoke(main, ["doctor"])
-    assert (well.exit_code, well.stdout.splitlines()[-1]) == (0, "all is well")
+    assert (well.exit_code, well.stdout.splitlines()[-1]) == (0, "no problems")
     monkeypatch.setenv("CLEW_KEY", "hunter2")
     warned = CliRunner().invoke(main, ["doctor"])
     assert (warned.exit_code, warned.stdout.splitlines()[-1]) == (0, "1 with a warning")
@@ -451,7 +451,7 @@ def test_as_json_it_says_the_same(patient: Patient, monkeypatch: pytest.MonkeyPa
     assert (ran.exit_code, told["broken"], told["warnings"]) == (1, 1, 0)
     assert [each["name"] for each in told["checks"]] == [check.name for check in CHECKS]
     [broken] = [each for each in told["checks"] if each["state"] == "broken"]
-    assert broken["findings"][0]["mend"] == f"chmod 600 {patient.home / 'key'}"
+    assert broken["findings"][0]["fix"] == f"chmod 600 {patient.home / 'key'}"
 
 
 @proves("fault:X12")
@@ -497,4 +497,4 @@ def test_a_person_at_a_terminal_sees_what_is_being_looked_at(patient: Patient) -
     assert b"The store is sound" in shown
     lines = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown).decode().replace("\r", "\n").splitlines()
     assert "clock     ok       plausible" in lines
-    assert [line for line in lines if line][-1] == "all is well"
+    assert [line for line in lines if line][-1] == "no problems"

@@ -32,7 +32,7 @@ def test_a_conversation_is_deleted_and_nothing_of_it_is_left(home: Home) -> None
 def test_nothing_is_deleted_without_a_yes(home: Home) -> None:
     """Nobody can be asked where there is no terminal."""
     code, said = home.refused("forget", "last")
-    assert (code, said) == (1, "Error: nothing was deleted, because nobody can be asked: add --yes")
+    assert (code, said) == (1, "Error: nothing was deleted: there is no terminal to ask for confirmation; add --yes")
     assert home.refused("forget", "last", "--json")[0] == 2
     assert len(home.json("show")) == 2
 

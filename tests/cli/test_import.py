@@ -110,7 +110,7 @@ def test_a_file_that_is_no_conversation_is_told_if_it_was_named(home: Home, tmp_
     file = tmp_path / "notes.txt"
     file.write_text("hello")
     assert home.clew("import", str(file)).stderr == (
-        f"{file}: this is no conversation that can be read; if it is one, say its --format (clew, anthropic, openai, claude-code, codex)\n"
+        f"{file}: this is not a conversation that clew can read; if it is one, name its --format (clew, anthropic, openai, claude-code, codex)\n"
     )
     assert home.clew("import", "/nowhere/x.jsonl").stderr == "/nowhere/x.jsonl: No such file or directory\n"
 

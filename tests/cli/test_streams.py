@@ -55,7 +55,7 @@ def test_what_is_piped_in_and_is_no_text_is_wrong_usage(command: str, encoding: 
     home = Home(tmp_path / "home", "")
     (tmp_path / "bytes").write_bytes(b"Hello \xff\n")
     ran = shell(f"clew {command} < {tmp_path}/bytes", home, PYTHONIOENCODING=encoding)
-    assert (ran.returncode, "Error: What was piped in is no text: invalid start byte." in ran.stderr) == (2, True)
+    assert (ran.returncode, "Error: The piped input is not text: invalid start byte." in ran.stderr) == (2, True)
 
 
 def test_a_home_that_cannot_be_looked_at_is_named(tmp_path: Path) -> None:

@@ -167,8 +167,8 @@ def test_an_answer_in_one_piece_is_told_as_the_stream_that_was_asked_for(gating:
     [
         (b"<html>Bad gateway</html>", "text/html", 502, "<html>Bad gateway</html>"),
         (b'{"error": {"message": "slow down", "code": 429}}', "application/json", 429, "slow down"),
-        (b"", "application/json", 502, "local: an answer that is none: nothing"),
-        (b'{"hello": "you"}', "application/json", 502, 'local: an answer that is none: {"hello": "you"}'),
+        (b"", "application/json", 502, "local: not a valid answer: nothing"),
+        (b'{"hello": "you"}', "application/json", 502, 'local: not a valid answer: {"hello": "you"}'),
     ],
     ids=["page", "error", "nothing", "something"],
 )

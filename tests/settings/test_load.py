@@ -440,7 +440,7 @@ port = 99999
     with pytest.raises(SettingsInvalid) as error:
         load(file, {})
     assert str(error.value).splitlines()[:2] == [
-        f"{file} has 8 mistakes; nothing of it is used:",
+        f"{file} has 8 mistakes; the file is not used:",
         f"{file}:1: active: there is no backend 'gml'; did you mean 'glm'? (known: glm, two)",
     ]
     assert (error.value.file, error.value.key) == (str(file), "active")

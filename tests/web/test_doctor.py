@@ -1,4 +1,4 @@
-"""Doctor: the checks of the admin's own home, with how to mend."""
+"""Doctor: the checks of the admin's own home, with fixes."""
 
 import pytest
 
@@ -18,6 +18,6 @@ def test_what_is_found_is_told_with_how_to_mend_it(booth: Booth) -> None:
     booth.home.root.chmod(0o755)
     (booth.home.root / "clew.toml").write_text(f'[backends.a]\nurl = "http://127.0.0.1:1"\nkey = "{CANARY}"\nauth = "key"\n')
     found = booth.ask("/doctor/checks").raw.decode()
-    assert str(booth.home.root) in found and "to mend it:" in found and "chmod" in found
+    assert str(booth.home.root) in found and "to fix it:" in found and "chmod" in found
     assert CANARY not in found
     assert [check.name for check in CHECKS if f"<strong>{check.name}</strong>" not in found] == []

@@ -28,7 +28,7 @@ _CONVERSATIONS: Final[tuple[AdminRoute, ...]] = (
         "inference",
         conversations.ask,
         "Says something, in a new conversation if there is none of this id, and answers with SSE: `turn` when that is kept,"
-        " `thinking`, `text` and `call` as they come, `end` with what became of it. Whoever leaves stops the answer.",
+        " `thinking`, `text` and `call` as they come, `end` with the outcome. A client that disconnects stops the answer.",
         "body: asked, model; follows, backend, wishes, session, agent",
     ),
     AdminRoute(
@@ -137,7 +137,7 @@ ROUTES: Final[tuple[AdminRoute, ...]] = (
         "/api/exchanges",
         "read",
         exchanges.exchanges,
-        "What befell the last requests, newest first; with `after`, what came after that exchange, oldest first.",
+        "What happened to the last requests, newest first; with `after`, what came after that exchange, oldest first.",
         "thread, after, limit, principal",
     ),
     AdminRoute(
@@ -207,9 +207,7 @@ ROUTES: Final[tuple[AdminRoute, ...]] = (
         "Goes one round with a backend, as `clew backends test` does: thinking, a tool, its result. It costs some tokens.",
         "body: backend",
     ),
-    AdminRoute(
-        "GET", "/api/doctor", "read", views.doctor, "The checks of `clew doctor`, with how to mend each.", "online=1"
-    ),
+    AdminRoute("GET", "/api/doctor", "read", views.doctor, "The checks of `clew doctor`, each with its fix.", "online=1"),
     AdminRoute("GET", "/api/session", "read", routing.session, "How the caller came in, and a browser's CSRF token."),
     AdminRoute("DELETE", "/api/session", "admin", routing.log_out, "Ends a browser's session."),
     AdminRoute("POST", "/api/login", "owner", routing.link, "A new one-time link for a browser."),

@@ -40,7 +40,9 @@ _PATIENCE_SECONDS: Final = 1.0
     metavar="FILE",
     help="A picture (PNG, JPEG, GIF, WebP) or a PDF; may be given several times.",
 )
-@click.option("--thread", metavar="THREAD", default="", help="Go on with this conversation: how its id begins, or `last`.")
+@click.option(
+    "--thread", metavar="THREAD", default="", help="Continue this conversation: the beginning of its id, or `last`."
+)
 @click.option(
     "--json", "json_", is_flag=True, help="Print one JSON object: answer, thinking, usage, cost, thread, changes …"
 )
@@ -48,7 +50,7 @@ def ask(options: ConversationOptions, question: tuple[str, ...], attach: tuple[P
     """Ask QUESTION. The answer goes to standard output as it comes, all else to standard error.
 
     What is piped in is added to the question; without a QUESTION, or where it is `-`, it is the question. On a terminal the
-    answer is drawn as Markdown, and thinking is a line that counts. Anywhere else it is plain text; characters that a
+    answer is drawn as Markdown, and thinking is one line with a count. Anywhere else it is plain text; characters that a
     terminal would obey are replaced by their pictures. --json has the text exactly as it was said.
 
     Question and answer are kept as a conversation. Ctrl-C stops the answer and keeps what was finished.
@@ -117,13 +119,13 @@ def _question_text(question: Sequence[str]) -> str:
             piped = sys.stdin.read().rstrip("\n")
         except UnicodeDecodeError as error:
             raise click.UsageError(
-                f"What was piped in is no text: {error.reason}. For pictures and PDFs there is --attach."
+                f"The piped input is not text: {error.reason}. For pictures and PDFs there is --attach."
             ) from error
         finally:
             timer.cancel()
     words = piped if given in ("", "-") else "\n\n".join(filter(None, (given, piped)))
     if not words.strip():
-        raise click.UsageError('There is no question. Say it: clew ask "Why?", or pipe it in.')
+        raise click.UsageError('There is no question. Write it as an argument: clew ask "Why?", or pipe it in.')
     return words
 
 

@@ -49,11 +49,11 @@ _AUTHS: Final[dict[Auth, str]] = {
 
 _EXAMPLES: Final = """\b
 Examples:
-  clew backends                 what there is, what each deviates in, and what answers on this machine
-  clew backends presets         endpoints that a config can name
+  clew backends                 all backends, their special rules, and local model servers
+  clew backends presets         endpoints that clew knows
   clew backends add ollama --model qwen3:32b
   clew backends remove ollama
-  clew backends test            one round trip with each: thinking, a tool, and its result
+  clew backends test            one test call to each: thinking, a tool call, and its result
   clew backends test glm --json
 
 \b
@@ -69,8 +69,8 @@ Exit status: 0 ok, 1 failed, 2 wrong usage, 3 a backend does not answer, 4 it re
 def backends(ctx: click.Context, no_discover: bool, file: Path | None, json_: bool) -> None:
     """List the backends of your config, or those whose keys are in the environment.
 
-    Also what answers on the ports of this machine where servers for local models usually listen, and how to add it.
-    `clew use` says which backend is active, and switches.
+    It also looks for local model servers on the usual ports of this machine, and prints how to add them. `clew use` shows
+    and switches the active backend.
     """
     ctx.obj = file
     if ctx.invoked_subcommand is not None:
@@ -101,11 +101,11 @@ def backends(ctx: click.Context, no_discover: bool, file: Path | None, json_: bo
 @json_option
 @click.pass_obj
 def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: bool) -> None:
-    """Go one round with each backend, or with those that are named, and say what was learnt.
+    """Make one test call to each backend, or to the named ones, and print the result.
 
-    It thinks, calls a tool and gets the result, through the gateway's own engine: so it shows in which fields its reasoning
-    comes, whether it takes that back, how it names tool calls, and what it counts. It costs some hundred tokens. A backend
-    that takes the client's own credential is tried with ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, if one is set.
+    The model thinks, calls a tool and gets the result, through the gateway's own engine. So the test shows in which fields
+    the reasoning comes, whether the backend takes it back, how it names tool calls, and which tokens it counts. It costs
+    a few hundred tokens. A backend that uses the client's own key is tested with ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.
 
     \b
     Examples:
@@ -135,11 +135,11 @@ def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: b
 
 @backends.command()
 @click.argument("preset", required=False, default="")
-@click.option("--name", default="", help="What to call it; as the preset's vendor is usually called if left out.")
+@click.option("--name", default="", help="The name of the backend. Default: the vendor's usual name.")
 @click.option("--model", default="", help="The model for every name that a client asks for.")
 @click.option("--key", default="", metavar="WHERE", help="'${VARIABLE}', file:/path or keyring:service/name.")
-@click.option("--url", default="", help="The base, where there is no preset or it is not the preset's.")
-@click.option("--dialect", type=click.Choice(DIALECTS), help="The wire protocol, where it is not the preset's.")
+@click.option("--url", default="", help="The base URL, if there is no preset or another URL than the preset's is meant.")
+@click.option("--dialect", type=click.Choice(DIALECTS), help="The wire protocol, if it is not the preset's.")
 @config_option
 @click.pass_obj
 def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields: str | None) -> None:
@@ -183,8 +183,8 @@ def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields:
 def remove(outer: Path | None, name: str, file: Path | None) -> None:
     """Remove a backend from the settings file. The rest of the file stays as it was.
 
-    A backend that is active, pinned, or named by a rule or by `failover` stays; each such place is listed, with what frees
-    it.
+    A backend that is active, pinned, or named by a rule or by `failover` is not removed; each such place is listed, with the
+    command that releases it.
 
     \b
     Examples:

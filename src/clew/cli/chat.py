@@ -37,12 +37,14 @@ _CONTINUES: Final = "… "
 _COMMANDS: Final = "\n".join(["\b", "Commands:", *(f"  {row.usage:28}{row.does}" for row in COMMANDS.values())])
 
 
-@click.command(short_help="Hold a conversation in the terminal.", epilog=_COMMANDS)
+@click.command(short_help="Chat with a model in the terminal.", epilog=_COMMANDS)
 @conversation_options
-@click.option("--thread", metavar="THREAD", default="", help="Go on with this conversation: how its id begins, or `last`.")
-@click.option("--last", is_flag=True, help="Go on with the conversation that was used last.")
+@click.option(
+    "--thread", metavar="THREAD", default="", help="Continue this conversation: the beginning of its id, or `last`."
+)
+@click.option("--last", is_flag=True, help="Continue the conversation that was used last.")
 def chat(options: ConversationOptions, thread: str, last: bool) -> None:
-    """Talk with a model. Everything is kept, and can be gone on with later.
+    """Chat with a model. Every conversation is kept and can be continued later.
 
     Lines that begin with a slash are commands; Tab completes them. A backslash at the end of a line, or three quotation
     marks around a text, make a question of several lines. Ctrl-C stops the answer and keeps what was finished; twice at the
@@ -213,7 +215,7 @@ class ChatPrompt:
         try:
             line = sys.stdin.readline()
         except UnicodeDecodeError as error:
-            raise click.UsageError(f"What was piped in is no text: {error.reason}.") from error
+            raise click.UsageError(f"The piped input is not text: {error.reason}.") from error
         if not line:
             raise EOFError
         return line.removesuffix("\n")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 KEYS: Final = (
     ("\\ at the end of a line", "The next line belongs to it."),
     ('""" … """', "A text of several lines."),
-    ("//…", "Say a line that begins with a slash."),
+    ("//…", "Send a line that begins with a slash."),
     ("Ctrl-C", "Stop the answer, and keep what was finished; twice at the prompt: leave."),
     ("Ctrl-D", "Leave."),
 )
@@ -110,7 +110,7 @@ def _backends(opened: OpenConversation) -> Sequence[str]:
     return sorted(opened.installation.usable.settings.backends)
 
 
-@_command("/use [NAME [MODEL]]", "Let another backend answer in this chat; or list them.", _backends)
+@_command("/use [NAME [MODEL]]", "Switch this chat to another backend; or list the backends.", _backends)
 def _use(opened: OpenConversation, rest: str, edit: Edit) -> None:
     if not rest:
         now = opened.conversation.backend
@@ -181,7 +181,7 @@ def _branch(opened: OpenConversation, rest: str, edit: Edit) -> None:
     _print_note(f"here now: {plural(len(conversation.turns), 'turn')}; what you say next goes on from there")
 
 
-@_command("/retry", "Ask the last question again; an answer that is there stays, as a branch.")
+@_command("/retry", "Ask the last question again; the old answer stays, as a branch.")
 def _retry(opened: OpenConversation, rest: str, edit: Edit) -> Answer:
     opened.apply_options()
     return opened.conversation.retry()
@@ -233,14 +233,14 @@ def _show(opened: OpenConversation, rest: str, edit: Edit) -> None:
     print_page(page or [NOTHING])
 
 
-@_command("/title [TEXT]", "Say or change its title.")
+@_command("/title [TEXT]", "Show or change the title.")
 def _title(opened: OpenConversation, rest: str, edit: Edit) -> None:
     if rest:
         opened.conversation.rename(rest)
     _print_note(opened.conversation.title or "it has no title yet: it gets one from what you say first")
 
 
-@_command("/usage", "What it took so far: tokens, cost, cache.")
+@_command("/usage", "Show the tokens, cost and cache use so far.")
 def _usage(opened: OpenConversation, rest: str, edit: Edit) -> None:
     from clew.chat.display.summary import total_of
 

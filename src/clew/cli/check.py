@@ -56,18 +56,20 @@ NOTE: Final = "an export that ends with an answer: checked with a question after
 _PLACE: Final = re.compile(r"line \d+ content\.\d+")
 
 
-@click.command(short_help="Say what a vendor would refuse in a request or a transcript, and mend it.")
+@click.command(short_help="Check a request or a transcript against the vendor's rules, and repair it.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True))
-@click.option("--for", "names", multiple=True, metavar="MODEL|BACKEND", help="Judge for this target; can be repeated.")
-@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Backends and rows about models of yours.")
-@click.option("--fix", is_flag=True, help="Print the mended document; what was changed goes to stderr.")
+@click.option("--for", "names", multiple=True, metavar="MODEL|BACKEND", help="Check for this target; can be repeated.")
+@click.option(
+    "--config", type=click.Path(path_type=Path), metavar="FILE", help="The config with your backends and model rows."
+)
+@click.option("--fix", is_flag=True, help="Print the repaired document; the changes are listed on stderr.")
 @click.option("--json", "json_", is_flag=True, help="Print the findings as JSON.")
 @click.pass_context
 def check(ctx: click.Context, file: str, names: tuple[str, ...], config: Path | None, fix: bool, json_: bool) -> None:
     """Read a request (JSON) or a Claude Code transcript (JSON lines) from FILE, or from standard input if FILE is -.
 
-    Says of each thinking block where it came from and whether it can go to the target, and which of the vendor's rules the
-    request breaks, with the rule's id, the place, the vendor's words and what would be right. Nothing is sent anywhere.
+    For each thinking block it prints which backend made it and whether it can go to the target. For each broken rule it
+    prints the rule's id, the place, the vendor's error message and how to correct it. Nothing is sent anywhere.
 
     The target is the model that the request asks for, at Anthropic, unless --for names another: a backend of your config, a
     Claude model, `anthropic`, or any other name, which is then a backend of its own. What your config says about models
@@ -205,12 +207,12 @@ def _fix_request(file: str, raw: bytes, aim: _Check) -> int:
         projection = project(request, target, aim.facts)
         fixed = encode(projection.request)
     except ClewError as error:
-        _note(f"cannot be mended: {error}", "bad")
+        _note(f"cannot be repaired: {error}", "bad")
         return VIOLATIONS
     _print_fixed(fixed, projection.changes)
     report = aim.examine(fixed)
     if not report.clean:
-        print_page(findings_page(f"{Path(file).name} as mended", [report], None), sys.stderr)
+        print_page(findings_page(f"{Path(file).name}after the repair", [report], None), sys.stderr)
     return CLEAN if report.clean else VIOLATIONS
 
 
@@ -228,7 +230,7 @@ def _fix_transcript(transcript: Transcript, aim: _Check) -> int:
     try:
         lines = list(without_blocks(transcript, drop))
     except ClewError as error:
-        _note(f"cannot be mended: {error}", "bad")
+        _note(f"cannot be repaired: {error}", "bad")
         return VIOLATIONS
     changes = [Change("thinking", str(place), "left out", why) for place, why in sorted(drop.items())]
     _print_fixed(b"\n".join(lines), changes)

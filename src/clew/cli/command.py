@@ -23,11 +23,18 @@ _NOT_FOUND: Final = 404
 _NO_GATEWAY: Final = "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`."
 
 config_option = click.option(
-    "--config", "file", type=click.Path(path_type=Path), metavar="FILE", help="In place of the usual one."
+    "--config",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The settings file. Default: `clew config path`.",
 )
 json_option = click.option("--json", "json_", is_flag=True, help="Print JSON.")
 principal_option = click.option(
-    "--principal", default="local", metavar="NAME", help="Whose conversations: of the owner of a named key. Default: local."
+    "--principal",
+    default="local",
+    metavar="NAME",
+    help="The owner of the conversations (the principal of a key). Default: local.",
 )
 
 

@@ -12,7 +12,7 @@ _VARIABLE = "_CLEW_COMPLETE"
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what makes SHELL complete clew's commands and options.
+    """Print a completion script for SHELL: it completes clew's commands and options.
 
     \b
     Examples:

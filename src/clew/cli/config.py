@@ -28,7 +28,7 @@ Exit status: 0 ok, 1 failed, 2 wrong usage, 5 a file that cannot be used.
 """
 
 
-@click.group(short_help="Make, find, check and show the settings file.", epilog=_EXAMPLES)
+@click.group(short_help="Create, find, check and show the settings file.", epilog=_EXAMPLES)
 def config() -> None:
     """The settings file: `clew.toml` in the home directory, or where CLEW_CONFIG or --config says.
 
@@ -37,7 +37,7 @@ def config() -> None:
 
 
 @config.command()
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 @config_option
 @json_option
 def init(force: bool, file: Path | None, json_: bool) -> None:
@@ -62,7 +62,7 @@ def init(force: bool, file: Path | None, json_: bool) -> None:
 @config_option
 @json_option
 def path(file: Path | None, json_: bool) -> None:
-    """Print which file is read, or would be if it were there.
+    """Print the path of the settings file, whether it exists or not.
 
     \b
     Examples:
@@ -82,7 +82,7 @@ def path(file: Path | None, json_: bool) -> None:
 @click.option("--config", "named", type=click.Path(path_type=Path), metavar="FILE", help="The same as FILE.")
 @json_option
 def check(file: Path | None, named: Path | None, json_: bool) -> None:
-    """Say everything that is wrong with FILE, or with the one that is read, each with its line and what is allowed.
+    """List every mistake in FILE, or in the file that is in use, with its line and the allowed values.
 
     A backend whose variable is not set here is disabled; the rest of the file can be used.
 
@@ -110,7 +110,7 @@ def check(file: Path | None, named: Path | None, json_: bool) -> None:
     elif loaded:
         print_page(_usable_page(found, loaded))
     else:
-        count = f"{len(faults)} mistake{'s' if len(faults) > 1 else ''}; nothing of it is used"
+        count = f"{len(faults)} mistake{'s' if len(faults) > 1 else ''}; the file is not used"
         places = [f"{f'line {each.line}: ' if each.line else ''}{f'{each.key}: ' if each.key else ''}" for each in faults]
         lines = [f"  {place}{each.says}" for place, each in zip(places, faults, strict=True)]
         print_page([TextLine(printable(f"{found}: {count}"), "bad"), *(TextLine(printable(line)) for line in lines)])
@@ -119,11 +119,11 @@ def check(file: Path | None, named: Path | None, json_: bool) -> None:
 
 
 @config.command("show")
-@click.option("--origin", is_flag=True, help="Also say where each value comes from.")
+@click.option("--origin", is_flag=True, help="Also print where each value comes from.")
 @config_option
 @json_option
 def show_(origin: bool, file: Path | None, json_: bool) -> None:
-    """Print every setting as it is in force. Keys are shown by a fingerprint.
+    """Print every setting that is in force. Keys are shown by a fingerprint.
 
     \b
     Examples:
@@ -134,7 +134,7 @@ def show_(origin: bool, file: Path | None, json_: bool) -> None:
         loaded = load(file, os.environ)
     entries = entries_of(loaded)
     page: list[TextLine | TextTable] = [
-        TextLine(printable(f"# {loaded.file or 'no file: the environment and our defaults'}"), "quiet")
+        TextLine(printable(f"# {loaded.file or 'no file: the environment and the defaults'}"), "quiet")
     ]
     if origin:
         rows = [(each.key, toml_value(each.value), each.origin) for each in entries]
@@ -174,7 +174,7 @@ def _usable_page(file: Path | None, loaded: Loaded) -> Page:
     about = TextLine(printable(f"{usable}Backends: {names}; active: {settings.active}"), "good")
     if file is not None:
         return [about, *_warning_lines(loaded)]
-    none = TextLine(f"There is no file at {home_of(os.environ).config}; the environment and our defaults are used.")
+    none = TextLine(f"There is no file at {home_of(os.environ).config}; the environment and the defaults are used.")
     return [none, about, *_warning_lines(loaded), TextLine("`clew config init` makes one.", "quiet")]
 
 

@@ -34,7 +34,10 @@ _OFF: Final[JsonObject] = {"type": "disabled"}
 
 _OPTIONS: Final = (
     click.option(
-        "--backend", metavar="NAME", default="", help="Who answers here; the thread is not pinned. Default: the active one."
+        "--backend",
+        metavar="NAME",
+        default="",
+        help="The backend that answers; the thread is not pinned to it. Default: the active one.",
     ),
     click.option(
         "--model",
@@ -44,9 +47,9 @@ _OPTIONS: Final = (
     ),
     click.option("--effort", type=click.Choice(EFFORTS), default=None, help="How hard to think."),
     click.option("--show-thinking", is_flag=True, help="Ask for the thinking, and show its text instead of a count."),
-    click.option("--no-thinking", is_flag=True, help="Ask the model not to think, where it can do without."),
+    click.option("--no-thinking", is_flag=True, help="Ask the model not to think, if it allows that."),
     click.option("--system", metavar="TEXT", default="", help="A system prompt; @FILE reads it from a file."),
-    click.option("-q", "--quiet", is_flag=True, help="Do not say on stderr what an answer took."),
+    click.option("-q", "--quiet", is_flag=True, help="Do not print tokens, cost and time on stderr."),
 )
 
 

@@ -23,15 +23,13 @@ _TONES: Final = {"ok": "good", "warning": "head", "broken": "bad"}
 
 
 @click.command()
-@click.option(
-    "--online", is_flag=True, help="Also reach each backend: its name, its address, its certificate. No key is sent."
-)
+@click.option("--online", is_flag=True, help="Also connect to each backend (DNS, address, certificate). No key is sent.")
 @click.option("--json", "json_", is_flag=True, help="Print the findings as JSON.")
 @click.pass_context
 def doctor(ctx: click.Context, online: bool, json_: bool) -> None:
-    """Look at the config, the files, the store, the gateways and what is around them; say how to mend what is wrong.
+    """Check the config, the files, the store, the gateways and the environment for problems; suggest fixes.
 
-    Nothing is changed, and without --online nobody is called but gateways on this machine. No secret is shown.
+    It changes nothing. Without --online it connects only to gateways on this machine. No secret is shown.
 
     \b
     Examples:
@@ -64,7 +62,7 @@ def doctor(ctx: click.Context, online: bool, json_: bool) -> None:
         print_json({"broken": broken, "warnings": warnings, "checks": examined}, indent=True)
     else:
         counts = [f"{count} {word}" for count, word in ((broken, "broken"), (warnings, "with a warning")) if count]
-        print_page([TextLine(", ".join(counts) or "all is well", "bad" if broken else "good")])
+        print_page([TextLine(", ".join(counts) or "no problems", "bad" if broken else "good")])
     ctx.exit(BROKEN if broken else 0)
 
 
@@ -73,6 +71,6 @@ def _lines(examined: CheckResult) -> list[TextLine]:
     for finding in examined.findings:
         text = f"{examined.name:<9} {finding.state:<8} {printable(finding.says)}"
         lines.append(TextLine(text, _TONES[finding.state]))
-        if finding.mend:
-            lines.append(TextLine(f"{'':<18} → {printable(finding.mend)}"))
+        if finding.fix:
+            lines.append(TextLine(f"{'':<18} → {printable(finding.fix)}"))
     return lines

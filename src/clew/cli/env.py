@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\b
 Examples:
-  eval "$(clew env --shell)"                        every client that this shell starts goes through the gateway
+  eval "$(clew env --shell)"                        clients started in this shell use the gateway
   clew env --codex >> ~/.codex/config.toml          if that file has no tables yet; else paste its first line to the top
   clew env --opencode                               a provider for opencode.json
 
@@ -29,13 +29,13 @@ Exit status: 0 ok, 2 no gateway of this name, 5 the config cannot be used.
 """
 
 
-@click.command(epilog=_EXAMPLES, short_help="Print what connects a client to a gateway that runs: variables, or its config.")
+@click.command(epilog=_EXAMPLES, short_help="Print the settings that connect a client to a running gateway.")
 @click.option("--shell", "form", flag_value="shell", default="shell", help="Lines for a shell. This is the default.")
 @click.option("--codex", "form", flag_value="codex", help="A provider for Codex, for its config.toml.")
 @click.option("--opencode", "form", flag_value="opencode", help="A provider for opencode, for its opencode.json.")
-@click.option("--gateway", metavar="NAME", help="Of this one, as `clew status` lists it; of the newest if left out.")
+@click.option("--gateway", metavar="NAME", help="The gateway, as `clew status` lists it. Default: the newest.")
 def env(form: str, gateway: str | None) -> None:
-    """Print what connects a client to a gateway: variables for a shell, or a part of the client's configuration.
+    """Print the settings that connect a client to a gateway: variables for a shell, or a part of the client's configuration.
 
     If no gateway runs, it is the address at which `clew serve` will listen.
     """

@@ -153,7 +153,7 @@ def _violations(raw: bytes, target: Target, request: Request | None) -> tuple[Vi
         try:
             parse(raw)
         except RequestInvalid as error:
-            refused = (Violation("R4.wrong-type", error.path, str(error), "Mend the value at that place."),)
+            refused = (Violation("R4.wrong-type", error.path, str(error), "Correct the value at that place."),)
         except ClewError as error:
             refused = (Violation("R62.too-large", "", str(error), "Send less."),)
     sealed: list[Violation] = []

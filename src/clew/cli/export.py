@@ -40,10 +40,14 @@ def losses_help() -> str:
 @click.option("--all", "all_", is_flag=True, help="Every conversation.")
 @click.option("--format", "name", type=click.Choice(list(FORMATS)), default="clew", show_default=True, help="See below.")
 @click.option(
-    "-o", "--output", type=click.Path(), metavar="FILE|DIR", help="Where to; in a DIR (or with / at its end), a file each."
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="FILE|DIR",
+    help="The file to write; for a DIR (or a name that ends in /), one file for each conversation.",
 )
-@click.option("--as", "as_", metavar="BACKEND", help="The messages as this backend would get them next, in its own form.")
-@click.option("-q", "--quiet", is_flag=True, help="Do not say what the format loses.")
+@click.option("--as", "as_", metavar="BACKEND", help="The messages as this backend would get them next, in its own format.")
+@click.option("-q", "--quiet", is_flag=True, help="Do not list what the format leaves out.")
 @principal_option
 def export(
     thread: str | None, all_: bool, name: str, output: str | None, as_: str | None, quiet: bool, principal: str

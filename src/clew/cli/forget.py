@@ -16,18 +16,18 @@ WAIT = 60.0
 """Seconds for one thread: far more than a long one takes, unless the file is locked."""
 
 
-@click.command(short_help="Delete a conversation, with nothing of it left behind.")
+@click.command(short_help="Delete a conversation completely.")
 @click.argument("thread")
-@click.option("--agents", is_flag=True, help="Its sub-agents' threads too: they were told parts of it.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--agents", is_flag=True, help="Delete its sub-agents' threads too: they contain parts of it.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @principal_option
 @click.option("--json", "json_", is_flag=True, help="Print JSON; needs --yes.")
 def forget(thread: str, agents: bool, yes: bool, principal: str, json_: bool) -> None:
     """Delete the conversation THREAD: the beginning of its id, or `last`. It cannot be brought back.
 
-    Questions, answers, thinking, titles, whole requests and the index of words: when the command ends, none of its words is
-    in any file of the store. An answer that is under way goes on, and is not kept. What was spent stays, without words. A
-    client's own copy is not touched: if it goes on, what it says is recorded anew.
+    Questions, answers, thinking, titles, whole requests and the search index: when the command ends, no file of the store
+    contains its words. A running answer continues and is not kept. Token counts and costs stay. The client's own copy is not
+    deleted: if the client continues the conversation, it is recorded again.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def forget(thread: str, agents: bool, yes: bool, principal: str, json_: bool) ->
                 about = f"{plural(each.turns, 'turn')}, last used {format_time(each.used)}{agent}"
                 click.echo(printable(f"{each.id}: {about}: {each.title}"), err=True)
             if not _has_person():
-                raise Failed("nothing was deleted, because nobody can be asked: add --yes")
+                raise Failed("nothing was deleted: there is no terminal to ask for confirmation; add --yes")
             what = "this conversation" if len(threads) == 1 else f"these {len(threads)} conversations"
             if not click.confirm(f"Delete {what} for good?", err=True):
                 raise Failed("nothing was deleted")

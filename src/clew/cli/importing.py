@@ -48,27 +48,32 @@ MOST_LINE: Final = 64 * 1024 * 1024
 """Bytes of a line that are read. A longer line is cut, so that it is reported as broken and costs no memory."""
 
 
-@click.command("import", short_help="Take conversations from files: exports, transcripts of Claude Code and Codex.")
+@click.command("import", short_help="Import conversations from files: exports, transcripts of Claude Code and Codex.")
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR…")
 @click.option(
-    "--format", "name", type=click.Choice([AUTO, *READABLE]), default=AUTO, show_default=True, help="Of the files."
+    "--format",
+    "name",
+    type=click.Choice([AUTO, *READABLE]),
+    default=AUTO,
+    show_default=True,
+    help="The format of the files.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be imported, and keep nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be imported, and import nothing.")
 @principal_option
-@click.option("--json", "json_", is_flag=True, help="Print what came of it as JSON.")
+@click.option("--json", "json_", is_flag=True, help="Print the result as JSON.")
 @click.pass_context
 def import_threads(
     context: click.Context, paths: tuple[str, ...], name: str, dry_run: bool, principal: str, json_: bool
 ) -> None:
-    """Take conversations from each FILE, from every .json and .jsonl file in each DIR, or from standard input (-).
+    """Import conversations from each FILE, from every .json and .jsonl file in each DIR, or from standard input (-).
 
-    What is there already is left alone, so the same files can be imported again and again. A line that cannot be read is
-    told with its file and number, and everything else is imported. After Ctrl-C, what came before it stays.
+    Turns that are already in the store are not changed, so you can import the same files again. A line that cannot be read
+    is listed with its file and number; everything else is imported. After Ctrl-C, the turns imported so far stay.
 
-    Claude Code transcripts become conversations with their sub-agents and rewinds; thinking that Claude signed is restored
-    for Claude when a client comes back without it, and blocks that clew sealed are given to their makers again, if this
-    clew's secret is the one that sealed them. So do Codex' session files. Import only files that you trust: they say who
-    made what.
+    Claude Code transcripts and Codex' session files become conversations with their sub-agents and rewinds. Thinking that
+    Claude signed is restored for Claude when a client comes back without it. Blocks that clew sealed go back to their
+    makers, if they were sealed with the secret of this clew. Import only files that you trust: clew believes what they
+    say about who made a block.
 
     \b
     Examples:
@@ -230,7 +235,7 @@ class ImportSource(Struct, frozen=True):
         formats = ", ".join(READABLE)
         if self.name.lower().endswith(FOR_READING):
             return f"Markdown and HTML are for people and cannot be imported: export the conversation as one of {formats}"
-        return f"this is no conversation that can be read; if it is one, say its --format ({formats})"
+        return f"this is not a conversation that clew can read; if it is one, name its --format ({formats})"
 
 
 def _find_sources(paths: Sequence[str]) -> Iterator[ImportSource]:

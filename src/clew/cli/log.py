@@ -24,18 +24,20 @@ EVERY: Final = 0.4
 NOTHING: Final = "Nothing was asked yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
 
 
-@click.command(short_help="Say what befell each request, and why.")
-@click.option("-n", "count", type=click.IntRange(0, 100_000), default=20, show_default=True, help="How many of the last.")
-@click.option("-f", "--follow", is_flag=True, help="Go on with what comes, until Ctrl-C.")
-@click.option("--thread", metavar="THREAD", help="Only of this thread; the beginning of its id, or `last`.")
+@click.command(short_help="Show what happened to each request, and why.")
+@click.option(
+    "-n", "count", type=click.IntRange(0, 100_000), default=20, show_default=True, help="How many requests to list."
+)
+@click.option("-f", "--follow", is_flag=True, help="Follow: print new requests as they come, until Ctrl-C.")
+@click.option("--thread", metavar="THREAD", help="Only requests of this thread: the beginning of its id, or `last`.")
 @principal_option
-@click.option("--json", "json_", is_flag=True, help="One line of JSON for each, with all that is known.")
+@click.option("--json", "json_", is_flag=True, help="Print one line of JSON for each request, with every detail.")
 def log(count: int, follow: bool, thread: str | None, principal: str, json_: bool) -> None:
     """List the last requests, the newest at the end.
 
-    Of each: when, in which thread, the model that was asked for and the backend and model that answered, how it ended, how
-    long it took. Below it what became of the thinking, with every change and its reason, the tokens, and the calls that
-    failed before one succeeded. No words of the conversation: `clew show` has those.
+    For each request: the time, the thread, the model that was asked for, the backend and model that answered, how it ended
+    and how long it took. Below it: what happened to the thinking, every change with its reason, the tokens, and calls that
+    failed before one succeeded. The conversation itself is in `clew show`.
 
     \b
     Examples:

@@ -45,7 +45,7 @@ class ModelRow(Struct, frozen=True, kw_only=True):
 
 
 @click.command(short_help="List the models that a client may ask for.", epilog=_EXAMPLES)
-@click.option("--backend", "chosen", metavar="NAME", help="As this backend would answer; the active one otherwise.")
+@click.option("--backend", "chosen", metavar="NAME", help="For this backend. Default: the active one.")
 @click.option("--all", "all_", is_flag=True, help="Also models that the vendor no longer serves.")
 @click.option("--no-discover", is_flag=True, help="Do not ask backends on this machine which models they have.")
 @config_option
@@ -53,7 +53,7 @@ class ModelRow(Struct, frozen=True, kw_only=True):
 def models(chosen: str | None, all_: bool, no_discover: bool, file: Path | None, json_: bool) -> None:
     """List the model names that a client may ask for, which model then answers, and what that model takes.
 
-    A name that begins with `anthropic/` asks for a backend directly, whatever is active. Backends on this machine are asked
+    A name that begins with `anthropic/` selects a backend directly, whatever is active. Backends on this machine are asked
     which models they have. Rows about models of your config count; `?` is what nobody published.
     """
     with report_errors():

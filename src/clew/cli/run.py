@@ -54,9 +54,9 @@ _LAST_SECONDS: Final = 2.0
     "--backend",
     metavar="NAME",
     default="",
-    help="Begin with this backend, or with a preset whose key is in the environment; others are not touched.",
+    help="Start with this backend, or with a preset whose key is in the environment. Other runs are not changed.",
 )
-@click.option("--model", metavar="NAME", default="", help="What that backend is asked for, whatever the client names.")
+@click.option("--model", metavar="NAME", default="", help="The model to ask that backend for, whatever the client names.")
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The settings file.")
 @click.option("--debug", is_flag=True, help="Write debug lines to the log (run.log in clew's home), as CLEW_DEBUG=1 does.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -64,7 +64,7 @@ _LAST_SECONDS: Final = 2.0
 def run(
     context: click.Context, backend: str, model: str, config: Path | None, debug: bool, command: tuple[str, ...]
 ) -> None:
-    """Start COMMAND with a gateway of its own, and end with it.
+    """Start COMMAND with its own gateway, which ends with the command.
 
     On a terminal, Ctrl-] opens a panel over the client: it shows the backends, the last switches and what became of the
     thinking blocks, and switches this run to another backend. Pressed twice, the key goes to the client. `[run] switch_key`

@@ -47,14 +47,14 @@ Exit status: 0 ended by a signal, 1 it cannot listen or keep anything, or had to
 
 @click.command(epilog=_EXAMPLES)
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The settings file.")
-@click.option("--host", metavar="ADDRESS", help="Where to listen; this machine alone unless the settings say otherwise.")
+@click.option("--host", metavar="ADDRESS", help="The address to listen on. Default: this machine only.")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="For clients: 2539, or the next that is free.")
 @click.option("--admin-port", type=click.IntRange(0, 65535), metavar="N", help="For the page and the API: 2540.")
-@click.option("--workers", type=click.IntRange(1, 64), metavar="N", help="Processes that share the port.")
-@click.option("--demo", is_flag=True, help="Three simulated backends, in a home of its own.")
-@click.option("--no-admin", is_flag=True, help="For clients only: no page, no API.")
+@click.option("--workers", type=click.IntRange(1, 64), metavar="N", help="How many processes share the port.")
+@click.option("--demo", is_flag=True, help="Run with three simulated backends, in a separate home directory.")
+@click.option("--no-admin", is_flag=True, help="Serve clients only: no web UI and no admin API.")
 @click.option("--debug", is_flag=True, help="Write debug lines to the log, as CLEW_DEBUG=1 does.")
-@click.option("--json", "as_json", is_flag=True, help="Say where it listens in one line of JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the addresses as one line of JSON.")
 def serve(**options: Any) -> None:
     """Run the gateway: clients in front, any backend behind, switched while they talk."""
     from clew.gateway.ending import Deadline

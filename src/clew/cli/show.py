@@ -47,10 +47,12 @@ class ThreadJson(Struct, frozen=True, kw_only=True):
 
 @click.command("show", short_help="Show a conversation as it was said, or as a backend would get it.")
 @click.argument("thread", required=False)
-@click.option("--search", "words", metavar="WORDS", help="List the conversations in which all these words were said.")
-@click.option("--as", "as_", metavar="BACKEND", help="As this backend would get it next, with what changes, and why.")
+@click.option("--search", "words", metavar="WORDS", help="List the conversations that contain all these words.")
+@click.option(
+    "--as", "as_", metavar="BACKEND", help="Show it as this backend would get it next, with each change and its reason."
+)
 @click.option("--thinking", is_flag=True, help="Show the text of the thinking too.")
-@click.option("--asides", is_flag=True, help="Show reminders and system messages too, which are for the model alone.")
+@click.option("--asides", is_flag=True, help="Show reminders and system messages too (text for the model only).")
 @principal_option
 @click.option("--json", "json_", is_flag=True, help="Print JSON, with every block as it is kept.")
 def show_thread(
@@ -64,12 +66,12 @@ def show_thread(
 ) -> None:
     """Show the conversation THREAD: the beginning of its id, or `last`. Without THREAD: list the conversations.
 
-    Thinking, tools and asides are folded. A conversation that was rewound, or that sent agents, begins with a list of its
-    branches. --search looks in questions, answers and titles: a word is found by its beginning, "several in quotes" as they
-    stand.
+    Thinking, tools and hidden text (reminders, system messages) are folded. A conversation with rewinds or sub-agents begins
+    with a list of its branches. --search looks in questions, answers and titles: a word matches words that begin with it,
+    "words in quotes" match as a phrase.
 
-    With --as, the conversation is projected for a backend, offline: each block that would be
-    left out, restored or handed over is marked, with the reason.
+    With --as you see the conversation as a backend would get it, without calling it: each block that would be left out,
+    restored or handed over is marked, with the reason.
 
     \b
     Examples:

@@ -97,15 +97,24 @@ block binding, those that begin with "unverified" get no summaries of reasoning;
     help=f"{', '.join((*KINDS, *CHAT_KINDS, *RESPONSES_KINDS))}.",
 )
 @click.option("--scenario", default="default", show_default=True, metavar="NAME|FILE", help="What the model says.")
-@click.option("--stance", type=click.Path(path_type=Path), metavar="FILE", help="TOML: where the sources disagree.")
-@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Your rows about Claude models count.")
-@click.option("--predecessor", type=click.Choice(["sent", "read"]), help="Which block a thinking block follows.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same ids and words.")
+@click.option(
+    "--stance",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A TOML file that sets the switches for rules on which the sources disagree.",
+)
+@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="The config with your model rows.")
+@click.option(
+    "--predecessor",
+    type=click.Choice(["sent", "read"]),
+    help="How a thinking block is bound to the one before it: as sent, or as read.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same ids and words.")
 @click.option("--realm", default="", metavar="NAME", help="Who shares it knows its signatures. Default: by kind and seed.")
 @click.option("--journal", type=click.Path(path_type=Path), metavar="FILE", help="Append each request as a JSON line.")
-@click.option("--without-grade", type=click.Choice(["C", "D"]), multiple=True, help="Rules of this grade refuse nothing.")
-@click.option("--list", "listed", is_flag=True, help="Say which kinds there are, and end.")
-@click.option("--json", "as_json", is_flag=True, help="One line of JSON in place of the text.")
+@click.option("--without-grade", type=click.Choice(["C", "D"]), multiple=True, help="Turn off the rules of this grade.")
+@click.option("--list", "listed", is_flag=True, help="List the kinds, and exit.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON instead of the text.")
 def sim(**options: Any) -> None:
     """Run the simulator: a vendor's API that accepts and refuses what the real one does, offline and without a key.
 

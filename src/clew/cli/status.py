@@ -96,26 +96,26 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     last: tuple[Exchange, ...] = ()
 
 
-@click.command(short_help="Say what is active, what runs, and how it goes.")
+@click.command(short_help="Show the active backend, the running gateways and the last requests.")
 @principal_option
 @click.option("--blocks", is_flag=True, help="The table of the session policy instead: each block, and its state.")
 @json_option
 @click.pass_context
 def status(ctx: click.Context, principal: str, blocks: bool, json_: bool) -> None:
-    """Say which backend is active and who said so, which gateways run, what is kept, and how the last requests went.
+    """Show the active backend and where that choice comes from, the running gateways, the store, and the last requests.
 
-    Of the thinking blocks: those that a client sent back (confirmed) and those that none has sent yet; those of the active
-    backend and those of others, which wait for it; those that no request held for a while (dormant, and valid when they
-    return); and those that came in requests though nobody recorded them (unknown).
+    The counts of thinking blocks: "confirmed" blocks came back from a client, "unconfirmed" ones have not yet. A "dormant"
+    block was in no request for a while; it is still valid when it comes back. An "unknown" block came in a request, but was
+    never recorded. Blocks of other backends are kept until their backend is active again.
 
     \b
     Examples:
       clew status
       clew status --json | jq .active.backend
-      clew status --blocks            with `policy = "session"`: what its registry knows
+      clew status --blocks            with `policy = "session"`: the table of its registry
 
     Exit status: 0 ok, 1 the store cannot be read, 5 the config cannot be used. A backend whose variable is not set here is
-    named, and does not count: the others work.
+    listed; the others work.
     """
     with report_errors():
         installation = find_installation()

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _SECONDS: Final = 5.0
 
 
-@click.command(short_help="Print a link to the web UI of a gateway that runs.")
-@click.option("--gateway", metavar="NAME", help="Of this one, as `clew status` lists it; of the newest if left out.")
+@click.command(short_help="Print a link to the web UI of a running gateway.")
+@click.option("--gateway", metavar="NAME", help="The gateway, as `clew status` lists it. Default: the newest.")
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
 @json_option
 def ui(gateway: str | None, opens: bool, json_: bool) -> None:

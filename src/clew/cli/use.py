@@ -72,33 +72,33 @@ class UseScope(Struct, frozen=True, kw_only=True):
         return AGENTS if self.agents else family_choice(self.family) if self.family else ACTIVE
 
 
-@click.command(short_help="Switch the backend, for all or for a part; or list them.")
+@click.command(short_help="Switch the backend, for all requests or for some; or list the backends.")
 @click.argument("name", required=False)
-@click.option("--thread", metavar="THREAD", help="Only this thread stays with it, whatever is active. `last`: the newest.")
+@click.option("--thread", metavar="THREAD", help="Pin only this thread to it. `last`: the newest.")
 @click.option("--gateway", metavar="NAME", help="Only the gateway of this name, as `clew status` lists it.")
 @click.option("--family", type=click.Choice(FAMILIES), help="Only requests for a model of this family.")
 @click.option("--agents", is_flag=True, help="Only sub-agents.")
-@click.option("--reset", is_flag=True, help="Take the choice back: the settings decide again, or the active backend does.")
+@click.option("--reset", is_flag=True, help="Undo the choice: the settings file decides again.")
 @principal_option
 @json_option
 def use(name: str | None, reset: bool, principal: str, json_: bool, family: Family | None, **part: Any) -> None:
-    """Send all that comes to the backend NAME, from the next request on. Without NAME: list the backends, and say where the
+    """Send all requests to the backend NAME, from the next one on. Without NAME: list the backends, and show where the
     thread, gateway, family or the sub-agents go.
 
-    When the command ends, every gateway that runs here has applied the choice; it waits for two seconds at most, and names
-    each process that has not, with the reason. A gateway that does not know the backend answers 503 and asks no other.
+    The command waits, two seconds at most, until every running gateway has applied the choice, and names each process that
+    has not, with the reason. A gateway that does not know the backend answers 503; it never uses another one instead.
 
-    Requests under way are not disturbed, and conversations go on: what each model thought goes back to it, and to nobody
-    else. The choice outranks the config file until --reset, and survives a restart.
+    Running requests are not interrupted, and conversations continue: each model gets its own reasoning back, and never
+    another model's. The choice overrides the config file until --reset, also after a restart.
 
     \b
     Examples:
-      clew use                      what there is, and what is active
-      clew use glm                  everything goes to glm
-      clew use claude --thread last the newest conversation stays with claude
-      clew use glm --agents         sub-agents go to glm, the conversation stays where it is
-      clew use grok --family haiku  so do requests for a small model
-      clew use --reset              as the config file says
+      clew use                      list the backends, and show the active one
+      clew use glm                  send everything to glm
+      clew use claude --thread last pin the newest conversation to claude
+      clew use glm --agents         send only sub-agents to glm
+      clew use grok --family haiku  send requests for a small model to grok
+      clew use --reset              undo: the config file decides again
 
     Exit status: 0 done, 1 failed or a gateway has not applied it, 2 wrong usage or unknown name, 5 the config is unusable.
     """

@@ -162,7 +162,7 @@ class StreamedAnswer:
         reading = self._reading
         message = reading.read_answer(raw)
         if message is None:
-            raise BackendBroken(f"{reading.backend}: an answer that is none: {shown(raw) or 'nothing'}")
+            raise BackendBroken(f"{reading.backend}: not a valid answer: {shown(raw) or 'nothing'}")
         if isinstance(message, Refused):
             return message
         reader = WholeAnswerReader(message, reading.context.model)

@@ -50,7 +50,7 @@ async def read_whole(reading: AnswerReading, head: ResponseHead, *, within: floa
         raise not_expected(head, raw, "JSON", reading.backend)
     found = await Compute(len(raw), lambda: _read(reading, raw))
     if found is None:
-        raise BackendBroken(f"{reading.backend}: an answer that is none: {shown(raw) or 'nothing'}")
+        raise BackendBroken(f"{reading.backend}: not a valid answer: {shown(raw) or 'nothing'}")
     return found
 
 

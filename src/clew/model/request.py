@@ -130,7 +130,7 @@ class Source:
         self.untouched: object = None
         """Under which settings its messages went out as they came, or those did that it goes on from."""
         self.in_order: object = None
-        """A system prompt in which there was nothing to mend: this one's, or that of a request that it goes on from."""
+        """A system prompt in which there was nothing to repair: this one's, or that of a request that it goes on from."""
         self.wanted = ALWAYS
         """Whether anybody waits for what is made of it."""
         self.native: NativeRequest | None = None

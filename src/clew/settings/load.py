@@ -91,7 +91,7 @@ class _FaultyFile(SettingsInvalid):
             (f"{name}:{fault.line}: " if fault.line else f"{name}: ") + (f"{fault.key}: " if fault.key else "") + fault.says
             for fault in faults
         ]
-        head = f"{name} has {len(faults)} mistakes; nothing of it is used:\n" if len(faults) > 1 else ""
+        head = f"{name} has {len(faults)} mistakes; the file is not used:\n" if len(faults) > 1 else ""
         super().__init__(head + "\n".join(lines), file=name, key=faults[0].key)
         self.faults = tuple(faults)
 

@@ -126,7 +126,7 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     origins: tuple[str, ...] = ()
     """Web origins that may call it from a browser."""
     workers: Some = 1
-    """Processes that share the port."""
+    """How many processes share the port."""
     keep_accepting_seconds: Pause = 0
     """After the first signal to end: how long new connections are still taken, while `/readyz` says 503. For a load balancer
     that needs a moment to see that. Then the drain begins."""

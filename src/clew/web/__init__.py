@@ -44,7 +44,7 @@ def routes() -> Sequence[AdminRoute]:
         part("/usage.csv", usage.usage_csv, "The same as CSV.", "days, principal"),
         page("/backends", health.page_backends, "Backends: what each supports, how it is, and a button that tries it."),
         page("/doctor", health.page_doctor, "Doctor: the checks of `clew doctor`."),
-        part("/doctor/checks", health.part_checks, "A part of Doctor: what was found, and how to mend it.", "online=1"),
+        part("/doctor/checks", health.part_checks, "A part of Doctor: the findings and their fixes.", "online=1"),
         page("/threads", lists.page_threads, "Threads: the conversations, and a search in all of them.", "q, before"),
         page(
             "/threads/{id}",

@@ -91,7 +91,7 @@ def test_an_answer_of_another_chat_has_no_place_in_this_one(chat: ChatServer) ->
     with chat.posted([user("One."), stranger, user("Two.")], chat="strange") as reply:
         assert (reply.status, json.loads(reply.read())["error"]["why"]) == (
             400,
-            "the last answer in `messages` is none of this thread's: read the thread again",
+            "the last answer in `messages` does not belong to this thread: read the thread again",
         )
 
 

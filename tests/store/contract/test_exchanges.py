@@ -1,4 +1,4 @@
-"""Exchanges: what befell each request, one by one, in order, and as they come."""
+"""Exchanges: what happened to each request, one by one, in order, and as they come."""
 
 import pytest
 

@@ -50,7 +50,9 @@ def run_check(check: Check, at: Circumstances, redact: Callable[[str], str]) -> 
         for each in check.run(at):
             found.append(each)
     except OSError as error:
-        found.append(broken(f"cannot be looked at: {error.strerror or error}", "mend its rights, or report this"))
-    findings = tuple(CheckFinding(each.state, redact(each.says), redact(each.mend)) for each in found)
+        found.append(
+            broken(f"cannot be looked at: {error.strerror or error}", "correct its permissions, or report this problem")
+        )
+    findings = tuple(CheckFinding(each.state, redact(each.says), redact(each.fix)) for each in found)
     states = {each.state for each in findings}
     return CheckResult(check.name, "broken" if "broken" in states else "warning" if "warning" in states else "ok", findings)

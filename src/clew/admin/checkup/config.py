@@ -28,7 +28,7 @@ def config(at: Circumstances) -> Iterator[CheckFinding]:
     if at.loaded is None:
         head, *mistakes = at.problem.splitlines()
         for line in mistakes or (head,):  # of several, the first line only says how many there are
-            yield broken(line, "mend that line; until then nothing of the file is used (`clew config check`)")
+            yield broken(line, "correct that line; until then nothing of the file is used (`clew config check`)")
         return
     settings = at.loaded.settings
     where = f"{at.loaded.file}" if at.loaded.file else "no config file; what the environment gives is used"

@@ -18,11 +18,11 @@ State: TypeAlias = Literal["ok", "warning", "broken"]
 
 
 class CheckFinding(Struct, frozen=True):
-    """One result of a check. `mend` says what to do if it is not ok, unless `says` does."""
+    """One result of a check. `fix` says what to do if it is not ok, unless `says` does."""
 
     state: State
     says: str
-    mend: str = ""
+    fix: str = ""
 
 
 class Circumstances(Struct, frozen=True, kw_only=True):
@@ -68,9 +68,9 @@ def fine(says: str) -> CheckFinding:
     return CheckFinding("ok", says)
 
 
-def warning(says: str, mend: str) -> CheckFinding:
-    return CheckFinding("warning", says, mend)
+def warning(says: str, fix: str) -> CheckFinding:
+    return CheckFinding("warning", says, fix)
 
 
-def broken(says: str, mend: str) -> CheckFinding:
-    return CheckFinding("broken", says, mend)
+def broken(says: str, fix: str) -> CheckFinding:
+    return CheckFinding("broken", says, fix)

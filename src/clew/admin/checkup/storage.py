@@ -58,7 +58,9 @@ def disk(at: Circumstances) -> Iterator[CheckFinding]:
     folders = {at.home.root, *(file.parent for file in (at.store.files() if at.store else ()))}
     for place in sorted({_existing_folder(folder) for folder in folders}):
         if not os.access(place, os.W_OK):
-            yield broken(f"{place} cannot be written, so nothing new is kept", "mend its rights, or mount it for writing")
+            yield broken(
+                f"{place} cannot be written, so nothing new is kept", "correct its permissions, or mount it for writing"
+            )
             continue
         free = shutil.disk_usage(place).free
         says = f"{free / 1e6:,.0f} MB are free at {place}"
@@ -101,7 +103,7 @@ def key(at: Circumstances) -> Iterator[CheckFinding]:
         if named := named_keys(at.home):
             yield fine(f"{len(named)} named {'key' if len(named) == 1 else 'keys'}")
     except SettingsInvalid as error:
-        yield broken(str(error), "mend or remove that file; keys in it do not open anything now")
+        yield broken(str(error), "correct or remove that file; until then its keys are not accepted")
 
 
 def store(at: Circumstances) -> Iterable[CheckFinding]:

@@ -37,7 +37,7 @@ def gateways(at: Circumstances) -> Iterator[CheckFinding]:
     try:
         found = running_gateways(at.home)
     except SettingsInvalid as error:
-        yield broken(str(error), "mend the rights of that directory")
+        yield broken(str(error), "correct the permissions of that directory")
         return
     if not found:
         yield fine("none runs")

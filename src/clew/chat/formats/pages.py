@@ -83,7 +83,7 @@ def _answer_section(turn: TurnRecord, newest: str | None) -> PageSection:
         return PageSection("no answer", at, _clean(f"{ending_word(turn.exchange)}, {turn.exchange.status}"), ())
     notes = [] if recording.whole else [unfinished_word(turn.exchange)]
     if newest is not None and recording.followed != newest:
-        notes.append("goes on from an earlier answer" if recording.followed else "begins anew")
+        notes.append("goes on from an earlier answer" if recording.followed else "starts a new line")
     parts = [_part_of(msgspec.json.decode(raw, type=JsonObject)) for raw in recording.blocks]
     who = _clean(f"{recording.origin.model} ({recording.origin.backend})")
     return PageSection(who, at, ", ".join(notes), parts)

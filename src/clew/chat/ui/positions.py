@@ -124,7 +124,7 @@ def _position_of_question(said: Sequence[JsonObject], tree: Tree, again: bool) -
         return UiPosition(asked=(_message_of([*results, *content]),), follows=tree.last_answered(turn))
     if tree.newest:
         raise RequestInvalid(
-            "the last answer in `messages` is none of this thread's: read the thread again", path="messages"
+            "the last answer in `messages` does not belong to this thread: read the thread again", path="messages"
         )
     return UiPosition(asked=tuple(map(msgspec.json.encode, api_messages(said, mode="all"))))
 

@@ -23,7 +23,7 @@ from clew.model.blocks import THINKING_TYPES, payload_of
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of
 
 NO_FIELD = "this backend takes no reasoning back"
-NO_TEXT = "this backend takes only its own reasoning back, and this is none of its own"
+NO_TEXT = "this backend takes only its own reasoning back, and another backend made this"
 NO_TAGS = "it stood between tags in the text, and this backend does not read it there again"
 NOTHING = "there is nothing in it that this backend could read"
 UNSIGNED = "the model behind this backend refuses a thought without its signature"

@@ -19,7 +19,7 @@ from clew.dialects.openai_responses.request_client_items import OwnItem
 from clew.model.blocks import payload_of
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of
 
-NO_TEXT = "this backend takes only its own reasoning back, and this is none of its own"
+NO_TEXT = "this backend takes only its own reasoning back, and another backend made this"
 NOTHING = "there is nothing in it that this backend could read"
 REPEATED = "an item that is in this history already would be refused by its id"
 NEEDED = "this backend refuses an answer of this kind without reasoning"
