@@ -50,6 +50,7 @@ COMMANDS: Final[Mapping[str, _Row]] = {
     "backends": _Row("clew.cli.backends:backends", "List the backends, add, remove and test them."),
     "models": _Row("clew.cli.models:models", "List the models that a client may ask for."),
     "config": _Row("clew.cli.config:config", "Create, find, check and show the settings file."),
+    "store": _Row("clew.cli.store:store", "Move everything that is recorded to another store."),
     "keys": _Row("clew.cli.keys:keys", "Give keys for the gateway to others, and take them back."),
     "statusline": _Row("clew.cli.statusline:statusline", "Print a line for Claude Code's status bar."),
     "completion": _Row("clew.cli.completion:completion", "Print a shell completion script."),

@@ -137,9 +137,10 @@ def visible_on_terminal(raw: bytes, *, is_json: bool = True) -> bytes:
 
 
 @contextmanager
-def progress_bar(title: str, total: int, long_bytes: int) -> Generator[Callable[[int], None]]:
-    """A function that takes the bytes of each step. On a terminal it draws a bar on stderr, if there are `long_bytes`."""
-    if total < long_bytes or not sys.stderr.isatty():
+def progress_bar(title: str, total: int, least: int) -> Generator[Callable[[int], None]]:
+    """A function that takes the bytes, or the rows, of each step. On a terminal it draws a bar on stderr, if there are
+    `least`."""
+    if total < least or not sys.stderr.isatty():
         yield lambda count: None
         return
     from rich.console import Console

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,7 @@ from clew.store.prepared_types import prepare_types
 
 if TYPE_CHECKING:
     from clew.model.turn import Exchange
+    from clew.store.moving import TableAccess
     from clew.store.protocols import Store
     from clew.store.values import ClockDoubt
 
@@ -86,6 +88,10 @@ class StoreLocation(Protocol):
     def open(self, *, content: bool, bodies: int | None, serves: bool = False) -> Store:
         """Make it, or bring it to the present schema. Raises StoreError where that fails. `serves`: for a process that
         answers requests, which goes on while a shared store is away."""
+        ...
+
+    def tables(self) -> AbstractContextManager[TableAccess]:
+        """Its tables, row by row, for a move; made, or brought to the present schema. Raises StoreError."""
         ...
 
     def quick_look(self) -> QuickLook:

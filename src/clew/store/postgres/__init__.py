@@ -6,6 +6,7 @@ The driver (psycopg) comes with the extra `clew[postgres]`. The code that connec
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from clew.model.turn import Exchange
     from clew.store.postgres.database import PostgresDatabase
     from clew.store.postgres.store import PostgresStore
+    from clew.store.postgres.tables import PostgresTables
     from clew.store.values import ClockDoubt
 
 __all__ = ["KIND", "PostgresKind", "PostgresLocation"]
@@ -58,6 +60,12 @@ class PostgresLocation(NamedTuple):
         from clew.store.postgres.store import PostgresStore
 
         return PostgresStore(self.url, content=content, keep=bodies, spool=self.spool if serves else None)
+
+    def tables(self) -> AbstractContextManager[PostgresTables]:
+        check_driver()
+        from clew.store.postgres.tables import open_tables
+
+        return open_tables(self.url)
 
     def quick_look(self) -> PostgresQuickLook:
         return PostgresQuickLook(self)

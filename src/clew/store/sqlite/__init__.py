@@ -6,6 +6,7 @@ The code that opens or examines the file is imported when it is needed: the stat
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from clew.store.kinds import StoreFinding
     from clew.store.sqlite.readers import SqliteQuickLook
     from clew.store.sqlite.store import SqliteStore
+    from clew.store.sqlite.tables import SqliteTables
     from clew.store.values import ClockDoubt
 
 __all__ = ["KIND", "USUAL_FILE", "SqliteKind", "SqliteLocation"]
@@ -42,6 +44,11 @@ class SqliteLocation(NamedTuple):
         from clew.store.sqlite.store import SqliteStore
 
         return SqliteStore(self.file, content=content, keep=bodies)
+
+    def tables(self) -> AbstractContextManager[SqliteTables]:
+        from clew.store.sqlite.tables import open_tables
+
+        return open_tables(self.file)
 
     def quick_look(self) -> SqliteQuickLook:
         from clew.store.sqlite.readers import SqliteQuickLook
