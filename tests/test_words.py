@@ -59,7 +59,7 @@ def unusual_in(text: str) -> list[str]:
 
 
 def helps(command: click.Command, path: str = "clew", parent: click.Context | None = None) -> Iterator[tuple[str, str]]:
-    with click.Context(command, info_name=path.split()[-1], parent=parent) as context:
+    with click.Context(command, info_name=path.split()[-1], parent=parent, **command.context_settings) as context:
         yield path, command.get_help(context)
         if isinstance(command, click.Group):
             for name in command.list_commands(context):
