@@ -54,6 +54,24 @@ def test_each_kind_of_auth_shows_its_own_header_and_nothing_of_anybody_else(auth
     assert auth_headers(backend(auth=auth), KEY, CLIENT) == headers
 
 
+@pytest.mark.parametrize(
+    ("shown", "sent"),
+    [
+        ("Bearer sk-ant-api03-x", (b"x-api-key", b"sk-ant-api03-x")),
+        ("bearer  sk-ant-api03-x", (b"x-api-key", b"sk-ant-api03-x")),
+        ("Bearer sk-ant-oat01-x", (b"authorization", b"Bearer sk-ant-oat01-x")),
+        ("Bearer sk-other", (b"authorization", b"Bearer sk-other")),
+    ],
+)
+def test_a_key_of_anthropics_goes_where_anthropic_takes_it(shown: str, sent: object) -> None:
+    """An OpenAI client shows every key as a bearer token."""
+    claude = backend(auth="passthrough", realm="anthropic")
+    assert auth_headers(claude, None, (("authorization", shown),)) == (sent,)
+    assert auth_headers(backend(auth="passthrough"), None, (("authorization", shown),)) == (
+        (b"authorization", shown.encode()),
+    )
+
+
 def test_an_account_is_as_configured_else_a_fingerprint_of_what_is_shown() -> None:
     """Part of a block's origin: the same credential must give the same name, another one another."""
     assert account_of(backend(auth="key", account="team"), KEY, CLIENT) == "team"

@@ -87,6 +87,23 @@ def test_an_organisation_that_may_have_no_summaries_is_asked_for_one_once(tmp_pa
         assert [each.get("summary") for each in asked] == ["auto", None, None]
 
 
+@proves("case:83")
+def test_another_conversation_of_that_organisation_is_not_refused_again(tmp_path: Path) -> None:
+    """What an account may not have is known of the account; another one is asked as usual, and the change says why."""
+    with Simulator(kind="openai-responses") as maker:
+        rows = [row(tmp_path, maker, name, key=f"sim-{name}-1") for name in ("unverified", "verified")]
+        with Gate(tmp_path, *rows) as gate:
+            for name, words in (("unverified", "One."), ("unverified", "Two."), ("verified", "Three.")):
+                gate.use(name)
+                ask(gate, [{"role": "user", "content": words}])
+            assert gate.store is not None
+            told = gate.store.exchanges("local", limit=2)[1].changes
+        assert verdicts(maker) == [False, True, True, True]
+        asked = [json.loads(maker.body(entry["n"])).get("reasoning", {}) for entry in maker.journal()]
+        assert [each.get("summary") for each in asked] == ["auto", None, None, "auto"]
+        assert any("as in another conversation of this account" in change.why for change in told)
+
+
 @proves("case:89")
 @pytest.mark.parametrize("vendor", ["openai", "azure"])
 def test_what_one_account_encrypted_never_goes_to_another(tmp_path: Path, vendor: str) -> None:

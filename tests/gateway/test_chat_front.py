@@ -14,7 +14,7 @@ from clew.settings.values import ThinkingSettings
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.engine.chatting import chat
-from tests.engine.gate import Gate, claude
+from tests.engine.gate import KEY, Gate, claude
 from tests.engine.talk import refusals
 from tests.gateway.chat_client import PATH, QUESTION, TOOL, USER, ask, chunks, told_by
 from tests.manifest import proves
@@ -289,6 +289,19 @@ def test_a_backends_error_has_the_shape_and_status_of_openais(
     if status == 429:
         assert "try again in 99s" in error["message"]
         assert answer.headers["retry-after"] == "99"
+
+
+def test_a_clients_own_account_without_money_is_told_as_openai_tells_it_and_not_tried_again(
+    tmp_path: Path, sim: Simulator
+) -> None:
+    """The status alone would make every SDK try again."""
+    sim.fault("status 402 type=billing_error message='Your credit balance is too low'", times=None)
+    with Gate(tmp_path, claude(sim, auth="passthrough", keys=())) as gate:
+        shown = {"authorization": f"Bearer {sim.key}", "x-clew-key": KEY}
+        refused = gate.ask(QUESTION, path=PATH, headers=shown)
+    error = refused.json["error"]
+    assert (refused.status, error["type"], error["code"]) == (429, "insufficient_quota", "insufficient_quota")
+    assert refused.headers["x-should-retry"] == "false"
 
 
 def test_a_model_that_the_backend_does_not_know_is_named_with_what_to_do(gate: Gate, sim: Simulator) -> None:

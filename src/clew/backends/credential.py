@@ -7,6 +7,7 @@ A key leaves a `Secret` in one place, `reveal`, and in one form, the header of t
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Final, Literal, TypeAlias
@@ -22,6 +23,8 @@ CREDENTIAL_VARIABLES: Final[Mapping[str, str]] = {"ANTHROPIC_API_KEY": "x-api-ke
 """Where clients on this machine have their credential, and the header that shows it. The first that is set counts."""
 
 _FINGERPRINT: Final = 8
+_ANTHROPIC_KEY: Final = re.compile(r"(?i:bearer) +(sk-ant-api\S+)")
+"""An API key of Anthropic's; tokens of its subscriptions begin with sk-ant-oat, and are bearer tokens."""
 
 
 class Secret:
@@ -50,6 +53,15 @@ class Secret:
 def credential_account(credential: Credential) -> str:
     """A name for the account behind a client's own credential; "" without one."""
     return _fingerprint("\n".join(value for _, value in sorted(credential))) if credential else ""
+
+
+def as_anthropic_takes_it(credential: Credential) -> Credential:
+    """The same with an API key in `x-api-key`: Anthropic takes it nowhere else, and clients of OpenAI's dialects show every
+    key as a bearer token."""
+    if [name for name, _ in credential] != ["authorization"]:
+        return credential
+    key = _ANTHROPIC_KEY.fullmatch(credential[0][1])
+    return (("x-api-key", key[1]),) if key else credential
 
 
 def _fingerprint(value: str) -> str:

@@ -15,7 +15,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct, structs
 
-from clew.backends.credential import Auth, Credential, Secret, credential_account
+from clew.backends.credential import Auth, Credential, Secret, as_anthropic_takes_it, credential_account
 from clew.backends.names import model_in
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions, ChatRequestOptions, options_of
 from clew.dialects.openai_responses.options import ResponsesOptions
@@ -131,7 +131,8 @@ class Backend(Struct, frozen=True, kw_only=True):
 def auth_headers(backend: Backend, key: Secret | None, credential: Credential) -> tuple[tuple[bytes, bytes], ...]:
     """The headers that tell this backend who asks. With a configured key, the client's own credential is not sent."""
     if backend.auth == "passthrough":
-        return tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in credential)
+        shown = as_anthropic_takes_it(credential) if backend.realm == ANTHROPIC else credential
+        return tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in shown)
     if backend.auth == "none" or key is None:
         return ()
     header, before = _KEY_HEADERS[backend.auth]

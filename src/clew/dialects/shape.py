@@ -211,7 +211,9 @@ class RequestRepairs(Protocol):
     lasting: Sequence[str]
     """Names of repairs that hold for the rest of the conversation,"""
     loop_long: Sequence[str]
-    """and of those that hold until the tool loop is over."""
+    """of those that hold until the tool loop is over,"""
+    account_long: Sequence[str]
+    """and of those that hold for every conversation of the account."""
     reducing: str
     """The repair after which thoughts went without what only their maker can read (`model.payload`)."""
 

@@ -66,6 +66,10 @@ class ProcessCommands:
     def draw_jitter(self, command: commands.DrawJitter) -> Sequence[float]:
         return [self._services.jitter() for _ in range(command.count)]
 
+    def learn_repairs(self, command: commands.LearnRepairs) -> None:
+        known = self._services.repairs
+        self._services.repairs = {**known, command.account: (*known.get(command.account, ()), *command.names)}
+
     def learn_tokens(self, command: commands.LearnTokens) -> None:
         self._services.token_counts.learn_from(command)
 
@@ -108,6 +112,7 @@ PROCESS_ACTIONS: Final[Mapping[type, Callable[..., object]]] = {
     commands.CoolDown: ProcessCommands.cool_down,
     commands.DrawJitter: ProcessCommands.draw_jitter,
     commands.LearnTokens: ProcessCommands.learn_tokens,
+    commands.LearnRepairs: ProcessCommands.learn_repairs,
     commands.LookUpTokenRate: ProcessCommands.look_up_token_rate,
     commands.RegisterBlocks: ProcessCommands.register_blocks,
     commands.LogBody: ProcessCommands.log_body,

@@ -21,7 +21,7 @@ from clew.model.past import folded
 from clew.model.recording import Recording
 from clew.model.request import RequestMessage
 from clew.model.turn import Exchange
-from clew.pipeline.attempts import CoolDowns
+from clew.pipeline.attempts import Candidate, CoolDowns
 from clew.store import Store
 from clew.store.commits import COMMIT_LIMIT
 from clew.upstream.pool import Pool
@@ -74,7 +74,9 @@ class EngineServices:
     clock: Callable[[], float] = time.monotonic
     jitter: Callable[[], float] = random.random
     cool_downs: CoolDowns = field(default_factory=CoolDowns)
-    """What this process learnt about backends that should be left alone."""
+    """What this process learnt about backends that should be left alone,"""
+    repairs: Mapping[Candidate, tuple[str, ...]] = field(default_factory=dict[Candidate, tuple[str, ...]])
+    """and about accounts that may have less than others. A new process learns it again, by one refusal."""
     commit_seconds: float = COMMIT_LIMIT
     """How long an answer's end may wait for the store (law 8)."""
     histories: Histories = field(default_factory=Histories)
@@ -92,6 +94,7 @@ class EngineServices:
             logs_bodies=log is not None and log.shows_bodies,
             logs_decisions=log is not None and log.traces,
             cool_downs=self.cool_downs,
+            repairs=self.repairs,
             redact=self.redact,
         )
 

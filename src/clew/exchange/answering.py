@@ -20,6 +20,7 @@ from clew.exchange.commands import (
     Finish,
     GiveWay,
     Keep,
+    LearnRepairs,
     LearnTokens,
     LetGo,
     LogBody,
@@ -80,6 +81,8 @@ class TurnEnding:
             await LogBody("answered", notes.answered)
         if not notes.dialect.dialect.is_canonical and notes.received.call.kind == "messages":
             await LearnTokens(notes.route, len(notes.sent), heard.answer.usage, notes.going)
+        if learnt := notes.dialect.learnt:
+            await LearnRepairs(notes.route.candidate, learnt)
         if not self._is_kept:
             self._is_reported = True
             await ReportExchange(notes.exchange("whole", heard, self._progress.wall), None)

@@ -7,7 +7,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from math import ceil
 from typing import Any, Final, NamedTuple, cast
 
@@ -38,6 +38,7 @@ from clew.thinking.keys import key_of
 from clew.thinking.strands import LEFT_OUT, repair_mark, repairs_in
 
 _AS_BEFORE = "as for its last answer here, which it first "
+_AS_ELSEWHERE = "as in another conversation of this account, which it first "
 _RETRY_AFTER: Final = b"retry-after"
 _STATUSES: Final = {kind: status for status, kind in ERROR_TYPES.items()}
 """The status that each error type stands for; where there are two, the later one, which is the vendor's own (529)."""
@@ -173,18 +174,26 @@ class BackendDialect(Struct, frozen=True, kw_only=True, eq=False):
         """The same after thinking was left out because it was refused."""
         return structs.replace(self, has_left_out=True) if self.marks_strands and self.dialect.repairs is None else self
 
-    def recalled(self, row: Container[bytes], in_loop: bool) -> RecalledDialect | None:
-        """As the answer with this strand was asked for, if that was in a weaker form; `in_loop`: its loop goes on."""
+    def recalled(self, row: Container[bytes], in_loop: bool, of_account: Sequence[str] = ()) -> RecalledDialect | None:
+        """As the answer with this strand was asked for, if that was in a weaker form; `in_loop`: its loop goes on.
+        `of_account` are repairs that hold for the account."""
         repairs = self.dialect.repairs
         if repairs is None:  # what is left out, and why, the projection itself says
             return RecalledDialect(self.leaving_out(), ()) if LEFT_OUT in row else None
-        names = repairs_in((*repairs.lasting, *repairs.loop_long) if in_loop else repairs.lasting, row)
+        here = repairs_in((*repairs.lasting, *repairs.loop_long) if in_loop else repairs.lasting, row)
+        names = tuple(dict.fromkeys([*here, *of_account]))
         found = repairs.repeat(self.options, names)
         if not found:
             return None
         weaker = structs.replace(self, options=found[-1].options, repaired_before=names)
-        changes = tuple(Change("heal", "messages", "replaced", f"{_AS_BEFORE}{each.why}") for each in found)
-        return RecalledDialect(weaker, changes)
+        words = [f"{_AS_BEFORE if each.name in here else _AS_ELSEWHERE}{each.why}" for each in found]
+        return RecalledDialect(weaker, tuple([Change("heal", "messages", "replaced", why) for why in words]))
+
+    @property
+    def learnt(self) -> tuple[str, ...]:
+        """The repairs of this exchange that hold for the account."""
+        repairs = self.dialect.repairs
+        return tuple([name for name in self.repaired if name in repairs.account_long]) if repairs else ()
 
     def remembered(self, going: Request) -> RememberedRequest:
         """What of `going` the backend could read in the end, and how it was written."""

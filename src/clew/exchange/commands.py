@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from clew.model.recording import Recording
     from clew.model.request import Request, RequestMessage
     from clew.model.turn import Exchange, TurnRecord
-    from clew.pipeline.attempts import CoolDowns
+    from clew.pipeline.attempts import Candidate, CoolDowns
 
 
 T = TypeVar("T")
@@ -215,6 +215,13 @@ class LearnTokens(ExchangeCommand[None]):
     size: int
     usage: JsonObject
     going: Request
+
+
+class LearnRepairs(ExchangeCommand[None]):
+    """A request that was repaired in these ways was answered; they hold for the account."""
+
+    account: Candidate
+    names: tuple[str, ...]
 
 
 class FilterBySession(ExchangeCommand[Filtered]):

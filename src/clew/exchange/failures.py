@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -34,6 +34,7 @@ DRAINING = "clew is shutting down, and this answer is not whole: ask again"
 
 _SECRET = re.compile(rb"(?i)(sk-[\w-]{6,}|clew_\w+|bearer\s+\S+)")
 _SHOWN = 200
+_NO_MONEY: Final = 402
 _KIND = 60
 
 
@@ -139,7 +140,9 @@ def refusal_reply(
     """A backend's own error as it came, if the client's dialect reads it so."""
     body = _own_body(failure)
     is_own = _error_in(body) is not None
-    final = [NO_RETRY] if not is_own and isinstance(failure, Unrepresentable | CredentialsExhausted) else []
+    is_final = not is_own and isinstance(failure, Unrepresentable | CredentialsExhausted)
+    # A status that stands for another one may be one after which clients try again.
+    final = [NO_RETRY] if is_final or (failure.status == _NO_MONEY and _NO_MONEY in front.statuses) else []
     told = body if is_own and front.is_canonical else front.write_error(told_failure(failure), exchange)
     return RefusalReply(front.statuses.get(failure.status, failure.status), [JSON_TYPE, *final, *headers], told)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -47,6 +48,8 @@ class ProcessFacts(Struct, frozen=True, kw_only=True, eq=False):
     logs_decisions: bool
     cool_downs: CoolDowns
     """Backends that should be left alone."""
+    repairs: Mapping[Candidate, tuple[str, ...]] = {}
+    """Repairs of requests that hold for an account."""
     redact: Redactor
     """Knows the secrets of this process."""
 

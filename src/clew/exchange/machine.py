@@ -273,12 +273,12 @@ class ExchangeMachine:
         self.notes.goes(projection)
 
     def _recall_form(self, route: BackendRoute) -> RecalledDialect | None:
-        """The form in which this backend was asked for its last answer in this history; None for the usual one. Only the
-        answer's strand says so: a repair is paid for once in a conversation, and a fork from before it never hears of it."""
-        received = self._received
-        last = newest_of_backend(received.newest, route.backend.name, route.target.model, received.shelf)
-        remarks = remarks_of(last, received.shelf) if last is not None else None
-        return route.dialect.recalled(remarks, loop_start(received.request.messages) is not None) if remarks else None
+        """As this backend was asked for its last answer in this history, or as its account must be asked; None: as usual."""
+        last = newest_of_backend(self._received.newest, route.backend.name, route.target.model, self._received.shelf)
+        remarks = remarks_of(last, self._received.shelf) if last is not None else ()
+        learnt = self._process.repairs.get(route.candidate, ())
+        in_loop = bool(remarks or learnt) and loop_start(self._received.request.messages) is not None
+        return route.dialect.recalled(remarks, in_loop, learnt)
 
     # What no backend has to be asked for.
 

@@ -155,6 +155,23 @@ def test_calls_come_back_as_the_tools_that_the_client_offered() -> None:
     assert (function["name"], function["namespace"], function["arguments"]) == ("f", "ns", '{"a":1}')
 
 
+def test_a_tool_that_is_called_without_its_namespace_is_the_one_of_that_name() -> None:
+    """Where two have the name, nobody knows which is meant."""
+    tools = {
+        "functions__exec": ClientTool("custom", "functions", "exec"),
+        "a__f": ClientTool("function", "a", "f"),
+        "b__f": ClientTool("function", "b", "f"),
+    }
+    calls: list[JsonObject] = [
+        {"type": "tool_use", "id": "toolu_1", "name": "exec", "input": {"input": "ls"}},
+        {"type": "tool_use", "id": "toolu_2", "name": "f", "input": {}},
+    ]
+    custom, unclear = streamed(message(*calls, stop="tool_use"), asking(tools=tools))["output"]
+
+    assert (custom["type"], custom["namespace"], custom["input"]) == ("custom_tool_call", "functions", "ls")
+    assert (unclear["type"], unclear["name"], "namespace" in unclear) == ("function_call", "f", False)
+
+
 @pytest.mark.parametrize(
     ("given", "text_of_call"),
     [

@@ -17,8 +17,9 @@ from clew.model.failure import Failure, error_type_of
 from clew.model.json import JsonObject, text_of
 
 TOO_LONG: Final = "Your input exceeds the context window of this model. Please adjust your input and try again."
-STATUSES: Final = {529: 503}
-"""Clients of OpenAI know only the second as the status of a server that is overloaded."""
+STATUSES: Final = {402: 429, 529: 503}
+"""What OpenAI's clients know: 429 with the code `insufficient_quota` for an account without money, and 503 for a server that
+is overloaded."""
 CONTEXT_CODE: Final = "context_length_exceeded"
 _PROMPT: Final = "prompt is too long"
 

@@ -64,11 +64,13 @@ class TableRepairs:
         loop_long: Sequence[str],
         passing: Sequence[str],
         reducing: str,
+        account_long: Sequence[str] = (),
     ) -> None:
         """`refusals` are vendors' words and what to try after them, in order; the first that fits counts. `passing` repairs
         hold for one request alone."""
         self.lasting: Sequence[str] = [name for name in kinds if name not in (*loop_long, *passing)]
         self.loop_long = loop_long
+        self.account_long = account_long
         self.reducing = reducing
         self._kinds = kinds
         self._weaken = weaken

@@ -63,8 +63,12 @@ class ResponsesDetail(Struct, frozen=True, kw_only=True, eq=False):
     """The client sent all of them itself."""
 
     def client_tool(self, name: str) -> ClientTool:
-        """The tool of this canonical name; a plain function for one that the client did not declare."""
-        return self.tools.get(name) or ClientTool(name=name)
+        """The tool of this canonical name. Models now and then leave out a namespace: the bare name counts where one tool
+        alone has it. A plain function for a tool that the client did not declare."""
+        if found := self.tools.get(name):
+            return found
+        alike = [tool for tool in self.tools.values() if tool.name == name]
+        return alike[0] if len(alike) == 1 else ClientTool(name=name)
 
 
 _NONE: Final = ResponsesDetail()

@@ -82,5 +82,11 @@ def _weaken(options: object, changed: Mapping[str, object]) -> object:
 
 
 REPAIRS: Final = TableRepairs(
-    _KINDS, _REFUSALS, _weaken, loop_long=("off",), passing=("less", "entries"), reducing="entries"
+    _KINDS,
+    _REFUSALS,
+    _weaken,
+    loop_long=("off",),
+    passing=("less", "entries"),
+    reducing="entries",
+    account_long=("summary",),
 )
