@@ -101,6 +101,7 @@ lock: | .venv/bin/python ## compile requirements/*.txt and the clients' lock
 	$(PY) -m pip install --quiet uv
 	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --group dev pyproject.toml -o requirements/dev.txt
 	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements/run.txt
+	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --extra postgres -c requirements/run.txt pyproject.toml -o requirements/image.txt
 	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --group pyproject.toml:clients -o requirements/clients.txt
 	$(MAKE) --no-print-directory .venv/.ready
 	$(PY) -m tests.clients.npm install --package-lock-only

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import click
 
 from clew.cli.command import Failed
+from clew.gateway.service_manager import READY, STOPPING, notify
 from clew.store.kinds import OFF
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ async def admin_beside(setup: ServeSetup, runtime: Runtime, access: DataPlaneAcc
     draining = asyncio.ensure_future(_drain_admin(admin, runtime, ending, access.planes))
     try:
         _greet(setup, gateway, access.key, admin)
+        notify(READY, os.environ)
         yield
     finally:
         access.registration.close()
@@ -121,6 +123,7 @@ async def _drain_admin(
 ) -> None:
     """Let the chat end as the data plane does: answers may finish, for as long as the settings say."""
     await ending.asked.wait()
+    notify(STOPPING, os.environ)
     wanted = runtime.current.settings.gateway
     answers = admin.open_streams if admin else sum(plane.running for plane in planes())
     if answers and sys.stderr.isatty():  # somebody pressed Ctrl-C, and wonders why nothing happens
