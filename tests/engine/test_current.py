@@ -290,4 +290,4 @@ def test_a_glance_that_goes_wrong_is_told_and_not_the_last(
             return await asyncio.to_thread(again.wait, 20)
 
     assert asyncio.run(run())
-    assert [record.message for record in caplog.records] == ["what changed cannot be taken over"]
+    assert [record.message for record in caplog.records] == ["the change cannot be applied"]

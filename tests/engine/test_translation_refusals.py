@@ -77,7 +77,7 @@ ROWS: dict[str, tuple[int, bytes, int, str, str]] = {
         b"<html>Moved Permanently</html>",
         502,
         "api_error",
-        "local sent us elsewhere (301), and clew does not go there",
+        "local answered with a redirect (301), which clew does not follow",
     ),
     "too large": (413, b"", 413, "request_too_large", "Request exceeds the maximum size"),
 }

@@ -247,7 +247,7 @@ def test_a_redirect_is_not_followed(gating: Gating, a: Simulator, lure: Lure, st
     answer = gate.ask(question(stream=stream))
     assert (answer.status, answer.json["error"]) == (
         502,
-        {"type": "api_error", "message": f"claude sent us elsewhere ({status}), and clew does not go there"},
+        {"type": "api_error", "message": f"claude answered with a redirect ({status}), which clew does not follow"},
     )
     assert (lure.calls, asked(a), "location" in answer.headers) == (0, [1], False)
 

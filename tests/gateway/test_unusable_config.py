@@ -79,8 +79,8 @@ def test_a_reload_that_asks_for_no_key_any_more_is_logged() -> None:
         assert asked_without_key(gateway) == 401
         gateway.config.write_text(HEAD + private(vendor.url).replace('"key"\nkey = "sim-test-key"', '"passthrough"'))
         until(lambda: asked_without_key(gateway) != 401)
-        until(lambda: log_of(gateway).count("let more in") == 2)
-        said = [line for line in log_of(gateway).splitlines() if "let more in" in line]
+        until(lambda: log_of(gateway).count("admit more clients") == 2)
+        said = [line for line in log_of(gateway).splitlines() if "admit more clients" in line]
         assert ["clients on this machine need no gateway key" in said[0], "requests go to private" in said[1]] == [
             True,
             True,

@@ -130,7 +130,7 @@ class Current:
             try:
                 self.look(whole=FILE_WRITTEN in heard)
             except Exception:  # the next one may fare better, and without any nothing would be followed
-                _log.exception("what changed cannot be taken over")
+                _log.exception("the change cannot be applied")
 
     def look(self, *, whole: bool = False) -> None:
         """Glance, and let those look who look beside."""
@@ -261,7 +261,7 @@ class Current:
         try:
             self._pins = self._store.refresh_pins() if self._store is not None else ""
         except StoreError as error:
-            _log.warning("the backends that threads stay with cannot be read from the store: %s", error)
+            _log.warning("the pins of threads cannot be read from the store: %s", error)
             self._seen = -1
 
     def _noted(self) -> Deletions | None:
@@ -294,7 +294,7 @@ class Current:
                 _log.error("the settings stay as they were: %s", error)
             return False
         for said in widened(self.loaded.settings, fresh.settings):
-            _log.warning("the new settings let more in: %s", said)
+            _log.warning("the new settings admit more clients: %s", said)
         for each in fresh.settings.disabled.values():
             _log.warning("%s", each.says)
         self.loaded = fresh

@@ -179,8 +179,8 @@ def _without_pin(
 
 def _unreadable(error: StoreError | None) -> PinUnreadable:
     failure = PinUnreadable(
-        "clew cannot read from its store which backend this conversation stays with, so it asks none. A new conversation is "
-        f"answered. {error}",
+        "clew cannot read from its store which backend this conversation is pinned to, so it asks none. A new conversation "
+        f"is answered. {error}",
         key="",
     )
     failure.__cause__ = error

@@ -47,7 +47,7 @@ def no_credential(backend: str, front: Dialect[Any]) -> bytes:
     variable = "ANTHROPIC_API_KEY" if front.is_canonical else "OPENAI_API_KEY"
     message = (
         f"{backend} takes the client's own credential, and this request has none: set {variable} or log in, or give "
-        "the backend a key in clew.toml. A gateway's key, where one is asked for, goes beside it, in x-clew-key"
+        "the backend a key in clew.toml. If the gateway asks for a key of its own, send that in the header x-clew-key"
     )
     return write_error(Failure(401, "authentication_error", message), None)
 

@@ -91,14 +91,14 @@ class Border:
             name, _, port = host.rpartition(":")
             if not port.isdecimal() or name not in self._hosts:
                 return HttpRefusal(
-                    421, "This gateway is not called by that name. Add it to `hosts` under [gateway] if it should be."
+                    421, "This gateway does not answer to that host name. To allow it, add it to `hosts` under [gateway]."
                 )
         is_foreign = headers.get("sec-fetch-site") == "cross-site"
         if origin:
             is_foreign = origin not in self._origins and origin != f"http://{host}"
         if is_foreign:
             return HttpRefusal(
-                403, "Web pages may not call this gateway. Add theirs to `origins` under [gateway] if one should."
+                403, "Web pages may not call this gateway. To allow one, add its origin to `origins` under [gateway]."
             )
         return None
 

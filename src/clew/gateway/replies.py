@@ -23,7 +23,7 @@ from clew.http.responder import Responder
 from clew.model.failure import Failure, error_type_of
 from clew.model.json import JsonValue
 
-BUSY: Final = HttpRefusal(503, "Overloaded: this gateway answers as many requests at once as it may. Try again in a moment.")
+BUSY: Final = HttpRefusal(503, "Overloaded: this gateway is at its limit of parallel requests. Try again in a moment.")
 ENDING: Final = HttpRefusal(503, "Overloaded: this gateway is being stopped. Try again in a moment.")
 
 _RETRYABLE: Final = frozenset({408, 409, 429})

@@ -271,8 +271,8 @@ def _tries(name: str) -> str:
 def _status_failure(outcome: AttemptOutcome, target: Candidate) -> BackendError:
     status = outcome.status or 0
     if status == 429 or status in (503, 529):
-        text = f"{target.backend} has no room now ({status})"
+        text = f"{target.backend} is overloaded or over its rate limit ({status})"
         return BackendOverloaded(text, status=status, retry_after=outcome.retry_after, body=outcome.body)
     if 300 <= status < 400:
-        return BackendBroken(f"{target.backend} sent us elsewhere ({status}), and clew does not go there")
+        return BackendBroken(f"{target.backend} answered with a redirect ({status}), which clew does not follow")
     return BackendRejected(f"{target.backend} refused ({status})", status=status, body=outcome.body)

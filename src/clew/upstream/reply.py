@@ -33,11 +33,11 @@ def backend_error_of(error: Exception, where: Endpoint) -> BackendError:
     if isinstance(error, ResponseBroken | PeerClosed):
         return BackendBroken(f"{where}: {error}")
     if isinstance(error, ssl.SSLCertVerificationError):
-        why = f"its certificate does not hold: {error.verify_message}"
+        why = f"its certificate is not valid: {error.verify_message}"
     elif isinstance(error, ssl.SSLError):
-        why = f"no TLS with it: {error.reason or error}"
+        why = f"TLS failed: {error.reason or error}"
     elif isinstance(error, socket.gaierror):
-        why = f"its name leads nowhere: {error.strerror or error}"
+        why = f"its name cannot be resolved: {error.strerror or error}"
     else:  # in the system's words: the event loops put their own in `strerror`, with an address in them
         number = error.errno if isinstance(error, OSError) else None
         why = os.strerror(number) if number else str(error)

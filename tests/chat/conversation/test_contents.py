@@ -76,7 +76,10 @@ def test_a_tool_that_failed_says_so() -> None:
     ("failure", "kind"),
     [
         (BackendRejected("a refused (400)", status=400, body=WORDS), BackendRejected),
-        (BackendOverloaded("a has no room now (429)", status=429, retry_after=7.0, body=WORDS), BackendOverloaded),
+        (
+            BackendOverloaded("a is overloaded or over its rate limit (429)", status=429, retry_after=7.0, body=WORDS),
+            BackendOverloaded,
+        ),
         (BackendRejected("a refused (502)", status=502, body=WORDS), BackendBroken),
     ],
 )

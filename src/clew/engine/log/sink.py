@@ -104,7 +104,7 @@ class Sink(logging.Handler):
                 self._writing = True
                 self._bytes = self._lost = 0
             if lost:
-                told = "lines lost: the log could not be written as fast as it came"
+                told = "lines were lost: the log could not be written fast enough"
                 batch.append(logging.LogRecord("clew", logging.WARNING, "", 0, told, None, None))
                 batch[-1].fields = {"lost": lost}
             yield batch
