@@ -23,7 +23,7 @@ from clew.errors import StoreError
 from clew.store.rows import Row, Value
 
 NOT_MOVED: Final[Mapping[str, str]] = {
-    "words": "the index of words is made anew from the turns",
+    "words": "the index of words is made again from the turns",
     "swept": "words that an index has still to forget",
     "uses": "the last use of a recording, which stands in the recording elsewhere",
     "state": "the version of the schema",
