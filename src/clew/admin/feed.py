@@ -60,8 +60,8 @@ class Feed:
         self._finished = finished
         self._generation = -1
         """Of the store, when it was read last."""
-        self._last: dict[str, str | None] = {}
-        """The newest exchange that is over, by principal."""
+        self._positions: dict[str, str] = {}
+        """Up to where the exchanges of each principal are published."""
         self._known: OrderedDict[str, Literal["open", "over"]] = OrderedDict()
 
     async def begin(self) -> None:
@@ -73,8 +73,7 @@ class Feed:
         def skip_old() -> None:
             self._generation = store.data_version()
             for principal in self._principals():
-                newest = store.exchanges(principal, limit=PAGE)
-                self._last[principal] = next((each.id for each in newest if each.outcome != "open"), None)
+                self._positions[principal] = store.position(principal)
 
         try:
             await asyncio.to_thread(skip_old)
@@ -84,7 +83,13 @@ class Feed:
     async def run(self) -> None:
         """Publish what happens, until cancelled."""
         active = self._current.snapshot.active
-        with self._source.attend(self._publish), self._current.attend(self._changed.set):
+        loop = asyncio.get_running_loop()
+
+        def look() -> None:
+            if self._store is not None and self._has_news(self._store):
+                loop.call_soon_threadsafe(self._changed.set)
+
+        with self._source.attend(self._publish), self._current.attend(self._changed.set), self._current.beside(look):
             self._changed.set()  # for changes since `begin`
             while await self._changed.wait():
                 self._changed.clear()
@@ -93,6 +98,13 @@ class Feed:
                     self.hub.publish(SWITCH, {"old_backend": before, "new_backend": active})
                 if self._store is not None:
                     await self._follow(self._store)
+
+    def _has_news(self, store: Store) -> bool:
+        """Whether anything was written, by any gateway: choices are not all that is published."""
+        try:
+            return store.data_version() != self._generation
+        except StoreError:
+            return False
 
     async def _follow(self, store: Store) -> None:
         try:
@@ -110,21 +122,12 @@ class Feed:
         for principal in self._principals():
             more = True
             while more:
-                before = self._last.get(principal)
-                page = await asyncio.to_thread(self._read_page, store, principal)
+                before = self._positions.get(principal, "")
+                page, after = await asyncio.to_thread(store.exchanges_since, principal, before, limit=PAGE)
                 for exchange in page:
                     self._publish(EXCHANGE, exchange)
-                more = len(page) == PAGE and self._last.get(principal) != before
-
-    def _read_page(self, store: Store, principal: str) -> list[Exchange]:
-        """Oldest first. If the last known exchange was deleted meanwhile, the newest page."""
-        last = self._last.get(principal)
-        page = store.exchanges(principal, after=last, limit=PAGE) if last else []
-        if not page and (last is None or store.exchange(principal, last) is None):
-            page = store.exchanges(principal, limit=PAGE)[::-1]
-        if over := [each for each in page if each.outcome != "open"]:
-            self._last[principal] = over[-1].id
-        return page
+                self._positions[principal] = after
+                more = len(page) == PAGE and after != before
 
     def _publish(self, kind: str, value: Value) -> None:
         if isinstance(value, Exchange):

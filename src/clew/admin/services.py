@@ -56,6 +56,10 @@ class CurrentSettings(Protocol):
         """Be called after each change, until the context is left."""
         ...
 
+    def beside(self, look: Callable[[], None]) -> AbstractContextManager[None]:
+        """Be called with each glance, in its thread, until the context is left."""
+        ...
+
 
 @dataclass(kw_only=True)
 class AdminServices:

@@ -23,9 +23,9 @@ from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.settings.home import HOME_VARIABLE
 from clew.settings.own_keys import LOCAL
 from clew.settings.processes import RunningGateway, running_gateways
-from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin
+from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin, roll_out_shared
 from clew.settings.values import DisabledBackend, RoutingRule, Settings
-from clew.store.values import Health, Statistics
+from clew.store.values import GatewayProcess, Health, Statistics
 
 
 async def healthz(services: AdminServices, request: Request) -> Response:
@@ -69,6 +69,8 @@ class Status(Struct, frozen=True, kw_only=True):
     thinking: Statistics | None
     gateways: tuple[RunningGateway, ...]
     """Those of the same home, each with the settings that its processes have applied."""
+    shared: tuple[GatewayProcess, ...] = ()
+    """The processes of all gateways that share this store, on whichever machine; none for a store in a file."""
 
 
 async def status(services: AdminServices, request: Request) -> Response:
@@ -109,6 +111,7 @@ def status_of(services: AdminServices) -> Status:
         store=services.health(),
         thinking=store.statistics(LOCAL, backend=snapshot.active, now=time.time()) if store else None,
         gateways=tuple(running_gateways(services.home)),
+        shared=tuple(store.gateways()) if store else (),
     )
 
 
@@ -176,9 +179,11 @@ async def use(services: AdminServices, request: Request) -> Response:
 
     def wait() -> Rollout:
         if body.thread:
-            return roll_out_pin(services.home, body.backend, services.kept.refresh_pins())
-        of_part = None if body.setting == ACTIVE else body.backend
-        return roll_out_choice(services.home, services.kept.settings, gateway=body.gateway, of_part=of_part)
+            local = roll_out_pin(services.home, body.backend, services.kept.refresh_pins())
+        else:
+            of_part = None if body.setting == ACTIVE else body.backend
+            local = roll_out_choice(services.home, services.kept.settings, gateway=body.gateway, of_part=of_part)
+        return local if body.gateway else roll_out_shared(services.home, services.kept, local)
 
     followed = await services.read(wait)
     return as_json(UseReply(body.backend, body.thread, body.gateway, body.family, body.agents, followed))

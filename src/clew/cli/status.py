@@ -45,7 +45,7 @@ from clew.settings.rollout import unknown_backend
 from clew.settings.values import RoutingRule
 from clew.store import Store
 from clew.store.text import format_size, format_time
-from clew.store.values import Statistics
+from clew.store.values import GatewayProcess, Statistics
 
 LAST: Final = 5
 LONG_LOG: Final = 64 << 20
@@ -91,6 +91,8 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     variables: tuple[BuildVariable, ...] = ()
     """Variables that decide what a gateway that starts here puts into requests."""
     gateways: tuple[GatewayStatus, ...]
+    shared: tuple[GatewayProcess, ...] = ()
+    """The processes of all gateways that share the store, on whichever machine; none for a store in a file."""
     store: StoreStatus
     thinking: Statistics | None = None
     last: tuple[Exchange, ...] = ()
@@ -142,6 +144,7 @@ def _read_status(installation: Installation, store: Store | None, principal: str
     active = (found.active.requested or found.active.backend) if found.active else ""
     return msgspec.structs.replace(
         found,
+        shared=tuple(store.gateways()),
         pins=pins_in(store, principal),
         thinking=store.statistics(principal, backend=active, now=time.time()),
         last=tuple(map(with_redacted_tries, store.exchanges(principal, limit=LAST)[::-1])),
@@ -198,6 +201,7 @@ def _page(found: StatusReport) -> Page:
         *_labelled("active", _active_lines(found)),
         *_labelled("config", _config_lines(found)),
         *_labelled("store", _store_lines(found.store)),
+        *_shared_lines(found.shared),
         *_labelled("thinking", iter(thinking)),
         *_gateway_lines(found.gateways),
         *last,
@@ -246,6 +250,29 @@ def _store_lines(kept: StoreStatus) -> Iterator[TextLine]:
         yield TextLine(f"{kept.file}, {format_size(kept.bytes + kept.log_bytes)}, ok")
     if kept.log_bytes > LONG_LOG:
         yield TextLine(f"its log has {format_size(kept.log_bytes)}: a process reads without end, find and end it", "bad")
+
+
+def _shared_lines(shared: tuple[GatewayProcess, ...]) -> Iterator[TextLine | TextTable]:
+    if not shared:
+        return
+    most, configs = max(each.taken for each in shared), {each.config for each in shared}
+    rows = [
+        (
+            each.name,
+            each.machine,
+            str(each.pid),
+            each.address,
+            each.active,
+            each.version,
+            each.config[:8],
+            "" if each.taken == most else "behind",
+        )
+        for each in shared
+    ]
+    yield TextLine("gateways on this store")
+    yield printable_table(("name", "machine", "pid", "address", "active", "version", "config", ""), rows)
+    if len(configs) > 1:
+        yield TextLine("  their config files differ", "bad")
 
 
 def _gateway_lines(gateways: tuple[GatewayStatus, ...]) -> Iterator[TextLine | TextTable]:

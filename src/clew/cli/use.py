@@ -34,7 +34,7 @@ from clew.cli.installation import (
 from clew.cli.output import Page, TextLine, print_result, printable, printable_table
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
 from clew.settings.processes import RegisteredGateway, registered_gateways
-from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin
+from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin, roll_out_shared
 from clew.settings.values import RoutingRule
 from clew.store import Store
 
@@ -137,6 +137,7 @@ def _switch(installation: Installation, name: str | None, scope: UseScope, princ
             if not store.pin(principal, thread.id, pin).result(WRITE_SECONDS):
                 raise Failed("the thread was deleted in this moment: `clew show` lists those that there are")
             followed = roll_out_pin(installation.home, pin, store.refresh_pins())
+            followed = roll_out_shared(installation.home, store, followed)
             source = "clew use --thread"
             return Switched(active=pin, before=thread.pin, source=source, thread=thread.id, followed=followed)
         if scope.gateway is not None and name is not None:
@@ -150,6 +151,7 @@ def _choose(installation: Installation, store: Store, name: str | None, scope: U
     store.set(scope.setting, name, scope=gateway, at=time.time()).result(WRITE_SECONDS)
     if scope.setting != ACTIVE:
         followed = roll_out_choice(installation.home, store.settings, of_part=name or "")
+        followed = roll_out_shared(installation.home, store, followed)
         return Switched(
             active=name or "",
             before=part_before,
@@ -159,13 +161,14 @@ def _choose(installation: Installation, store: Store, name: str | None, scope: U
             followed=followed,
         )
     now = active_of(installation, store, gateway)
+    followed = roll_out_choice(installation.home, store.settings, gateway=gateway)
     return Switched(
         active=now.backend if now else "",
         before=before.backend if before else "",
         source=now.source if now else "",
         gateway=gateway,
         pins=pins_in(store, principal),
-        followed=roll_out_choice(installation.home, store.settings, gateway=gateway),
+        followed=followed if gateway else roll_out_shared(installation.home, store, followed),
     )
 
 

@@ -68,10 +68,11 @@ class Current:
         switched: Switched = lambda old, new: None,
         reloaded: Reloaded = lambda settings: None,
         deleted: Callable[[], None] = lambda: None,
+        stored: Callable[[], None] = lambda: None,
     ) -> None:
         """`file` is the one that was asked for, if one was; `choice` the backend that this gateway was started with;
         `secret` the file of the sealing keys, which another process may rotate; `deleted` is told that somebody deleted a
-        thread, in the thread that glanced."""
+        thread, and `stored` of each change in the store, in the thread that glanced."""
         self.loaded = loaded
         self.problem = ""
         """What is wrong with the settings file, if it cannot be used."""
@@ -84,6 +85,7 @@ class Current:
         self._switched = switched
         self._reloaded = reloaded
         self._deleted = deleted
+        self._stored = stored
         self._secret = secret
         self._secret_stamp = stamp_of(secret)
         self._place = config_place(environ, file)
@@ -169,6 +171,7 @@ class Current:
                 self._swap(self._fresh(problem), anew=anew)
             if stored:
                 self._refresh()
+                self._stored()
                 deletions = self._noted()
                 if deletions not in (None, self._deletions):  # what any process deleted stays in nobody's memory
                     self._deletions = deletions
@@ -207,6 +210,11 @@ class Current:
                 seal_key=self._sealer.current,
                 seal_key_is_given=bool(self._environ.get(SECRET_VARIABLE, "").strip()),
             )
+
+    @property
+    def taken(self) -> int:
+        """Up to which of the store's changes this process has taken over what others chose; -1 if it could not be read."""
+        return self._seen
 
     def _swap(self, fresh: Snapshot, *, anew: bool) -> None:
         """The store changes with every turn, and nearly never in what was chosen: then all that is known under the old
@@ -250,7 +258,7 @@ class Current:
         if self._store is None:
             return False
         try:
-            now = self._store.data_version()
+            now = self._store.changes()
         except StoreError:
             return False
         seen, self._seen = self._seen, now

@@ -35,6 +35,7 @@ from clew.settings.values import Settings, StoreSettings
 from clew.store import Store, open_store, run_housekeeping
 from clew.store.commits import COMMIT_LIMIT
 from clew.store.values import Retention
+from clew.thinking.seal import Sealer
 from clew.upstream.pool import Pool, PoolSettings
 
 Finished: TypeAlias = Callable[[Exchange, Recording | None], None]
@@ -114,7 +115,7 @@ async def build_runtime(
     redact = Redactor([*hidden, *_vendor_keys(settings)])
     log = _open_request_log(settings, redact, log_to or open_log_file(settings.log, home.root)) if logs else None
     sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
-    store = await asyncio.to_thread(_open_store, kept, home)
+    store = await asyncio.to_thread(_open_store, kept, home, sealer)
     pool = Pool(_pool_settings(settings, environ))
     services = EngineServices(
         pool=pool,
@@ -138,12 +139,13 @@ async def build_runtime(
         switched=log.switched if log else lambda old, new: None,
         reloaded=partial(_learnt, redact, log, _renewing(pool, environ), store, settings),
         deleted=services.forget_threads,
+        stored=partial(_take_limits, services, asyncio.get_running_loop()),
     )
     return Runtime(store=store, pool=pool, current=current, hub=services.hub, engine=Engine(services))
 
 
-def _open_store(kept: StoreSettings, home: Home) -> Store | None:
-    return open_store(kept.url, home.root, content=kept.content, bodies=kept.kept_bodies, serves=True)
+def _open_store(kept: StoreSettings, home: Home, sealer: Sealer) -> Store | None:
+    return open_store(kept.url, home.root, content=kept.content, bodies=kept.kept_bodies, serves=True, seal_keys=sealer.ids)
 
 
 def _open_request_log(settings: Settings, redact: Redactor, out: LogOutput | None) -> RequestLog:
@@ -168,6 +170,12 @@ def _learnt(
         store.configure(content=settings.store.content, bodies=settings.store.kept_bodies)
     if waiting := _waiting_for_a_start(started, settings):
         _log.warning("the next start is needed for: %s", ", ".join(waiting))
+
+
+def _take_limits(services: EngineServices, loop: asyncio.AbstractEventLoop) -> None:
+    """In the thread that reads the store; the loop alone changes what requests see."""
+    if (told := services.limits_told()).until:
+        loop.call_soon_threadsafe(services.take_limits, told)
 
 
 def _waiting_for_a_start(started: Settings, now: Settings) -> list[str]:

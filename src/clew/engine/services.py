@@ -21,16 +21,19 @@ from clew.model.past import folded
 from clew.model.recording import Recording
 from clew.model.request import RequestMessage
 from clew.model.turn import Exchange
-from clew.pipeline.attempts import Candidate, CoolDowns
+from clew.pipeline.attempts import MOST_COOL, Candidate, CoolDowns
 from clew.store import Store
 from clew.store.commits import COMMIT_LIMIT
 from clew.upstream.pool import Pool
 
-# Cool-downs, for people to see. Each process learns for itself and acts on that alone; what it learnt goes into the store
-# besides, where an admin that speaks for several workers, or for other gateways, finds it.
+# Cool-downs. Each process learns for itself, and tells the store, where an admin that speaks for several workers, or for
+# other gateways, finds it. Other processes act only on limits whose end the backend itself told, since these hold for the
+# key wherever it is used; that a connection failed may be the fault of one machine.
 
 SCOPE: Final = ":cooling"
-"""No gateway has such a name."""
+"""No gateway has such a name. By backend, for people to see."""
+LIMITS: Final = ":limited"
+"""By backend and key, for other processes to act on."""
 _NEWS: Final = 1.0
 """Seconds: a cool-down that grows by less is no news, so a backend that is down costs one write a second at most."""
 
@@ -41,6 +44,20 @@ def tell_cool_downs(store: Store, known: CoolDowns, cooled: CoolDowns, *, now: f
     for backend, left in longest(cooled, now).items():
         if left > before.get(backend, 0.0) + _NEWS:
             store.set(backend, f"{wall + left:.3f}", scope=SCOPE, at=wall)
+    for name in sorted(cooled.limits):
+        left = cooled.until[name] - now
+        if left > known.until.get(name, now) - now + _NEWS:
+            store.set(" ".join(name), f"{wall + left:.3f}", scope=LIMITS, at=wall)
+
+
+def limits_in(store: Store, *, now: float, wall: float) -> CoolDowns:
+    """The limits that other processes told."""
+    until: dict[tuple[str, str], float] = {}
+    for name, value in store.settings(LIMITS).items():
+        backend, _, key = name.partition(" ")
+        if float(value) > wall:
+            until[backend, key] = now + min(float(value) - wall, MOST_COOL)
+    return CoolDowns(until, frozenset(until))
 
 
 def longest(cooled: CoolDowns, now: float) -> dict[str, float]:
@@ -123,6 +140,17 @@ class EngineServices:
         self.histories.clear()
         if self.store is not None:
             self.store.clear_memory()
+
+    def limits_told(self) -> CoolDowns:
+        """The limits that other processes met. Reads the store: call it in a thread."""
+        try:
+            return limits_in(self.store, now=self.clock(), wall=self.wall()) if self.store else CoolDowns()
+        except StoreError:  # each for itself, as long as the store cannot be read
+            return CoolDowns()
+
+    def take_limits(self, told: CoolDowns) -> None:
+        """Act on the limits that other processes met."""
+        self.cool_downs = (self.cool_downs | told).after(self.clock())
 
     def learn(self, cooled: CoolDowns, now: float) -> None:
         """After each flow of attempts: what is over is forgotten, so that all goes the short way again."""

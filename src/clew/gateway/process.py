@@ -22,6 +22,7 @@ import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
@@ -46,6 +47,7 @@ from clew.settings.processes import (
     write_report,
 )
 from clew.settings.registry_reports import report_of, write_registry_report
+from clew.store.values import GatewayProcess
 
 if TYPE_CHECKING:
     from clew.engine.current import Current
@@ -119,6 +121,30 @@ class ProcessRegistration:
                 self._table = table
 
         with runtime.current.beside(report_table):
+            yield
+
+    @contextmanager
+    def announcing(self, runtime: Runtime) -> Generator[None]:
+        """In this block, gateways that share the store know of this one, and of what it has taken over."""
+        store, current, release = runtime.store, runtime.current, version("clew")
+
+        def announce() -> None:
+            if store is not None and current.taken >= 0:
+                store.announce(
+                    GatewayProcess(
+                        name=self._plan.name,
+                        machine=socket.gethostname(),
+                        pid=os.getpid(),
+                        address=(self._entry.admin_url or self._entry.url) if self._entry else "",
+                        version=release,
+                        config=current.loaded.digest,
+                        active=current.snapshot.active,
+                        problem=current.problem,
+                        taken=current.taken,
+                    )
+                )
+
+        with current.beside(announce):
             yield
 
     def catch_up(self, current: Current) -> None:
@@ -215,7 +241,11 @@ class Gateway:
                 message = "max_streams is %d instead of %d: this process may open %d files (see `ulimit -n`)"
                 _log.warning(message, room, wanted, files)
             registration = self.registration
-            with registration.reporting(runtime.current, self.keys), registration.reporting_blocks(runtime):
+            with (
+                registration.reporting(runtime.current, self.keys),
+                registration.reporting_blocks(runtime),
+                registration.announcing(runtime),
+            ):
                 await asyncio.to_thread(self.registration.catch_up, runtime.current)
                 self.plane.serve(runtime.engine, runtime.current)
                 runtime.keep_up(self.registration.wakeup)

@@ -80,12 +80,14 @@ class CoolDowns(Struct, frozen=True):
     """Until when each (backend, key) should be left alone. A value: `a | b` has the later moment of each."""
 
     until: Mapping[tuple[str, str], float] = MappingProxyType({})
+    limits: frozenset[tuple[str, str]] = frozenset()
+    """Those for which the backend itself said how long: a limit of the key, wherever it is used."""
 
     def __or__(self, other: CoolDowns) -> CoolDowns:
         merged = dict(self.until)
         for name, moment in other.until.items():
             merged[name] = max(moment, merged.get(name, moment))
-        return CoolDowns(MappingProxyType(merged))
+        return CoolDowns(MappingProxyType(merged), self.limits | other.limits)
 
     def cools(self, candidate: Candidate, now: float) -> bool:
         return self.until.get((candidate.backend, candidate.key), now) > now
@@ -93,11 +95,13 @@ class CoolDowns(Struct, frozen=True):
     def without(self, candidate: Candidate) -> CoolDowns:
         """The cool-downs of all other candidates."""
         name = candidate.backend, candidate.key
-        return CoolDowns(MappingProxyType({each: moment for each, moment in self.until.items() if each != name}))
+        left = {each: moment for each, moment in self.until.items() if each != name}
+        return CoolDowns(MappingProxyType(left), self.limits - {name})
 
     def after(self, now: float) -> CoolDowns:
         """The cool-downs that are not over."""
-        return CoolDowns(MappingProxyType({name: moment for name, moment in self.until.items() if moment > now}))
+        left = {name: moment for name, moment in self.until.items() if moment > now}
+        return CoolDowns(MappingProxyType(left), self.limits & left.keys())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +213,9 @@ class _Flow:
         if kind == "limited" or (kind == "transient" and again is None):
             seconds = outcome.retry_after if outcome.retry_after is not None else self._policy.cool_seconds
             name = (self._target.backend, self._target.key)
-            self._cooled |= CoolDowns(MappingProxyType({name: outcome.now + min(seconds, MOST_COOL)}))
+            is_limit = kind == "limited" and outcome.retry_after is not None
+            until = MappingProxyType({name: outcome.now + min(seconds, MOST_COOL)})
+            self._cooled |= CoolDowns(until, frozenset({name} if is_limit else ()))
         if again is not None:
             self._wait = again
             return None

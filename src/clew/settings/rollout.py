@@ -7,6 +7,7 @@ helps. A process that is starting is waited for too, but does not count as behin
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,6 +25,7 @@ from clew.settings.processes import (
     registered_gateways,
     wake,
 )
+from clew.store.protocols import Store
 
 MOST_SECONDS: Final = 2.0
 _PAUSE: Final = 0.01
@@ -112,6 +114,30 @@ def roll_out_pin(home: Home, backend: str, pins: str) -> Rollout:
         return _judge_backend(applied, backend) if applied.pins == pins else _WAITING
 
     return _roll_out(home, judge)
+
+
+def roll_out_shared(home: Home, store: Store, local: Rollout) -> Rollout:
+    """A change was written to a store that gateways on other machines may share: wait for these too. `local` says what
+    became of it on this machine."""
+    here = {(socket.gethostname(), report.pid) for report in process_reports(home)}
+    wanted, end = store.changes(), time.monotonic() + MOST_SECONDS
+    while True:
+        others = [each for each in store.gateways() if (each.machine, each.pid) not in here]
+        late = [each for each in others if each.taken < wanted]
+        if not late or time.monotonic() >= end:
+            break
+        time.sleep(_PAUSE * 5)
+    behind = [
+        ProcessBehind(
+            gateway=f"{each.name} on {each.machine}",
+            pid=each.pid,
+            why=f"it has not applied the change within {MOST_SECONDS:.0f} s",
+            fix=f"see whether {each.address or 'it'} answers; one that was killed is listed for 15 s",
+        )
+        for each in late
+    ]
+    count = len({(each.name, each.machine) for each in others})
+    return Rollout(gateways=local.gateways + count, behind=(*local.behind, *behind))
 
 
 def unknown_backend(applied: AppliedSettings, backend: str) -> str:

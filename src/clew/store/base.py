@@ -34,6 +34,7 @@ from clew.store.values import (
     ClockDoubt,
     Days,
     Deletions,
+    GatewayProcess,
     Health,
     Hit,
     Lookup,
@@ -156,7 +157,7 @@ class DatabaseStore(ABC, Generic[Connection]):
         return self._readers.read(self._statements.thread_of, principal, session, agent)
 
     def pin(self, principal: str, thread: str, backend: str) -> Future[bool]:
-        pinned = self._writer.submit(lambda on: self._statements.pin(on, principal, thread, backend))
+        pinned = self._writer.submit(lambda on: self._statements.pin(on, principal, thread, backend), tells=True)
         pinned.add_done_callback(lambda _: self._memory.pins.clear())
         return pinned
 
@@ -186,7 +187,7 @@ class DatabaseStore(ABC, Generic[Connection]):
             return self._writer.submit(lambda on: self._statements.delete_some_of_thread(on, deletion))
 
         def delete_rest() -> Future[bool]:
-            deleted = self._writer.submit(lambda on: self._statements.delete_thread(on, deletion), erases="now")
+            deleted = self._writer.submit(lambda on: self._statements.delete_thread(on, deletion), erases="now", tells=True)
             deleted.add_done_callback(clear_memory)
             return deleted
 
@@ -222,6 +223,13 @@ class DatabaseStore(ABC, Generic[Connection]):
         found = self._readers.read(self._statements.exchange, principal, id)
         return as_seen(*found, self.leases) if found else None
 
+    def position(self, principal: str) -> str:
+        return self._readers.read(self._statements.position, principal)
+
+    def exchanges_since(self, principal: str, position: str, *, limit: int) -> tuple[list[Exchange], str]:
+        found, after = self._readers.read(self._statements.exchanges_since, principal, position, limit)
+        return [as_seen(*each, self.leases) for each in found], after
+
     def bodies(self, principal: str, exchange: str) -> Bodies | None:
         waiting = self._bodies.find(principal, exchange)
         return waiting or self._readers.read(self._statements.read_bodies, principal, exchange)
@@ -244,7 +252,7 @@ class DatabaseStore(ABC, Generic[Connection]):
     # Choices, search, leases
 
     def set(self, name: str, value: str | None, *, scope: str = "", at: float) -> Future[None]:
-        return self._writer.submit(lambda on: self._statements.set_setting(on, scope, name, value, at))
+        return self._writer.submit(lambda on: self._statements.set_setting(on, scope, name, value, at), tells=True)
 
     def settings(self, scope: str = "") -> dict[str, str]:
         return self._readers.read(self._statements.settings, scope)
@@ -269,6 +277,18 @@ class DatabaseStore(ABC, Generic[Connection]):
         return owner if self.leases.is_held(owner.process) else owner._replace(process="")
 
     # News and upkeep
+
+    def announce(self, process: GatewayProcess) -> None:
+        """Processes that share a file find each other by files too (`clew.settings.processes`)."""
+
+    def gateways(self) -> list[GatewayProcess]:
+        return []
+
+    @abstractmethod
+    def data_version(self) -> int: ...
+
+    def changes(self) -> int:
+        return self.data_version()
 
     def deletions(self) -> Deletions:
         return self._readers.read(self._statements.deletions)

@@ -9,7 +9,7 @@ then runs over it too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
@@ -85,9 +85,10 @@ class StoreLocation(Protocol):
         """The files on this machine that hold its text, there or not: only their owner may read them."""
         ...
 
-    def open(self, *, content: bool, bodies: int | None, serves: bool = False) -> Store:
+    def open(self, *, content: bool, bodies: int | None, serves: bool = False, seal_keys: Sequence[str] = ()) -> Store:
         """Make it, or bring it to the present schema. Raises StoreError where that fails. `serves`: for a process that
-        answers requests, which goes on while a shared store is away."""
+        answers requests, which goes on while a shared store is away. `seal_keys` are the ids of its sealing keys, the
+        current one first: those who share a store share one of them."""
         ...
 
     def tables(self) -> AbstractContextManager[TableAccess]:
@@ -153,15 +154,22 @@ def location_of(url: str, root: Path) -> StoreLocation | None:
 
 
 def open_store(
-    url: str, root: Path, *, content: bool = True, bodies: int | None = BODIES, serves: bool = False
+    url: str,
+    root: Path,
+    *,
+    content: bool = True,
+    bodies: int | None = BODIES,
+    serves: bool = False,
+    seal_keys: Sequence[str] = (),
 ) -> Store | None:
     """The store of this URL, made or brought to the present schema; None for `off`. Raises StoreError where that fails.
 
     With `content=False` nothing is kept for people to read: no questions, no titles, no tool inputs, no bodies. `bodies` is
     of how many exchanges of each principal the bodies are kept, the last ones; None is all of them. `serves` is for a
-    process that answers requests: it goes on while a shared store is away.
+    process that answers requests: it goes on while a shared store is away, and shares one of its `seal_keys` (ids, the
+    current one first) with all that have this store open.
     """
     location = location_of(url, root)
-    store = location.open(content=content, bodies=bodies, serves=serves) if location else None
+    store = location.open(content=content, bodies=bodies, serves=serves, seal_keys=seal_keys) if location else None
     prepare_types()  # several threads will read it
     return store

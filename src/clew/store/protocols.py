@@ -20,6 +20,7 @@ from clew.store.values import (
     ClockDoubt,
     Days,
     Deletions,
+    GatewayProcess,
     Health,
     Hit,
     Lookup,
@@ -152,6 +153,16 @@ class ExchangeStore(Protocol):
 
     def exchange(self, principal: str, id: str) -> Exchange | None: ...
 
+    def position(self, principal: str) -> str:
+        """Where the principal's exchanges end now, for `exchanges_since`."""
+        ...
+
+    def exchanges_since(self, principal: str, position: str, *, limit: int) -> tuple[list[Exchange], str]:
+        """The exchanges that became visible after a position, in that order, and the position after them. None is left out,
+        whichever gateway wrote it; one that is still open comes again when it is over. From a position that is "" or is not
+        there any more: the last ones."""
+        ...
+
 
 class NativeTurnStore(Protocol):
     """Turns in their clients' own dialects, by the ids of their exchanges.
@@ -248,6 +259,14 @@ class LeaseStore(Protocol):
     @property
     def leases(self) -> Leases: ...
 
+    def announce(self, process: GatewayProcess) -> None:
+        """Let all gateways that share this store know of this process, as long as it lives. Nobody waits for it."""
+        ...
+
+    def gateways(self) -> list[GatewayProcess]:
+        """The processes that announced themselves and live. Empty for a store that no other machine shares."""
+        ...
+
     def claim_calls(self, claim: RunClaim, *, at: float, here: bool) -> Future[bool]:
         """Take the calls of an answer, to run them; `here`: in this process. False if another run was first."""
         ...
@@ -270,6 +289,11 @@ class NewsStore(Protocol):
 
     def data_version(self) -> int:
         """A number that changes when anything was committed, by any process. Cheap enough to ask twice a second."""
+        ...
+
+    def changes(self) -> int:
+        """A number that rises when something was committed that running gateways take over: a choice, a pin, a key, a
+        limit, a cool-down, a deletion. A store that is not shared may count other commits too."""
         ...
 
     def deletions(self) -> Deletions:

@@ -243,6 +243,24 @@ class Health(Struct, frozen=True, kw_only=True):
     """Bodies that were not kept: too many waited, or one could not be compressed or written."""
 
 
+class GatewayProcess(Struct, frozen=True, kw_only=True):
+    """A process of a gateway that shares its store with others, as it announced itself last."""
+
+    name: str
+    machine: str = ""
+    pid: int = 0
+    address: str = ""
+    """Where its admin is reached, else where clients reach it."""
+    version: str = ""
+    config: str = ""
+    """Digest of its settings file."""
+    active: str = ""
+    problem: str = ""
+    """What is wrong with its settings file."""
+    taken: int = 0
+    """The last value of `NewsStore.changes` up to which it has taken over what others changed."""
+
+
 class StoreSize(Struct, frozen=True, kw_only=True):
     """Bytes of the store, and of its log of committed changes that are not yet in the store itself, where it has one."""
 

@@ -43,6 +43,8 @@ class WriteCommand(NamedTuple, Generic[Connection]):
     future: Future[Any]
     weight: int = 0
     erases: Erases = ""
+    tells: bool = False
+    """Running gateways have to take over what it changes."""
 
 
 class WriteQueue(Generic[Connection]):

@@ -112,6 +112,11 @@ class Sealer:
         """The id of the key that mints."""
         return self._current
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of all keys, the current one first."""
+        return (self._current, *(id for id in self._mac_keys if id != self._current))
+
     def mint(self, seal: Seal, text: str = "") -> str:
         """The seal as a signature for a block with this text; a whole one needs none. Same input, same token."""
         name, origin = self._current.encode(), seal.origin

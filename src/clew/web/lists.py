@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import socket
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final
@@ -91,6 +92,11 @@ def _top(services: AdminServices, owner: str) -> dict[str, object]:
             for gateway in status.gateways
             for each in gateway.processes
             if each.applied and each.applied.in_use != status.active
+        ]
+        + [
+            OtherProcess(gateway=f"{each.name} on {each.machine}", pid=each.pid, in_use=each.active)
+            for each in status.shared
+            if each.machine != socket.gethostname() and each.active != status.active
         ],
         "conditions": health_of_all(services, store.exchanges(owner, limit=LAST_EXCHANGES) if store else []),
         "switches": switches,

@@ -8,6 +8,7 @@ from clew.store import Store, StoreLocation
 from clew.store.values import DAY, Retention
 from tests.store.contract.opening import opened
 from tests.store.turns import NOON, recorded, turn
+from tests.waiting import until
 
 TRIES = (
     Try(backend="claude", status=529, seconds=0.25, why="overloaded"),
@@ -94,3 +95,16 @@ def test_usage_of_an_exchange_that_never_ended_is_marked(store: Store) -> None:
     made = turn(at=NOON, exchange="cut", outcome="cut", usage=TokenUsage(input=3, output=1, estimated=True))
     store.record(made).result(120)
     assert store.exchange("local", "cut") == made.exchange
+
+
+def test_exchanges_are_followed_from_a_position_on_each_once_and_in_order(store: Store) -> None:
+    store.record(turn(recorded("a"))).result(60)
+    position, seen = store.position("local"), list[str]()
+    for name in ("b", "c", "d"):
+        store.record(turn(recorded(name))).result(60)
+    until(lambda: len(store.exchanges_since("local", position, limit=9)[0]) == 3)  # a server sees transactions of others too
+    for _ in range(3):
+        page, position = store.exchanges_since("local", position, limit=2)
+        seen += [each.id for each in page]
+    assert seen == ["x-b", "x-c", "x-d"]
+    assert store.exchanges_since("other", store.position("other"), limit=2)[0] == []

@@ -5,7 +5,7 @@ The driver (psycopg) comes with the extra `clew[postgres]`. The code that connec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,11 +55,14 @@ class PostgresLocation(NamedTuple):
     def files(self) -> tuple[Path, ...]:
         return ()
 
-    def open(self, *, content: bool, bodies: int | None, serves: bool = False) -> PostgresStore:
+    def open(
+        self, *, content: bool, bodies: int | None, serves: bool = False, seal_keys: Sequence[str] = ()
+    ) -> PostgresStore:
         check_driver()
         from clew.store.postgres.store import PostgresStore
 
-        return PostgresStore(self.url, content=content, keep=bodies, spool=self.spool if serves else None)
+        spool = self.spool if serves else None
+        return PostgresStore(self.url, content=content, keep=bodies, spool=spool, seal_keys=seal_keys)
 
     def tables(self) -> AbstractContextManager[PostgresTables]:
         check_driver()

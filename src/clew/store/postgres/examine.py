@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -10,15 +10,16 @@ import msgspec
 from clew.errors import StoreError
 from clew.store.kinds import StoreFinding
 from clew.store.postgres.database import PostgresDatabase, raising_store_errors
+from clew.store.postgres.leases import gateways
 from clew.store.postgres.schema import NEWEST, schema_version
 from clew.store.recording_faults import change_faults, marks_by_place, recording_faults, word_faults
 from clew.store.rows import COLUMNS
 from clew.store.text import format_size
-from clew.store.values import StoreFault
+from clew.store.values import GatewayProcess, StoreFault
 
 OLDEST_SERVER: Final = 14
-CONNECTIONS: Final = 3
-"""Of one process at most: one writes, two read."""
+CONNECTIONS: Final = 4
+"""Of one process at most: one writes, two read, one hears of changes."""
 
 _CONNECTIONS: Final = """
 SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
@@ -80,6 +81,28 @@ def examine_server(database: PostgresDatabase, where: str) -> Iterator[StoreFind
     said = f"{where}: PostgreSQL {server}, schema {version}, {format_size(size if isinstance(size, int) else 0)}"
     yield StoreFinding("ok", f"{said}, reached {kind}")
     yield _examine_connections(database)
+    if version >= NEWEST:
+        yield from _examine_gateways(gateways(database))
+
+
+def _examine_gateways(found: Sequence[GatewayProcess]) -> Iterator[StoreFinding]:
+    """The gateways that share the database have the same settings file and the same clew."""
+    if not found:
+        return
+    yield StoreFinding("ok", f"{len(found)} processes of gateways share it: {', '.join(map(_name_of, found))}")
+    for what, values in (
+        ("settings files", [each.config for each in found]),
+        ("versions", [each.version for each in found]),
+    ):
+        usual = max(set(values), key=values.count)
+        others = [_name_of(each) for each, value in zip(found, values, strict=True) if value != usual]
+        if others:
+            says = f"the gateways that share it have different {what}: {', '.join(others)}"
+            yield StoreFinding("warning", says, "give all of them the same, or expect that they answer differently")
+
+
+def _name_of(process: GatewayProcess) -> str:
+    return f"{process.name} on {process.machine} (pid {process.pid})"
 
 
 def _examine_connections(database: PostgresDatabase) -> StoreFinding:

@@ -13,19 +13,25 @@ from concurrent.futures import Future
 from typing import Final
 
 from clew.errors import StoreError
-from clew.store.postgres.database import PostgresDatabase
+from clew.store.postgres.database import PostgresDatabase, typed_row
 from clew.store.postgres.readers import PostgresReaders
 from clew.store.postgres.settings import set_setting
 from clew.store.postgres.writer import PostgresWriter
-from clew.store.values import CallOwner, RunClaim
+from clew.store.values import CallOwner, GatewayProcess, RunClaim
 
 LEASE_SECONDS: Final = 15
 BEAT_SECONDS: Final = 5.0
 
+_COLUMNS: Final = ("name", "machine", "pid", "address", "version", "config", "active", "problem", "taken")
 _BEAT: Final = f"""
-INSERT INTO clew.processes VALUES ($1, clock_timestamp() + interval '{LEASE_SECONDS} seconds')
-ON CONFLICT (id) DO UPDATE SET until = excluded.until
-"""  # noqa: S608  (a number)
+INSERT INTO clew.processes (id, until, {", ".join(_COLUMNS)})
+VALUES ($1, clock_timestamp() + interval '{LEASE_SECONDS} seconds', $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT (id) DO UPDATE SET until = excluded.until, {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS)}
+"""  # noqa: S608  (constants)
+_GATEWAYS: Final = f"""
+SELECT {", ".join(_COLUMNS)} FROM clew.processes WHERE name <> '' AND until > clock_timestamp() ORDER BY name, machine, pid
+"""  # noqa: S608  (constants)
+_ADDRESS: Final = "SELECT address FROM clew.processes WHERE id = $1 AND until > clock_timestamp()"
 _HELD: Final = "SELECT 1 FROM clew.processes WHERE id = $1 AND until > clock_timestamp()"
 _ENDED: Final = "DELETE FROM clew.processes WHERE id = $1 OR until < clock_timestamp() - interval '1 day'"
 
@@ -46,6 +52,7 @@ class RowLeases:
         self._readers = readers
         self._writer = writer
         self._name = ""
+        self._announced = GatewayProcess(name="")
         self._begun: Future[int] | None = None
         self._ended = threading.Event()
         self._lock = threading.Lock()
@@ -65,6 +72,16 @@ class RowLeases:
                 self._begun = self._beat(self._name)
                 threading.Thread(target=self._work, name="clew store lease", daemon=True).start()
             return self._name
+
+    def announce(self, process: GatewayProcess) -> None:
+        """Let others see this process, at once where something about it is new."""
+        if process == self._announced:
+            return
+        self._announced = process
+        if self._name:
+            self._beat(self._name)
+        else:
+            self.reserve()
 
     def is_held(self, name: str) -> bool:
         if not name:
@@ -86,7 +103,19 @@ class RowLeases:
             self._beat(self._name)
 
     def _beat(self, name: str) -> Future[int]:
-        return self._writer.submit(lambda database: database.run(_BEAT, name))
+        process = self._announced
+        values = [getattr(process, column) for column in _COLUMNS]
+        return self._writer.submit(lambda database: database.run(_BEAT, name, *values))
+
+
+def gateways(database: PostgresDatabase) -> list[GatewayProcess]:
+    """The processes that announced themselves and live."""
+    return [typed_row(GatewayProcess, row) for row in database.named_rows(_GATEWAYS)]
+
+
+def process_address(database: PostgresDatabase, name: str) -> str:
+    """Where the process of this lease is reached; "" if it does not live."""
+    return str(database.value(_ADDRESS, name) or "")
 
 
 def _is_held(database: PostgresDatabase, name: str) -> bool:

@@ -63,6 +63,10 @@ _NEXT: Final = f"""{_EXCHANGES} AND ($2::text IS NULL OR thread = $2) AND exchan
     SELECT seq FROM clew.exchanges WHERE principal = $1 AND id = $4
 ) ORDER BY exchanges.seq LIMIT $3
 """  # noqa: S608  (constants alone)
+_HORIZON: Final = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+_SINCE: Final = f"""{_EXCHANGES.replace("SELECT ", "SELECT xid, seq, ", 1)} AND (xid, seq) > ($2::bigint, $3::bigint)
+    AND xid < ({_HORIZON}) ORDER BY xid, seq LIMIT $4
+"""
 _TOTALS: Final = """
 SELECT backend, model, count(*) AS calls, sum(input)::bigint AS input, sum(output)::bigint AS output,
     sum(cache_read)::bigint AS cache_read, sum(cache_written)::bigint AS cache_written, max(estimated) AS estimated,
@@ -177,6 +181,23 @@ def exchanges(
 def exchange(database: PostgresDatabase, principal: str, id: str) -> tuple[Exchange, str] | None:
     found = database.named_rows(_ONE, principal, id)
     return _exchange(found[0]) if found else None
+
+
+def position(database: PostgresDatabase, principal: str) -> str:
+    return f"{database.value(_HORIZON)} 0"
+
+
+def exchanges_since(
+    database: PostgresDatabase, principal: str, position: str, limit: int
+) -> tuple[list[tuple[Exchange, str]], str]:
+    """In the order of their transactions, and only up to the oldest that is still under way: what becomes visible later is
+    behind that."""
+    if not position:
+        return exchanges(database, principal, None, limit)[::-1], f"{database.value(_HORIZON)} 0"
+    xid, seq = map(int, position.split())
+    rows = database.named_rows(_SINCE, principal, xid, seq, limit)
+    places = [(row.pop("xid"), row.pop("seq")) for row in rows]
+    return [_exchange(row) for row in rows], "{} {}".format(*places[-1]) if places else position
 
 
 def _exchange(row: dict[str, object]) -> tuple[Exchange, str]:

@@ -111,7 +111,20 @@ CREATE TABLE clew.forgotten (hash bytea PRIMARY KEY, at float8 NOT NULL);
 CREATE TABLE clew.processes (id text PRIMARY KEY, until timestamptz NOT NULL);
 """
 
-STEPS: Final = (_S001,)
+_S002: Final = """
+ALTER TABLE clew.state ADD COLUMN generation bigint NOT NULL DEFAULT 1, ADD COLUMN seal_key text NOT NULL DEFAULT '';
+ALTER TABLE clew.processes ADD COLUMN name text NOT NULL DEFAULT '', ADD COLUMN machine text NOT NULL DEFAULT '',
+    ADD COLUMN pid integer NOT NULL DEFAULT 0, ADD COLUMN address text NOT NULL DEFAULT '',
+    ADD COLUMN version text NOT NULL DEFAULT '', ADD COLUMN config text NOT NULL DEFAULT '',
+    ADD COLUMN active text NOT NULL DEFAULT '', ADD COLUMN problem text NOT NULL DEFAULT '',
+    ADD COLUMN taken bigint NOT NULL DEFAULT 0;
+ALTER TABLE clew.exchanges ADD COLUMN xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint;
+CREATE INDEX exchanges_by_transaction ON clew.exchanges (principal, xid, seq);
+"""
+"""Gateways know of each other: a number that rises with each change that all of them take over, who they are, and the order
+in which exchanges became visible (numbers of rows are given out before their transaction ends)."""
+
+STEPS: Final = (_S001, _S002)
 NEWEST: Final = len(STEPS)
 
 _STATE: Final = """

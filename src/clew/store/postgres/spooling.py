@@ -55,10 +55,8 @@ class SpoolWriter:
         to be found though the database does not have it."""
         self._spool = spool
         self._ship = ship
-        for path in spool.waiting():
-            with suppress(RecordCorrupt, OSError):
-                if recording := spool.read(path).turn.recording:
-                    remember(recording)
+        self._remember = remember
+        self.remember_waiting()
         self._followed: deque[_Followed] = deque()
         self._changed = threading.Condition()
         self._closing = False
@@ -68,6 +66,13 @@ class SpoolWriter:
         """How many turns are on this machine alone."""
         self._thread = threading.Thread(target=self._work, name="clew store spool", daemon=True)
         self._thread.start()
+
+    def remember_waiting(self) -> None:
+        """Have the turns found that are in the spool."""
+        for path in self._spool.waiting():
+            with suppress(RecordCorrupt, OSError):
+                if recording := self._spool.read(path).turn.recording:
+                    self._remember(recording)
 
     def follow(self, recorded: Future[bool], turn: TurnRecord, *, readable: bool) -> Future[bool]:
         """Ends when the database has the turn, or else the spool."""

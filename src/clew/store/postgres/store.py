@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future
 from hashlib import sha256
 from pathlib import Path
@@ -16,7 +17,8 @@ from clew.store.postgres import statements
 from clew.store.postgres.connecting import Connector
 from clew.store.postgres.database import PostgresDatabase, raising_store_errors
 from clew.store.postgres.examine import size_of, verify
-from clew.store.postgres.leases import RowLeases
+from clew.store.postgres.generation import GenerationListener, read_generation
+from clew.store.postgres.leases import RowLeases, gateways
 from clew.store.postgres.lookups import PostgresLookups
 from clew.store.postgres.readers import PostgresReaders
 from clew.store.postgres.spooling import SpoolWriter
@@ -24,7 +26,7 @@ from clew.store.postgres.turns import TurnWrite
 from clew.store.postgres.writer import PostgresWriter
 from clew.store.spool import Spool, SpooledTurn
 from clew.store.turn_content import turn_weight
-from clew.store.values import Health, RunClaim, StoreFault, StoreSize
+from clew.store.values import GatewayProcess, Health, RunClaim, StoreFault, StoreSize
 
 
 class PostgresStore(DatabaseStore[PostgresDatabase]):
@@ -33,10 +35,19 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
     What `content` and `keep` mean, `clew.store.kinds.open_store` says.
     """
 
-    def __init__(self, url: str, *, content: bool = True, keep: int | None = 50, spool: Path | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        content: bool = True,
+        keep: int | None = 50,
+        spool: Path | None = None,
+        seal_keys: Sequence[str] = (),
+    ) -> None:
         """`spool` is a folder for turns that the database does not take in time. With one, the store is opened also while
-        the database is away: its schema is then made with the first connection."""
-        connector = Connector(url)
+        the database is away: its schema is then made with the first connection. `seal_keys` are the ids of the sealing keys
+        of a process that serves, the current one first: a process with other keys than all others is refused."""
+        connector = Connector(url, seal_keys)
         self._where = connector.where
         with raising_store_errors(self._where):
             try:
@@ -44,7 +55,7 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
             except psycopg.OperationalError:
                 if spool is None:
                     raise
-        writer = PostgresWriter(connector.connect, self._where)
+        self._row_writer = writer = PostgresWriter(connector.connect, self._where)
         readers = PostgresReaders(connector.connect, self._where)
         self._row_leases = RowLeases(readers, writer)
         memory = LookupMemory()
@@ -52,8 +63,11 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
         parts = StoreParts[PostgresDatabase](statements, writer, readers, self._row_leases, memory, lookups)
         super().__init__(parts, content=content, keep=keep)
         self._spool = SpoolWriter(Spool(spool), self._ship, memory.cache.add) if spool else None
+        self._listener = GenerationListener(connector.connect, self._forget_read) if spool else None
 
     def close(self) -> None:
+        if self._listener:
+            self._listener.close()
         self._bodies.close()
         self._row_leases.close()
         self._writer.close()
@@ -70,6 +84,12 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
             return self._spool.follow(recorded, turn, readable=readable)
         return recorded
 
+    def _forget_read(self) -> None:
+        """Remember only what this machine alone has."""
+        self.clear_memory()
+        if self._spool:
+            self._spool.remember_waiting()
+
     def _ship(self, kept: SpooledTurn) -> Future[bool]:
         """Send a turn from the spool to the database."""
         return self._writer.submit(TurnWrite(kept.turn, process="", readable=kept.readable))
@@ -77,6 +97,18 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
     def claim_calls(self, claim: RunClaim, *, at: float, here: bool) -> Future[bool]:
         process = self._row_leases.reserve() if here else ""
         return self._writer.submit(lambda database: statements.claim_calls(database, claim, process, at))
+
+    def announce(self, process: GatewayProcess) -> None:
+        self._row_leases.announce(process)
+
+    def gateways(self) -> list[GatewayProcess]:
+        return self._readers.read(gateways)
+
+    def changes(self) -> int:
+        """A process that serves knows it without asking."""
+        if self._listener is None or not self._listener.generation:
+            return self._readers.read(read_generation)
+        return max(self._listener.generation, self._row_writer.generation)
 
     def data_version(self) -> int:
         """Every transaction that writes changes the snapshot when it begins and when it ends. Those of other databases

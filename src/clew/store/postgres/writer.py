@@ -9,8 +9,9 @@ makes no second one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from itertools import groupby
 from time import monotonic
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
@@ -18,6 +19,7 @@ import psycopg
 
 from clew.errors import StoreError
 from clew.store.postgres.database import AGAIN, PostgresDatabase, store_error
+from clew.store.postgres.generation import raise_generation
 from clew.store.postgres.turns import TURN, TurnWrite
 from clew.store.values import Health
 from clew.store.write_queue import Erases, QueueLimits, WriteCommand, WriteQueue
@@ -41,9 +43,11 @@ class PostgresWriter:
         self._where = where
         self._database: PostgresDatabase | None = None
         self._retry_at = 0.0
-        self._refusal: psycopg.Error | None = None
+        self._refusal: psycopg.Error | StoreError | None = None
         """Why the last connection could not be made."""
         self._queue = WriteQueue[PostgresDatabase](limits or QueueLimits(batch=64))
+        self.generation = 0
+        """The last one that this writer raised and committed."""
         self._state: Literal["ok", "degraded"] = "ok"
         self._why = ""
         self._thread = threading.Thread(target=self._work, name="clew store postgres", daemon=True)
@@ -58,10 +62,12 @@ class PostgresWriter:
         later: bool = False,
         lazily: bool = False,
         delay: float | None = None,
+        tells: bool = False,
     ) -> Future[T]:
-        """Run a command in a transaction. The future ends with its result once that is committed."""
+        """Run a command in a transaction. The future ends with its result once that is committed. One that `tells` has a
+        transaction of its own, which raises the generation: no turn waits for its notification."""
         future: Future[T] = Future()
-        why = self._queue.add(_Command(run, future, weight, erases), later=later, lazily=lazily, delay=delay)
+        why = self._queue.add(_Command(run, future, weight, erases, tells), later=later, lazily=lazily, delay=delay)
         if why:
             future.set_exception(StoreError(f"{self._where} {why}"))
         return future
@@ -79,11 +85,12 @@ class PostgresWriter:
     def _work(self) -> None:
         while batch := self._queue.take():
             running = [command for command in batch if command.future.set_running_or_notify_cancel()]
-            for command, (value, failure) in zip(running, self._run(running), strict=True):
-                if failure is None:
-                    command.future.set_result(value)
-                else:
-                    command.future.set_exception(failure)
+            for group in _transactions(running):
+                for command, (value, failure) in zip(group, self._run(group), strict=True):
+                    if failure is None:
+                        command.future.set_result(value)
+                    else:
+                        command.future.set_exception(failure)
             del batch, running  # the next batch may not come for hours, and this one may hold whole bodies
 
     def _run(self, commands: Sequence[_Command]) -> list[_Result]:
@@ -114,12 +121,17 @@ class PostgresWriter:
 
     def _transact(self, database: PostgresDatabase, commands: Sequence[_Command]) -> list[Any]:
         turns = [command.run for command in commands if isinstance(command.run, TurnWrite)]
+        raised = 0
         with database.connection.transaction():
             counts = iter(_send_turns(database, turns))
-            return [
+            results = [
                 command.run.finish(database, next(counts)) if isinstance(command.run, TurnWrite) else command.run(database)
                 for command in commands
             ]
+            if any(command.tells for command in commands):
+                raised = raise_generation(database)
+        self.generation = max(raised, self.generation)
+        return results
 
     def _open(self) -> PostgresDatabase:
         """The connection; a new one if it broke. Raises psycopg.Error."""
@@ -131,7 +143,7 @@ class PostgresWriter:
                 raise self._refusal
             try:
                 self._database = self._connect()
-            except psycopg.Error as error:
+            except (psycopg.Error, StoreError) as error:
                 self._retry_at, self._refusal = monotonic() + _RECONNECT_SECONDS, error
                 raise
         return self._database
@@ -142,6 +154,12 @@ class PostgresWriter:
             self._open().run_script(_VACUUM)
         except psycopg.Error as error:
             self._why = str(store_error(error, self._where))
+
+
+def _transactions(commands: Sequence[_Command]) -> Iterator[list[_Command]]:
+    """The commands in their order; those that tell others apart from all others."""
+    for _, group in groupby(commands, key=lambda command: command.tells):
+        yield [*group]
 
 
 def _send_turns(database: PostgresDatabase, turns: Sequence[TurnWrite]) -> list[object]:

@@ -5,7 +5,7 @@ The code that opens or examines the file is imported when it is needed: the stat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -40,7 +40,7 @@ class SqliteLocation(NamedTuple):
     def files(self) -> tuple[Path, ...]:
         return tuple(self.file.with_name(self.file.name + end) for end in ("", "-wal", "-shm"))
 
-    def open(self, *, content: bool, bodies: int | None, serves: bool = False) -> SqliteStore:
+    def open(self, *, content: bool, bodies: int | None, serves: bool = False, seal_keys: Sequence[str] = ()) -> SqliteStore:
         from clew.store.sqlite.store import SqliteStore
 
         return SqliteStore(self.file, content=content, keep=bodies)

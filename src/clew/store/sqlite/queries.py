@@ -146,6 +146,8 @@ FROM marks JOIN recordings AS said ON said.seq = marks.recording
 WHERE marks.principal = ? AND kind = 'key' AND made >= ? AND said.whole GROUP BY day, said.backend, said.model
 """  # noqa: S608  (only constants are put in)
 
+MOST_OPEN = 500
+"""Open exchanges behind which the newest one that is over is looked for."""
 _USAGE = ("input", "output", "cache_read", "cache_written", "estimated", "thinking")
 
 
@@ -162,6 +164,23 @@ def exchanges(
 def exchange(connection: Database, principal: str, id: str) -> tuple[Exchange, str] | None:
     rows = connection.execute(_ONE, {"principal": principal, "id": id})
     return next((_exchange(row) for row in named_rows(rows)), None)
+
+
+def position(connection: Database, principal: str) -> str:
+    """The newest exchange that is over: an open one is replaced, maybe at the same place."""
+    newest = exchanges(connection, principal, None, MOST_OPEN)
+    return next((each.id for each, _ in newest if each.outcome != "open"), "")
+
+
+def exchanges_since(
+    connection: Database, principal: str, position: str, limit: int
+) -> tuple[list[tuple[Exchange, str]], str]:
+    """One writer at a time gives out the places, so what becomes visible later has a later one."""
+    page = exchanges(connection, principal, None, limit, position) if position else []
+    if not page and (not position or exchange(connection, principal, position) is None):
+        page = exchanges(connection, principal, None, limit)[::-1]
+    over = [each.id for each, _ in page if each.outcome != "open"]
+    return page, over[-1] if over else position
 
 
 def _exchange(row: dict[str, object]) -> tuple[Exchange, str]:

@@ -78,13 +78,15 @@ class Writer:
         later: bool = False,
         lazily: bool = False,
         delay: float | None = None,
+        tells: bool = False,
     ) -> Future[T]:
         """Run a command in a transaction. The future ends with its result once that is committed.
 
         After a command that erases, the log is emptied too. Where a reader prevents that for long, the future of a command
         that erases `now` fails, though it is committed; the log is emptied as soon as that reader is gone. A command for
         `later` runs when nothing else waits, in a transaction of its own; its sender bounds how many there are. A command
-        that runs `lazily` runs then too, after a `delay` in seconds, together with others.
+        that runs `lazily` runs then too, after a `delay` in seconds, together with others. SQLite itself counts commits, so
+        that no command has to tell other processes.
         """
         future: Future[T] = Future()
         why = f"is read-only since a failure: {self._why}" if self._state == "read-only" else ""

@@ -1,0 +1,51 @@
+"""Several gateways on one PostgreSQL take over what is chosen at any of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from clew.store.postgres.store import PostgresStore
+from clew.testing import Simulator
+from tests.build import user
+from tests.faults.test_shared_store import SharedGateway, config_of, send
+from tests.gateway.served import backend
+from tests.patient import PATIENT
+from tests.postgres import prepared_url
+from tests.waiting import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+@pytest.fixture
+def vendors() -> Iterator[tuple[Simulator, Simulator]]:
+    with Simulator() as first, Simulator() as second:
+        yield first, second
+
+
+def test_a_choice_holds_on_every_gateway_when_the_command_ends(vendors: tuple[Simulator, Simulator]) -> None:
+    url = prepared_url()
+    config = config_of(vendors[0], url) + backend("other", vendors[1].url, 'realm = "anthropic"\n')
+    with ExitStack() as stack, PostgresStore(url) as store:
+        gateways = [stack.enter_context(SharedGateway(config, "--no-admin", command=PATIENT)) for _ in range(3)]
+        until(lambda: len(store.gateways()) == 3)
+        done = gateways[0].clew("use", "other", "--json", CLEW_CONFIG=str(gateways[0].config))
+        said = json.loads(done.stdout)["followed"]
+        assert (said["gateways"], said["behind"]) == (3, []), done
+        for each in gateways:
+            send(each, [user(f"Who answers at {each.port}?")])
+        assert [len(each.journal()) for each in vendors] == [0, 3]
+        assert {each.active for each in store.gateways()} == {"other"}
+
+
+def test_a_gateway_with_another_secret_does_not_start(vendors: tuple[Simulator, Simulator], tmp_path: Path) -> None:
+    with SharedGateway(config_of(vendors[0], prepared_url()), "--no-admin", command=PATIENT) as gateway:
+        send(gateway, [user("Hello?")])
+        strange = {"CLEW_SECRET": "fedcba9876543210" * 4, "CLEW_HOME": str(tmp_path)}
+        done = gateway.clew("serve", "--port", "0", "--no-admin", "--config", str(gateway.config), **strange)
+    assert done.returncode != 0
+    assert "Give this gateway the same CLEW_SECRET as the others have" in done.stderr
