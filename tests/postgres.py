@@ -70,6 +70,34 @@ class PostgresServer:
         """`immediate` is as if it had been killed."""
         self._run("pg_ctl", "-D", str(self.data), "-w", "-m", mode, "stop")
 
+    def configure(self, **settings: str) -> None:
+        """Change settings that need no restart."""
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            for name, value in settings.items():
+                connection.execute(f"ALTER SYSTEM SET {name} = '{value}'".encode())
+            connection.execute("SELECT pg_reload_conf()")
+
+    @contextmanager
+    def standby(self) -> Generator[PostgresServer]:
+        """A second server that follows this one, until it is promoted."""
+        second = PostgresServer(self.folder.with_name("standby"))
+        second.folder.mkdir()
+        if self._user:
+            shutil.chown(second.folder, self._user)
+        self._run("pg_basebackup", "-h", str(self.folder), "-U", "postgres", "-D", str(second.data), "-R", "-X", "stream")
+        with (second.data / "postgresql.conf").open("a") as file:
+            file.write(f"unix_socket_directories = '{second.folder}'\n")
+        second.start()
+        try:
+            yield second
+        finally:
+            with suppress(AssertionError):
+                second.stop("immediate")
+
+    def promote(self) -> None:
+        """Returns when it is a primary."""
+        self._run("pg_ctl", "-D", str(self.data), "-w", "promote")
+
     def url(self, database: str) -> str:
         return f"postgresql://postgres@/{database}?host={self.folder}"
 
@@ -104,12 +132,12 @@ def binaries() -> Path:
 
 
 @contextmanager
-def private_server() -> Generator[PostgresServer]:
+def private_server(**settings: str) -> Generator[PostgresServer]:
     """One that a test may stop and kill, with commits that wait for the disk. (Not in a folder of pytest's, which other users
     may not enter.)"""
     with tempfile.TemporaryDirectory(prefix="clew-pg-") as folder:
         Path(folder).chmod(0o755)
-        server = PostgresServer(Path(folder) / "server")
+        server = PostgresServer(Path(folder) / "server", **settings)
         server.make()
         server.start()
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from clew.errors import StoreError
 from clew.model.recording import Shelf
@@ -19,6 +19,8 @@ Mood: TypeAlias = Literal["willing", "slow", "unwilling"]
 
 class KeptByHand:
     """Turns as they were recorded."""
+
+    place: Final = "local"
 
     def __init__(self, mood: Mood = "willing") -> None:
         self.mood = mood

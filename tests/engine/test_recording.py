@@ -45,6 +45,12 @@ def test_an_answer_is_recorded_as_its_maker_said_it(gate: Gate, a: Simulator, st
     assert (recording.whole, recording.principal, recording.origin.backend) == (True, "local", "claude")
 
 
+def test_an_answer_in_one_piece_says_where_its_turn_is(gate: Gate) -> None:
+    """A stream's head goes out before that is known."""
+    assert Talk(gate, stream=False).says("Where?").headers["x-clew-recorded"] == "local"
+    assert "x-clew-recorded" not in Talk(gate, stream=True).says("Where?").headers
+
+
 @proves("req:S1-39")
 @pytest.mark.parametrize("stream", [True, False])
 def test_the_turn_is_committed_before_its_end_is_told(gate: Gate, stream: bool) -> None:

@@ -19,6 +19,7 @@ from clew.exchange.redact import Redactor
 from clew.exchange.states import ExchangeState
 from clew.model.http import ResponseHead
 from clew.model.request import ALWAYS
+from clew.model.turn import CommitResult
 from clew.pipeline.attempts import CoolDowns
 from tests.engine.questions import EVENTS, SNAPSHOTS, question, sse
 
@@ -147,9 +148,9 @@ class World:
 
     _play_finish = _play_push
 
-    def _play_commit(self, command: commands.Commit) -> StoreError | None:
+    def _play_commit(self, command: commands.Commit) -> CommitResult:
         self.kept.append(command.turn.exchange.outcome)
-        return self._problem
+        return CommitResult("no" if self._problem else "local", self._problem)
 
     def _play_keep(self, command: commands.Keep) -> None:
         self.kept.append(command.turn.exchange.outcome)

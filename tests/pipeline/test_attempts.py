@@ -65,6 +65,11 @@ def until(*moments: tuple[Candidate, float]) -> CoolDowns:
     return CoolDowns(MappingProxyType({(target.backend, target.key): moment for target, moment in moments}))
 
 
+def limited(target: Candidate, moment: float) -> CoolDowns:
+    """As the backend itself said."""
+    return CoolDowns(until((target, moment)).until, frozenset({(target.backend, target.key)}))
+
+
 def test_success_ends_it() -> None:
     story = Story(A1, B).tell(status=200)
     assert (story.way, story.verdict) == ([(A1, 0.0)], Verdict(A1, None, 1, CoolDowns()))
@@ -109,7 +114,7 @@ def test_another_key_takes_over_from_one_that_is_limited() -> None:
     """U3: after a short wait for the same backend, and the first key cools for as long as it asked."""
     story = Story(A1, A2).tell(status=429, retry_after=20.0).tell(status=200)
     assert story.way == [(A1, 0.0), (A2, 0.5)]
-    assert story.verdict == Verdict(A2, None, 2, until((A1, 120.0)))
+    assert story.verdict == Verdict(A2, None, 2, limited(A1, 120.0))
 
 
 def test_another_backend_takes_over_without_a_wait() -> None:
@@ -120,8 +125,8 @@ def test_a_single_target_is_waited_for_as_long_as_it_asks() -> None:
     """U3."""
     story = Story(A1).tell(status=429, retry_after=2.0)
     assert story.way == [(A1, 0.0), (A1, 2.0)]
-    assert story.seen[-1].cooled == until((A1, 102.0))
-    assert story.tell(status=200).verdict == Verdict(A1, None, 2, until((A1, 102.0)))
+    assert story.seen[-1].cooled == limited(A1, 102.0)
+    assert story.tell(status=200).verdict == Verdict(A1, None, 2, limited(A1, 102.0))
 
 
 def test_a_wait_past_the_budget_is_not_begun_and_the_client_is_told_of_it() -> None:
@@ -201,7 +206,7 @@ def test_a_redirect_is_reported_and_not_followed() -> None:
 def test_a_silly_wait_cools_for_an_hour_at_most() -> None:
     """A limit per day is asked about again each hour; what a vendor got wrong parks nobody for days."""
     story = Story(A1, B).tell(status=429, retry_after=1e300)
-    assert story.seen[-1].cooled == until((A1, 100.0 + 3600.0))
+    assert story.seen[-1].cooled == limited(A1, 100.0 + 3600.0)
 
 
 def test_a_target_that_cools_down_is_skipped() -> None:

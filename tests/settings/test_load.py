@@ -497,7 +497,7 @@ X = '[backends.x]\nurl = "http://127.0.0.1:1"\n'
         ("[models]\nx = 1\n", (2, "models.x"), "expected a table, got a whole number"),
         ("[timeouts]\ngap = -1\n", (2, "timeouts.gap"), "expected a number above 0, got -1"),
         ('[timeouts]\ngap = "off"\n', (2, "timeouts.gap"), "expected a number, got a text"),
-        ("[store]\nbodies = 'some'\n", (2, "store.bodies"), "expected off, last:N or all"),
+        ("[store]\nbodies = 'some'\n", (2, "store.bodies"), "expected off, last:N, days:N or all"),
         ("[store]\nurl = 'mysql://x'\n", (2, "store.url"), f"expected {URLS}"),
         ("[store]\nurl = 'postgresql://${NOT_SET}@x'\n", (2, "store.url"), "the variable NOT_SET is not set"),
         ("ca_file = '/no/such'\n", (1, "ca_file"), "there is no such file"),

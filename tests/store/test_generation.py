@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -120,3 +122,25 @@ def test_what_is_followed_misses_no_exchange_whose_transaction_took_longer(url: 
         seen += [each.id for each in page]
         assert sorted(seen) == ["slow", "x-b", "x-c"]
         assert store.exchanges_since("local", position, limit=10) == ([], position)
+
+
+@pytest.mark.parametrize("wrong", [-5.0, 5.0])
+def test_a_deletion_reaches_an_answer_of_a_gateway_whose_clock_is_wrong(
+    url: str, monkeypatch: pytest.MonkeyPatch, wrong: float
+) -> None:
+    """Its times are told by the server's clock: an answer that began before the deletion does not come back."""
+    with PostgresStore(url) as right:
+        right.record(turn(recorded("a"), at=time.time())).result(60)
+        real = time.time
+        with monkeypatch.context() as patch:
+            patch.setattr("clew.store.postgres.database.time", SimpleNamespace(time=lambda: real() + wrong))
+            store = PostgresStore(url)
+        with store as skewed:
+            assert abs(skewed.clock_offset + wrong) < 3
+            began = time.time() + wrong + skewed.clock_offset
+            right.forget("local", "t", at=time.time()).result(60)
+            assert skewed.record(turn(recorded("b"), at=began)).result(60) is False
+        assert right.thread("local", "t") is None
+        assert [each.kind for each in right.exchanges("local")] == ["forgotten"]
+        later = time.time() + 60
+        assert right.record(turn(recorded("c"), at=later)).result(60), "what began afterwards is kept"

@@ -54,6 +54,9 @@ _log = logging.getLogger("clew.engine")
 class Current:
     """Holds the present snapshot."""
 
+    _awaits = False
+    """The settings name authorities that are not there, or are none."""
+
     def __init__(
         self,
         loaded: Loaded,
@@ -93,8 +96,6 @@ class Current:
         is_newest = loaded.is_given or file_digest(self._place) == loaded.digest  # it may have changed since it was read
         self._stamps: _Stamps | None = self._stamped() if is_newest else None
         self._pending: _Stamps | None = None
-        self._awaits = False
-        """The settings name authorities that are not there, or are none."""
         self._seen = -1
         self._glancing = threading.Lock()
         self._attending: tuple[Callable[[], object], ...] = ()

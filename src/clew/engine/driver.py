@@ -30,7 +30,7 @@ from clew.exchange.inputs import ReceivedRequest
 from clew.exchange.machine import ExchangeMachine
 from clew.exchange.states import ExchangeState
 from clew.http.responder import Responder
-from clew.store.commits import call_when_done, commit_problem
+from clew.store.commits import call_when_done, commit_result
 
 
 class Driver:
@@ -300,8 +300,9 @@ class Driver:
         assert self._services.store is not None
         self._stop_open_turns()
         write, seconds = self._services.store.record(command.turn), self._services.commit_seconds
-        self._poll = lambda: commit_problem(write, seconds) if write.done() else WAITING
-        self._timer = self._loop.call_later(seconds, lambda: self._resume(commit_problem(write, seconds)))
+        place = self._services.store.place
+        self._poll = lambda: commit_result(write, seconds, place) if write.done() else WAITING
+        self._timer = self._loop.call_later(seconds, lambda: self._resume(commit_result(write, seconds, place)))
         call_when_done(write, self._loop, self.news)
         return WAITING
 

@@ -46,6 +46,8 @@ class ProcessCommands:
             self.log_blocks()  # before the line of the request, which is the last
         if command.problem is not None:
             services.unrecorded(self._id, command.problem)
+        elif command.waits:
+            services.kept_here(self._id)
         if command.brought:
             services.touch(self._call.principal, command.brought)
         if self._observer is not None:

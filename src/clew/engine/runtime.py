@@ -74,9 +74,13 @@ class Runtime:
 
             def retention() -> Retention:
                 wanted = self.current.settings.store
-                return Retention(age=wanted.age, bytes=wanted.bytes)
+                return Retention(age=wanted.age, bytes=wanted.bytes, bodies_age=wanted.bodies_age)
 
             self._start(run_housekeeping(self.store, retention, clock=time.time, doubted=_log.warning))
+
+    def store_state(self) -> str:
+        """How the store is: ok, degraded or read-only; off without one."""
+        return self.store.health().state if self.store else "off"
 
     async def close(self) -> None:
         """Let go of backends, then commit what waits."""
@@ -111,20 +115,19 @@ async def build_runtime(
     `logs` opens the log of requests, not in another program's process: at `log_to`, else where the settings say. `hidden`
     are secrets that it may not show; `finished` is told of each exchange, after the log. `commit_seconds`: law 8.
     """
-    settings, kept = loaded.settings, loaded.settings.store
+    settings = loaded.settings
     redact = Redactor([*hidden, *_vendor_keys(settings)])
     log = _open_request_log(settings, redact, log_to or open_log_file(settings.log, home.root)) if logs else None
-    sealer = (await asyncio.to_thread(load_keyring, home.secret, environ)).sealer()
-    store = await asyncio.to_thread(_open_store, kept, home, sealer)
-    pool = Pool(_pool_settings(settings, environ))
+    sealer, store = await asyncio.to_thread(_open_store, settings.store, home, environ)
     services = EngineServices(
-        pool=pool,
+        pool=(pool := Pool(_pool_settings(settings, environ))),
         snapshot=lambda: current.snapshot,
         store=store,
         log=log,
         finished=finished,
         commit_seconds=commit_seconds,
         redact=redact,
+        wall=partial(_wall, store),
         histories=Histories(settings.gateway.history_megabytes * _MEGABYTE),
     )
     current = Current(
@@ -144,8 +147,11 @@ async def build_runtime(
     return Runtime(store=store, pool=pool, current=current, hub=services.hub, engine=Engine(services))
 
 
-def _open_store(kept: StoreSettings, home: Home, sealer: Sealer) -> Store | None:
-    return open_store(kept.url, home.root, content=kept.content, bodies=kept.kept_bodies, serves=True, seal_keys=sealer.ids)
+def _open_store(kept: StoreSettings, home: Home, environ: Mapping[str, str]) -> tuple[Sealer, Store | None]:
+    sealer = load_keyring(home.secret, environ).sealer()
+    return sealer, open_store(
+        kept.url, home.root, content=kept.content, bodies=kept.kept_bodies, serves=True, seal_keys=sealer.ids
+    )
 
 
 def _open_request_log(settings: Settings, redact: Redactor, out: LogOutput | None) -> RequestLog:
@@ -170,6 +176,11 @@ def _learnt(
         store.configure(content=settings.store.content, bodies=settings.store.kept_bodies)
     if waiting := _waiting_for_a_start(started, settings):
         _log.warning("the next start is needed for: %s", ", ".join(waiting))
+
+
+def _wall(store: Store | None) -> float:
+    """The time by the clock of the store: several machines may share it."""
+    return time.time() + store.clock_offset if store else time.time()
 
 
 def _take_limits(services: EngineServices, loop: asyncio.AbstractEventLoop) -> None:

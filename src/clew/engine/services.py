@@ -129,6 +129,12 @@ class EngineServices:
             self.log.unrecorded(id, why)
         self.hub.publish("unrecorded", {"exchange": id, "why": str(why)})
 
+    def kept_here(self, id: str) -> None:
+        """An answer goes out that is on this machine alone, because the shared store did not take it in time."""
+        if self.log is not None:
+            self.log.kept_here(id)
+        self.hub.publish("local", {"exchange": id})
+
     def touch(self, principal: str, messages: Sequence[RequestMessage]) -> None:
         """Which blocks a request brought: news for the store once in a while."""
         news = self.seen.news(principal, folded(messages, BLOCK_KEYS), self.wall())

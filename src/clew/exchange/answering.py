@@ -40,7 +40,7 @@ from clew.exchange.turns import ReceivedAnswer, unasked_turn
 from clew.exchange.whole import WholeAnswer, read_whole
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
-from clew.model.turn import Outcome, TurnRecord
+from clew.model.turn import Outcome, Recorded, TurnRecord
 from clew.pipeline.stream.answer import answer_of_message
 from clew.pipeline.stream.translation import BlockStep
 from clew.pipeline.token_estimate import estimate
@@ -59,6 +59,8 @@ class TurnEnding:
 
     heard: ReceivedAnswer | None = None
     """The answer, once all of it is here."""
+    recorded: Recorded = "no"
+    """Where the turn is, once it is settled."""
     _handed: TurnRecord | None = None
     """In the store's hands."""
     _is_reported = False
@@ -91,12 +93,14 @@ class TurnEnding:
             await GiveWay()  # all but the end goes out before the store is asked
         size = 0 if self._is_light else notes.received.size
         self._handed = turn = await Compute(size, lambda: notes.turn("whole", heard, self._progress.wall))
-        await self._report(turn, await Commit(turn))
+        done = await Commit(turn)
+        self.recorded = "no" if self._notes.unmade else done.recorded
+        await self._report(turn, done.problem, waits=done.waits)
 
-    async def _report(self, turn: TurnRecord, problem: StoreError | None) -> None:
+    async def _report(self, turn: TurnRecord, problem: StoreError | None, *, waits: bool = False) -> None:
         self._is_reported = True
         brought = self._notes.received.request.messages
-        await ReportExchange(turn.exchange, turn.recording, self._notes.unmade or problem, brought)
+        await ReportExchange(turn.exchange, turn.recording, self._notes.unmade or problem, waits, brought)
 
     async def leave(self, outcome: Outcome, stream: StreamedAnswer | None) -> None:
         """What came of an answer that is not whole, or of none; or of a whole one that nobody waits for any more."""
@@ -203,7 +207,8 @@ class BackendAnswer:
         self._notes.answered = whole.raw
         await self._content_begins()
         await self.ending.settle(whole.heard)
-        await SendWhole([JSON_TYPE, *self.headers()], whole.shown)
+        recorded = [("x-clew-recorded", self.ending.recorded)] if self._notes.received.call.kind == "messages" else []
+        await SendWhole([JSON_TYPE, *self.headers(), *recorded], whole.shown)
 
     async def _content_begins(self) -> None:
         notes = self._notes

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from clew.errors import ClewError, StoreError
 from clew.model.http import ResponseHead
+from clew.model.turn import CommitResult
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.thinking.registry.table import Filtered
 
@@ -153,8 +154,8 @@ class Refuse(ExchangeCommand[None]):
 # The store.
 
 
-class Commit(ExchangeCommand["StoreError | None"]):
-    """Keep a turn: done once the store has it, or cannot have it in time, and then why (law 8)."""
+class Commit(ExchangeCommand[CommitResult]):
+    """Keep a turn: done once the store has it, or cannot have it in time (law 8)."""
 
     turn: TurnRecord
 
@@ -175,6 +176,8 @@ class ReportExchange(ExchangeCommand[None]):
     recording: Recording | None
     problem: StoreError | None = None
     """Why the store does not have its turn."""
+    waits: bool = False
+    """Its turn is on this machine until the shared store takes it."""
     brought: Sequence[RequestMessage] = ()
     """The messages of a request whose answer waited for the store: the blocks in them are in use."""
 

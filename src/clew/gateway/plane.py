@@ -91,6 +91,7 @@ class DataPlane:
         self._room = room
         self._routes = routes or RouteTable()
         self._engine: ExchangeEngine | None = None
+        self._store_state: Callable[[], str] | None = None
         self._loaded = asyncio.Event()
         self._running = 0
         self._after = self._end_exchange  # bound once for all
@@ -113,8 +114,15 @@ class DataPlane:
     def listening(self, host: str, port: int) -> None:
         self._address, self._border = (host, port), None
 
-    def serve(self, engine: ExchangeEngine, source: SettingsSource | None = None) -> None:
+    def serve(
+        self,
+        engine: ExchangeEngine,
+        source: SettingsSource | None = None,
+        store_state: Callable[[], str] | None = None,
+    ) -> None:
+        """`store_state` says how the store is, for `/readyz`."""
         self._engine = engine
+        self._store_state = store_state
         self.source = source or self.source
         self._loaded.set()
 
@@ -169,6 +177,8 @@ class DataPlane:
         body: dict[str, JsonValue] = {"status": status}
         if is_loopback(self._address[0]) and (problem := self.source.problem):
             body["problem"] = problem
+        if self._store_state is not None:  # as it is, and no reason to say 503: answers go on without it
+            body["store"] = self._store_state()
         send_json(respond, body, 200 if status == "ready" else 503)
 
     def _list_models(self, request: HttpRequest, match: Match, respond: Responder) -> None:

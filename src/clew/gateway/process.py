@@ -247,7 +247,7 @@ class Gateway:
                 registration.announcing(runtime),
             ):
                 await asyncio.to_thread(self.registration.catch_up, runtime.current)
-                self.plane.serve(runtime.engine, runtime.current)
+                self.plane.serve(runtime.engine, runtime.current, runtime.store_state)
                 runtime.keep_up(self.registration.wakeup)
                 with rare_collections():  # every answer waits for one
                     yield runtime

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from clew.errors import StoreError
 from clew.model.change import Change
 from clew.model.recording import Recording
 
@@ -163,3 +164,16 @@ class TurnRecord(Struct, frozen=True, kw_only=True):
     """When the thread began, if not with this turn: an imported thread may have lost its first turns."""
     charges: tuple[Charge, ...] = ()
     """What is added to the sums of limits when the turn is kept."""
+
+
+Recorded: TypeAlias = Literal["shared", "local", "no"]
+"""Where a turn is recorded: with all gateways, on this machine alone, or nowhere."""
+
+
+class CommitResult(Struct, frozen=True):
+    """Where a turn is recorded; and why it is not."""
+
+    recorded: Recorded
+    problem: StoreError | None = None
+    waits: bool = False
+    """It is on this machine until the shared store takes it."""

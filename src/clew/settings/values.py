@@ -28,7 +28,8 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Some: TypeAlias = Annotated[int, Meta(ge=1)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0)]
 Pause: TypeAlias = Annotated[float, Meta(ge=0)]
-Bodies: TypeAlias = Annotated[str, Meta(pattern=r"^(off|all|last:[0-9]{1,6})$", description="off, last:N or all")]
+_BODIES = r"^(off|all|last:[0-9]{1,6}|days:[0-9]{1,4})$"
+Bodies: TypeAlias = Annotated[str, Meta(pattern=_BODIES, description="off, last:N, days:N or all")]
 WebOrigin: TypeAlias = Annotated[
     str, Meta(pattern=r"^https?://[^/*\s@]+$", description="an origin in full: https://host, or http://host:port")
 ]
@@ -88,7 +89,8 @@ class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     content: bool = True
     """Keep what was said, readable; without it only what must go back to its maker."""
     bodies: Bodies = "last:50"
-    """Whole requests and answers: `off`, `last:N`, `all`."""
+    """Whole requests and answers: `off`, the last N of each principal (`last:N`), those of the last N days (`days:N`),
+    `all`."""
     days: Count = 90
     """Recordings that nobody used for so long are forgotten; 0: never."""
     megabytes: Count = 4096
@@ -97,9 +99,14 @@ class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def kept_bodies(self) -> int | None:
         """How many whole bodies are kept; None is all of them."""
-        if self.bodies == "all":
+        if self.bodies == "all" or self.bodies_age is not None:
             return None
         return int(self.bodies.removeprefix("last:")) if self.bodies != "off" else 0
+
+    @property
+    def bodies_age(self) -> float | None:
+        """Seconds that whole bodies are kept; None is as long as all else."""
+        return int(self.bodies.removeprefix("days:")) * _DAY if self.bodies.startswith("days:") else None
 
     @property
     def age(self) -> float | None:

@@ -24,7 +24,8 @@ from clew.store.body_writer import BodyRow, BodyWriter
 from clew.store.cut_exchanges import as_seen
 from clew.store.deletion_notes import Deletion
 from clew.store.lookup_memory import LookupMemory
-from clew.store.protocols import IDLE, Leases
+from clew.store.process_protocols import Leases
+from clew.store.protocols import IDLE
 from clew.store.statements import ReaderPool, RecordingLookups, StoreStatements, WriterThread
 from clew.store.touches import TouchBatch
 from clew.store.turn_content import without_content
@@ -44,6 +45,7 @@ from clew.store.values import (
     Retention,
     RunClaim,
     Statistics,
+    StorePlace,
     Thread,
     UsageTotal,
 )
@@ -79,6 +81,14 @@ class DatabaseStore(ABC, Generic[Connection]):
         self._touches = TouchBatch[Connection](submit_lazily, self._statements.touch)
         self._natives: dict[tuple[str, str], Future[bool]] = {}
         """Turns in clients' dialects that are being written, by principal and exchange."""
+
+    @property
+    def place(self) -> StorePlace:
+        return "local"
+
+    @property
+    def clock_offset(self) -> float:
+        return 0.0
 
     def __enter__(self) -> Self:
         return self

@@ -16,6 +16,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 
 from clew.errors import StoreError
+from clew.model.turn import CommitResult
+from clew.store.values import StorePlace
 
 COMMIT_LIMIT = 0.25
 """Seconds."""
@@ -37,6 +39,20 @@ def commit_problem(write: Future[bool], limit: float = COMMIT_LIMIT) -> StoreErr
     if error is None or isinstance(error, StoreError):
         return error
     return StoreError(f"the store cannot keep it: {type(error).__name__}: {error}")
+
+
+def commit_result(write: Future[bool], limit: float, place: StorePlace) -> CommitResult:
+    """Where a turn is by now. `place` is where the store keeps what it commits."""
+    if problem := commit_problem(write, limit):
+        return CommitResult("no", problem)
+    waits = isinstance(write, KeptTurn) and write.waits
+    return CommitResult("local" if waits else place, None, waits)
+
+
+class KeptTurn(Future[bool]):
+    """A turn that is kept: by the shared store, or else on this machine, until the store takes it."""
+
+    waits = False
 
 
 def call_when_over(write: Future[bool], limit: float, then: Callable[[], None]) -> CommitWait:

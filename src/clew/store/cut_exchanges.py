@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from clew.model.turn import Exchange
-from clew.store.protocols import Leases
+from clew.store.process_protocols import Leases
 
 
 def as_seen(exchange: Exchange, process: str, leases: Leases) -> Exchange:

@@ -8,7 +8,8 @@ that tests and imports can write any date.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from math import inf
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -17,6 +18,8 @@ from clew.model.recording import Recording, Shelf
 from clew.model.turn import TokenUsage
 
 DAY: Final = 86_400.0
+StorePlace: TypeAlias = Literal["shared", "local"]
+"""Whether other machines have what a store has."""
 
 
 class Passage(Struct, frozen=True, kw_only=True):
@@ -219,11 +222,18 @@ class Statistics(Struct, frozen=True, kw_only=True):
 
 
 class Retention(Struct, frozen=True, kw_only=True):
-    """What may stay. `age` counts from the last use; None is no limit. Usage has its own age: it holds no text."""
+    """What may stay. `age` counts from the last use; None is no limit. Usage has its own age: it holds no text. Whole bodies
+    may go earlier than all else."""
 
     age: float | None = 90 * DAY
     bytes: int | None = 2 << 30
     usage_age: float | None = 400 * DAY
+    bodies_age: float | None = None
+
+    def bodies_limit(self, now: float) -> float:
+        """The time before which bodies are too old."""
+        ages = [age for age in (self.age, self.bodies_age) if age is not None]
+        return now - min(ages) if ages else -inf
 
 
 class Health(Struct, frozen=True, kw_only=True):

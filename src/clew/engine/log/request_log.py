@@ -132,6 +132,10 @@ class RequestLog:
         """An answer went out that the store could not take in time."""
         self._say(logging.WARNING, "unrecorded", {"exchange": exchange, "why": str(why)})
 
+    def kept_here(self, exchange: str) -> None:
+        """An answer went out that the shared store did not take in time: it waits on this machine."""
+        self._say(logging.WARNING, "recorded on this machine", {"exchange": exchange, "recorded": "local"})
+
     def switched(self, old: str, new: str) -> None:
         """The active backend is another one. No line if it is the same."""
         if old == new:

@@ -30,10 +30,13 @@ class Connector:
         self._lock = threading.Lock()
         self._is_prepared = False
         self.where = describe_url(url)
+        self.clock_offset = 0.0
+        """Seconds that the server's clock is ahead of this machine's, as the last connection showed."""
 
     def connect(self) -> PostgresDatabase:
         """Raises psycopg.Error and StoreError."""
         database = PostgresDatabase(self._url)
+        self.clock_offset = database.clock_offset
         try:
             with self._lock:
                 if not self._is_prepared:

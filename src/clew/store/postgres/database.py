@@ -11,6 +11,7 @@ and so long may data be without a reply.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
@@ -20,6 +21,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from clew.errors import RecordCorrupt, StoreError
+from clew.store.postgres.passwords import find_password
 from clew.store.rows import Row, Value
 
 T = TypeVar("T")
@@ -35,6 +37,7 @@ _OURS: Final[Mapping[str, str | int]] = {
 }
 """What a connection gets unless its URL says otherwise."""
 
+_SESSION: Final = "SELECT pg_backend_pid(), extract(epoch FROM clock_timestamp())::float8"
 _FAILURES: Final[Mapping[str, str]] = {
     "08": "cannot be reached",
     "28": "refuses the user or the password: check `[store] url`",
@@ -84,13 +87,20 @@ class PostgresDatabase:
     """One connection. Belongs to one thread at a time."""
 
     def __init__(self, url: str) -> None:
-        """Raises psycopg.Error."""
+        """Raises psycopg.Error, and StoreError where the password cannot be found."""
         given = conninfo_to_dict(url)
-        conninfo = make_conninfo(url, **{name: value for name, value in _OURS.items() if name not in given})
+        ours = {name: value for name, value in _OURS.items() if name not in given}
+        if password := find_password(str(given.get("password", "")), describe_url(url)):
+            ours["password"] = password
+        conninfo = make_conninfo(url, **ours)
         self.connection: psycopg.Connection[Row] = psycopg.connect(
             conninfo, autocommit=True, prepare_threshold=0, cursor_factory=psycopg.RawCursor
         )
-        if self.connection.info.backend_pid != self.value("SELECT pg_backend_pid()"):
+        before = time.time()
+        pid, server_time = msgspec.convert(self.row(_SESSION), tuple[int, float])
+        self.clock_offset = server_time - (before + time.time()) / 2
+        """Seconds that the server's clock is ahead of this machine's."""
+        if self.connection.info.backend_pid != pid:
             self.connection.prepare_threshold = None
 
     @property

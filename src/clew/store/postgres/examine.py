@@ -18,6 +18,8 @@ from clew.store.text import format_size
 from clew.store.values import GatewayProcess, StoreFault
 
 OLDEST_SERVER: Final = 14
+MOST_OFFSET: Final = 1.0
+"""Seconds that clocks may differ without a warning."""
 CONNECTIONS: Final = 4
 """Of one process at most: one writes, two read, one hears of changes."""
 
@@ -81,6 +83,10 @@ def examine_server(database: PostgresDatabase, where: str) -> Iterator[StoreFind
     said = f"{where}: PostgreSQL {server}, schema {version}, {format_size(size if isinstance(size, int) else 0)}"
     yield StoreFinding("ok", f"{said}, reached {kind}")
     yield _examine_connections(database)
+    offset = database.clock_offset
+    if abs(offset) > MOST_OFFSET:
+        says = f"this machine's clock is {abs(offset):.1f} s {'behind' if offset > 0 else 'ahead of'} the server's"
+        yield StoreFinding("warning", says, "keep both right by NTP: times in the store are corrected by the difference")
     if version >= NEWEST:
         yield from _examine_gateways(gateways(database))
 

@@ -1,20 +1,20 @@
-"""Look-ups of requests in the database: one statement for what the history points at, one for what that followed.
+"""Look-ups of requests in the database, in two round trips: what the history points at, and what that followed.
 
 A round trip costs more than reading a row, so all block keys, tool ids, places and ids of a request go together, and so do
-the thread of its session and the pins. What the found recordings followed and came after is the second statement, recursive
-in the database. A recording that this process has read lately is not sent again.
+the thread of its session and the principal's pins, which are few. What the found recordings followed and came after is the
+second statement, recursive in the database. A recording that this process has read lately is not sent again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from clew.errors import RecordCorrupt, StoreError
 from clew.model.recording import Recording, Shelf
 from clew.store.lookup_memory import LookupMemory
 from clew.store.postgres.database import PostgresDatabase
-from clew.store.postgres.queries import settings, thread_of
+from clew.store.postgres.queries import THREAD_OF, settings
 from clew.store.postgres.readers import PostgresReaders
 from clew.store.postgres.settings import GENERATION, PINS
 from clew.store.rows import COLUMNS, Row, tool_hash, verified_recording
@@ -53,7 +53,7 @@ SELECT {_SAID}, said.sum FROM (
 ) AS found JOIN clew.recordings AS said ON said.principal = $1 AND said.id = found.id
 WHERE NOT said.id = ANY ($2::text[]) ORDER BY nearest
 """  # noqa: S608  (the columns are a constant)
-_PINS: Final = "SELECT id, pin FROM clew.threads WHERE principal = $1 AND id = ANY ($2::text[])"
+_PINS: Final = "SELECT id, pin FROM clew.threads WHERE principal = $1 AND pin <> ''"
 
 
 class PostgresFinder:
@@ -115,12 +115,14 @@ class PostgresLookups:
         check()
         version = self._memory.pins.version
         try:
-            recordings, failure = self._recordings(wanted)
+            first = self._readers.read(_first_rows, wanted)
             check()
-            names = dict.fromkeys((wanted.thread, *(each.thread for each in recordings)))
-            thread, pins = self._readers.read(_threads, wanted, names)
+            recordings, failure = self._recordings(wanted, first.marked)
         except StoreError as error:
             return self._gather_in_memory(wanted, error)
+        thread = first.thread
+        names = dict.fromkeys((thread, wanted.thread, *(each.thread for each in recordings)))
+        pins = {name: first.pins.get(name, "") for name in names if name}
         self._memory.pins.learn(wanted.principal, pins, version)
         return LookupResult(recordings=recordings, thread=thread, pins=pins, failure=failure)
 
@@ -136,21 +138,19 @@ class PostgresLookups:
         pins = {name: self._pins.get((wanted.principal, name), "") for name in names if name}
         return LookupResult(recordings=recordings, thread=thread, pins=pins, failure=error)
 
-    def _recordings(self, wanted: Lookup) -> tuple[tuple[Recording, ...], StoreError | None]:
+    def _recordings(self, wanted: Lookup, marked: Sequence[Row]) -> tuple[tuple[Recording, ...], StoreError | None]:
         """Those with a wanted key last, since of two with one key the newest was found, and links may lead to the other; and
         why one of them could not be read."""
-        keys = [("key", key) for key in wanted.keys]
-        marks = [*keys, *(("tool", tool_hash(id)) for id in wanted.tools), *(("place", each) for each in wanted.places)]
         pending = self._memory.pending.of(wanted.principal)
         found, failure = dict[str, Recording](), None
         newest = dict[int, Recording]()
-        for row in self._readers.read(_marked_rows, wanted.principal, marks, wanted.ids) if marks or wanted.ids else ():
+        for row in marked:
             recording, error = self._decoded(row[3:])
             failure = failure or error
             if recording is not None:
                 number = row[0]
                 assert isinstance(number, int)
-                if 0 < number <= len(keys):  # the rows of a mark are in order: of those with one key the last counts
+                if 0 < number <= len(wanted.keys):  # the rows of a mark are in order: of those with one key the last counts
                     newest[number] = recording
                 else:
                     found[recording.id] = recording
@@ -207,9 +207,26 @@ def _all_pins(database: PostgresDatabase) -> dict[tuple[str, str], str]:
     return {(str(principal), str(id)): str(pin) for principal, id, pin in rows}
 
 
-def _threads(database: PostgresDatabase, wanted: Lookup, names: Iterable[str]) -> tuple[str, dict[str, str]]:
-    """The thread of the session, and the pin of each thread."""
-    thread = thread_of(database, wanted.principal, wanted.session, wanted.agent) or ""
-    asked = [name for name in dict.fromkeys((thread, *names)) if name]
-    pins = {str(id): str(pin) for id, pin in database.rows(_PINS, wanted.principal, asked)}
-    return thread, {name: pins.get(name, "") for name in asked}
+class FirstRows(NamedTuple):
+    """What one round trip brings: the recordings that a request points at, the thread of its session, and the pins."""
+
+    marked: Sequence[Row]
+    thread: str
+    pins: Mapping[str, str]
+
+
+def _first_rows(database: PostgresDatabase, wanted: Lookup) -> FirstRows:
+    marks = [("key", key) for key in wanted.keys]
+    marks += [("tool", tool_hash(id)) for id in wanted.tools]
+    marks += [("place", each) for each in wanted.places]
+    kinds, hashes = [kind for kind, _ in marks], [hash for _, hash in marks]
+    with database.connection.pipeline():
+        marked = database.send(_MARKED, wanted.principal, kinds, hashes, list(wanted.ids)) if marks or wanted.ids else None
+        threads = database.send(THREAD_OF, wanted.principal, wanted.session, wanted.agent) if wanted.session else None
+        pins = database.send(_PINS, wanted.principal)
+    thread = threads.fetchone() if threads else None
+    return FirstRows(
+        marked.fetchall() if marked else [],
+        str(thread[0]) if thread else "",
+        {str(id): str(pin) for id, pin in pins.fetchall()},
+    )

@@ -28,7 +28,7 @@ _SIBLINGS: Final = f"""{_ROWS} AND id <> $2 AND session <> '' AND session = (
     SELECT session FROM clew.threads WHERE principal = $1 AND id = $2 AND agent = ''
 ) ORDER BY created, id
 """  # noqa: S608  (constants alone)
-_THREAD_OF: Final = """
+THREAD_OF: Final = """
 SELECT id FROM clew.threads WHERE principal = $1 AND session = $2 AND agent = $3 AND session <> ''
 ORDER BY used DESC LIMIT 1
 """
@@ -140,7 +140,7 @@ def _select_threads(database: PostgresDatabase, statement: str, *values: object)
 
 
 def thread_of(database: PostgresDatabase, principal: str, session: str, agent: str) -> str | None:
-    found = database.value(_THREAD_OF, principal, session, agent)
+    found = database.value(THREAD_OF, principal, session, agent)
     return found if isinstance(found, str) else None
 
 

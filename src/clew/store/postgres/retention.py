@@ -67,7 +67,8 @@ def apply_retention(database: PostgresDatabase, retention: Retention, now: float
     """Delete some of what is too old, else of what is too much, else what these left behind. Returns how many records."""
     make_partitions(database, now)
     limit = -inf if retention.age is None else now - retention.age
-    count = _delete_unused(database, limit) or _delete_bodies(database, limit) or _delete_counts(database, limit)
+    count = _delete_unused(database, limit) or _delete_bodies(database, retention.bodies_limit(now))
+    count = count or _delete_counts(database, limit)
     count = count or _delete_surplus(database, retention.bytes)
     if not count:
         count = _delete_unanswered(database, limit) or database.run(_STRANGERS, limit, TEXTLESS)

@@ -20,6 +20,7 @@ from typing import Final
 from clew.errors import RecordCorrupt, StoreError
 from clew.model.recording import Recording
 from clew.model.turn import TurnRecord
+from clew.store.commits import KeptTurn
 from clew.store.spool import Spool, SpooledTurn
 
 _log = logging.getLogger("clew.store")
@@ -41,7 +42,7 @@ class _Followed:
         self.due = monotonic() + LIMIT
         self.is_over = False
         """The database has it, or refused it."""
-        self.kept: Future[bool] = Future()
+        self.kept = KeptTurn()
         self.path: Path | None = None
 
 
@@ -135,6 +136,7 @@ class SpoolWriter:
             followed.kept.set_exception(StoreError(f"neither the database nor {error.filename} could keep it: {error}"))
             return
         self.local += 1
+        followed.kept.waits = True
         followed.kept.set_result(True)
         if not self._is_away:
             self._is_away = True

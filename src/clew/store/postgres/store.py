@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import psycopg
@@ -26,7 +27,10 @@ from clew.store.postgres.turns import TurnWrite
 from clew.store.postgres.writer import PostgresWriter
 from clew.store.spool import Spool, SpooledTurn
 from clew.store.turn_content import turn_weight
-from clew.store.values import GatewayProcess, Health, RunClaim, StoreFault, StoreSize
+from clew.store.values import GatewayProcess, Health, RunClaim, StoreFault, StorePlace, StoreSize
+
+CLOCK_DOUBT: Final = 2.0
+"""Seconds by which a deletion reaches further, because clocks of several machines are never quite the same."""
 
 
 class PostgresStore(DatabaseStore[PostgresDatabase]):
@@ -47,7 +51,7 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
         """`spool` is a folder for turns that the database does not take in time. With one, the store is opened also while
         the database is away: its schema is then made with the first connection. `seal_keys` are the ids of the sealing keys
         of a process that serves, the current one first: a process with other keys than all others is refused."""
-        connector = Connector(url, seal_keys)
+        self._connector = connector = Connector(url, seal_keys)
         self._where = connector.where
         with raising_store_errors(self._where):
             try:
@@ -64,6 +68,18 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
         super().__init__(parts, content=content, keep=keep)
         self._spool = SpoolWriter(Spool(spool), self._ship, memory.cache.add) if spool else None
         self._listener = GenerationListener(connector.connect, self._forget_read) if spool else None
+
+    @property
+    def place(self) -> StorePlace:
+        return "shared"
+
+    @property
+    def clock_offset(self) -> float:
+        return self._connector.clock_offset
+
+    def forget(self, principal: str, thread: str, *, at: float, agents: bool = False) -> Future[bool]:
+        """An answer elsewhere that began at about this time, by a clock that differs a little, goes with the thread."""
+        return super().forget(principal, thread, at=at + self.clock_offset + CLOCK_DOUBT, agents=agents)
 
     def close(self) -> None:
         if self._listener:

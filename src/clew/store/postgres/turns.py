@@ -158,6 +158,11 @@ class TurnWrite:
             _add_native_turn(database, exchange.principal, exchange.id, self._turn.native)
         return True
 
+    @property
+    def is_one_statement(self) -> bool:
+        """Whether nothing else is to be written with it."""
+        return self._turn.native is None
+
     def __call__(self, database: PostgresDatabase) -> bool:
         return self.finish(database, database.value(TURN, *self.values))
 

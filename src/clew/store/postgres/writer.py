@@ -121,6 +121,8 @@ class PostgresWriter:
 
     def _transact(self, database: PostgresDatabase, commands: Sequence[_Command]) -> list[Any]:
         turns = [command.run for command in commands if isinstance(command.run, TurnWrite)]
+        if len(turns) == len(commands) and all(turn.is_one_statement for turn in turns):
+            return _keep_turns(database, turns)
         raised = 0
         with database.connection.transaction():
             counts = iter(_send_turns(database, turns))
@@ -160,6 +162,17 @@ def _transactions(commands: Sequence[_Command]) -> Iterator[list[_Command]]:
     """The commands in their order; those that tell others apart from all others."""
     for _, group in groupby(commands, key=lambda command: command.tells):
         yield [*group]
+
+
+def _keep_turns(database: PostgresDatabase, turns: Sequence[TurnWrite]) -> list[bool]:
+    """Turns of one statement each, in one round trip: until the server is asked for a reply, all of them are one
+    transaction. What the statement itself did not keep is decided in a transaction of its own, which is rare."""
+    return [bool(count) or _decide(database, turn) for turn, count in zip(turns, _send_turns(database, turns), strict=True)]
+
+
+def _decide(database: PostgresDatabase, turn: TurnWrite) -> bool:
+    with database.connection.transaction():
+        return turn.finish(database, 0)
 
 
 def _send_turns(database: PostgresDatabase, turns: Sequence[TurnWrite]) -> list[object]:

@@ -67,7 +67,7 @@ def apply_retention(connection: Database, retention: Retention, now: float) -> i
     limit = -inf if retention.age is None else now - retention.age
 
     def delete_old() -> int:  # one record, by indexes that have the oldest first
-        count = _delete_unused(connection, limit) or _execute(connection, _OLD_BODIES, limit)
+        count = _delete_unused(connection, limit) or _execute(connection, _OLD_BODIES, retention.bodies_limit(now))
         return count or _execute(connection, _COUNTS, limit)
 
     count = delete_some(connection, delete_old)
