@@ -30,8 +30,9 @@ NOT_MOVED: Final[Mapping[str, str]] = {
     "processes": "who has the store open",
 }
 """Tables that one kind of store has for itself."""
-COLUMNS_NOT_MOVED: Final = frozenset({("exchanges", "indexed"), ("natives", "seq")})
-"""Columns that one kind of store has for itself: whether a turn is in the index of words, and a number that nobody uses."""
+COLUMNS_NOT_MOVED: Final = frozenset({("exchanges", "indexed"), ("exchanges", "xid"), ("natives", "seq")})
+"""Columns that one kind of store has for itself: whether a turn is in the index of words, the transaction that wrote it,
+and a number that nobody uses."""
 SETTINGS: Final = "settings"
 NOTES: Final = "clew-store-move"
 """The scope of the settings in which a move notes how far it came."""
