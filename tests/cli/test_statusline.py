@@ -163,4 +163,4 @@ def test_completion_is_for_this_command(home: Home, shell: str) -> None:
 def test_a_shell_gets_commands_to_complete() -> None:
     environ = {"_CLEW_COMPLETE": "bash_complete", "COMP_WORDS": "clew st", "COMP_CWORD": "1", "PATH": "/usr/bin:/bin"}
     asked = subprocess.run([sys.executable, "-m", "clew"], env=environ, capture_output=True, text=True, timeout=60)
-    assert asked.stdout.split() == ["plain,status", "plain,statusline"], asked.stderr
+    assert asked.stdout.split() == ["plain,status", "plain,store", "plain,statusline"], asked.stderr
