@@ -21,6 +21,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from clew.errors import RecordCorrupt, StoreError
+from clew.store.postgres.limited_connection import LimitedConnection
 from clew.store.postgres.passwords import find_password
 from clew.store.rows import Row, Value
 
@@ -93,13 +94,15 @@ class PostgresDatabase:
         if password := find_password(str(given.get("password", "")), describe_url(url)):
             ours["password"] = password
         conninfo = make_conninfo(url, **ours)
-        self.connection: psycopg.Connection[Row] = psycopg.connect(
+        self.connection = LimitedConnection.connect(
             conninfo, autocommit=True, prepare_threshold=0, cursor_factory=psycopg.RawCursor
         )
+        self.connection.reply_seconds = CONNECT_SECONDS
         before = time.time()
         pid, server_time = msgspec.convert(self.row(_SESSION), tuple[int, float])
         self.clock_offset = server_time - (before + time.time()) / 2
         """Seconds that the server's clock is ahead of this machine's."""
+        self.connection.reply_seconds = None
         if self.connection.info.backend_pid != pid:
             self.connection.prepare_threshold = None
 
@@ -107,6 +110,15 @@ class PostgresDatabase:
     def is_pooled(self) -> bool:
         """Whether a pooler stands between."""
         return self.connection.prepare_threshold is None
+
+    @contextmanager
+    def limited(self, seconds: float) -> Generator[None]:
+        """In this block, a statement without a reply for so long breaks the connection."""
+        self.connection.reply_seconds = seconds
+        try:
+            yield
+        finally:
+            self.connection.reply_seconds = None
 
     @property
     def is_broken(self) -> bool:

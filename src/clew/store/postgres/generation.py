@@ -24,6 +24,8 @@ CHANNEL: Final = "clew"
 POLL_SECONDS: Final = 1.0
 POOLED_POLL_SECONDS: Final = 0.5
 """Behind a transaction pooler nothing is heard, only read."""
+SILENT_REPLY_SECONDS: Final = 5.0
+"""That a reply may take before the connection is made again."""
 SILENT_SECONDS: Final = 60.0
 """After so long without word from the database, nothing that it has is remembered any more: another gateway may have deleted
 some of it. A standby takes over sooner than that."""
@@ -87,7 +89,8 @@ class GenerationListener:
         if self.is_listening:
             database.run_script(f"LISTEN {CHANNEL}")
         while not self._ended.is_set():
-            self.generation = read_generation(database)
+            with database.limited(SILENT_REPLY_SECONDS):
+                self.generation = read_generation(database)
             self._heard_at = monotonic()
             if not self.is_listening:
                 self._ended.wait(POOLED_POLL_SECONDS)

@@ -26,6 +26,9 @@ thousand times has a thousand answers at one place, and no request may wait for 
 MOST_LINKED: Final = 2000
 """Recordings that a look-up takes beyond those that the request points at. Links may lead back over years."""
 
+REPLY_SECONDS: Final = 2.0
+"""That a look-up waits for a reply: a request waits for it, and can go on without."""
+
 _SAID: Final = ", ".join(f"said.{name}" for name in COLUMNS.split(", "))
 _MARKED: Final = f"""
 SELECT wanted.number, said.id, said.seq, {_SAID}, said.sum
@@ -189,7 +192,8 @@ class PostgresLookups:
 
 
 def _linked_rows(database: PostgresDatabase, principal: str, ids: Sequence[str], links: int) -> list[Row]:
-    return database.rows(_LINKED, principal, list(ids), links, len(ids) + MOST_LINKED)
+    with database.limited(REPLY_SECONDS):
+        return database.rows(_LINKED, principal, list(ids), links, len(ids) + MOST_LINKED)
 
 
 def _pending_of(wanted: Lookup, pending: Shelf | None) -> Iterable[Recording]:
@@ -220,7 +224,7 @@ def _first_rows(database: PostgresDatabase, wanted: Lookup) -> FirstRows:
     marks += [("tool", tool_hash(id)) for id in wanted.tools]
     marks += [("place", each) for each in wanted.places]
     kinds, hashes = [kind for kind, _ in marks], [hash for _, hash in marks]
-    with database.connection.pipeline():
+    with database.limited(REPLY_SECONDS), database.connection.pipeline():
         marked = database.send(_MARKED, wanted.principal, kinds, hashes, list(wanted.ids)) if marks or wanted.ids else None
         threads = database.send(THREAD_OF, wanted.principal, wanted.session, wanted.agent) if wanted.session else None
         pins = database.send(_PINS, wanted.principal)

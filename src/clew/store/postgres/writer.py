@@ -27,6 +27,8 @@ from clew.store.write_queue import Erases, QueueLimits, WriteCommand, WriteQueue
 T = TypeVar("T")
 
 _TRIES: Final = 3
+REPLY_SECONDS: Final = 10.0
+"""That a turn waits for a reply, before its connection is given up and it is sent again."""
 _RECONNECT_SECONDS: Final = 1.0
 """After a failed connection no other is tried for so long: what comes meanwhile fails at once."""
 _VACUUM: Final = "VACUUM clew.recordings, clew.exchanges, clew.words, clew.natives, clew.marks, clew.bodies, clew.pieces"
@@ -122,7 +124,8 @@ class PostgresWriter:
     def _transact(self, database: PostgresDatabase, commands: Sequence[_Command]) -> list[Any]:
         turns = [command.run for command in commands if isinstance(command.run, TurnWrite)]
         if len(turns) == len(commands) and all(turn.is_one_statement for turn in turns):
-            return _keep_turns(database, turns)
+            with database.limited(REPLY_SECONDS):
+                return _keep_turns(database, turns)
         raised = 0
         with database.connection.transaction():
             counts = iter(_send_turns(database, turns))

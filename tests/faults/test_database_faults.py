@@ -1,0 +1,202 @@
+"""What a gateway's store does when the way to its database, or the database, fails: nothing that was acknowledged is lost,
+nothing is kept twice, and nothing waits for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from clew.errors import StoreError
+from clew.store.commits import KeptTurn
+from clew.store.postgres.store import PostgresStore
+from tests.counts import examples
+from tests.fault_proxy import FaultProxy, fault_proxy
+from tests.postgres import PostgresServer, prepared_url, private_server, shared_server
+from tests.store.turns import conversation, recorded, turn
+from tests.waiting import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+@pytest.fixture
+def url() -> str:
+    return prepared_url()
+
+
+@pytest.fixture
+def proxy() -> Iterator[FaultProxy]:
+    with fault_proxy(shared_server()) as proxy:
+        yield proxy
+
+
+def ids_in(url: str) -> list[str]:
+    """In the order in which they were written."""
+    with psycopg.connect(url) as connection:
+        return [id for (id,) in connection.execute("SELECT id FROM clew.exchanges ORDER BY seq")]
+
+
+def test_a_turn_whose_commit_has_no_reply_is_kept_once(url: str, proxy: FaultProxy, tmp_path: Path) -> None:
+    """The server has committed it, and the connection is gone: nobody can know, so it is sent again."""
+    count = examples(5, soak=100)
+    with PostgresStore(proxy.url(url), spool=tmp_path / "spool") as store:
+        for number in range(count):
+            proxy.lose_reply_to = b"x-r%d\x00" % number if number % 2 else b"x-r%d" % number
+            store.record(turn(recorded(f"r{number}"))).result(60)
+        until(lambda: store.health().local == 0)
+        assert proxy.lost >= count // 2
+        assert store.verify() == ()
+        assert store.usage_totals("local")[0].calls == count
+    assert sorted(ids_in(url)) == sorted(f"x-r{number}" for number in range(count))
+
+
+@pytest.mark.parametrize("fault", ["silent", "deaf", "refusing"])
+def test_turns_of_a_partition_reach_the_database_once_and_in_order(
+    url: str, proxy: FaultProxy, tmp_path: Path, fault: str
+) -> None:
+    seconds, answers = examples(3, soak=30), conversation(12)
+    with PostgresStore(proxy.url(url, "tcp_user_timeout=2000"), spool=tmp_path / "spool") as store:
+        for each in answers[:4]:
+            assert store.record(turn(each)).result(60)
+        proxy.fault = fault  # type: ignore[assignment]
+        if fault == "refusing":
+            proxy.cut()
+        began = time.monotonic()
+        for each in answers[4:8]:
+            write = store.record(turn(each))
+            assert write.result(60), "kept on this machine"
+            assert isinstance(write, KeptTurn)
+            assert write.waits
+        until(lambda: time.monotonic() - began > seconds)
+        proxy.fault = "none"
+        proxy.cut()
+        for each in answers[8:]:
+            assert store.record(turn(each)).result(60)
+        until(lambda: store.health().local == 0)
+        assert [each.exchange for each in store.passages("local", "t")] and store.verify() == ()
+        assert store.usage_totals("local")[0].calls == 12
+    assert sorted(ids_in(url)) == sorted(f"x-{each.id}" for each in answers)
+
+
+@pytest.mark.parametrize(("delay", "waits"), [(0.05, False), (0.6, True), (2.0, True)])
+def test_a_slow_commit_is_waited_for_up_to_200_ms(
+    url: str, proxy: FaultProxy, tmp_path: Path, delay: float, waits: bool
+) -> None:
+    """A turn is one round trip. Above that it is on this machine first, and in the database once."""
+    with PostgresStore(proxy.url(url), spool=tmp_path / "spool") as store:
+        store.record(turn(recorded("first"))).result(60)
+        proxy.delay = delay
+        write = store.record(turn(recorded("second")))
+        began = time.monotonic()
+        assert write.result(60)
+        assert isinstance(write, KeptTurn)
+        if waits:  # a loaded machine may take longer than the limit, never shorter
+            assert write.waits
+            assert time.monotonic() - began < max(delay, 30)
+        proxy.delay = 0.0
+        until(lambda: store.health().local == 0)
+        assert store.usage_totals("local")[0].calls == 2
+    assert ids_in(url) == ["x-first", "x-second"]
+
+
+def test_an_exhausted_server_costs_no_turn_and_it_recovers_by_itself(tmp_path: Path) -> None:
+    with private_server(max_connections="6", superuser_reserved_connections="0") as server:
+        url = server.create()
+        PostgresStore(url).close()
+        greedy = [psycopg.connect(url) for _ in range(6)]
+        with PostgresStore(url, spool=tmp_path / "spool") as store:
+            assert store.record(turn(recorded("a"))).result(60)
+            assert store.health().state == "degraded"
+            assert "too many clients" in store.health().why or "no connection left" in store.health().why
+            for each in greedy:
+                each.close()
+            until(lambda: store.health().local == 0)
+            assert store.record(turn(recorded("b"))).result(60)
+            until(lambda: store.health().state == "ok")
+        assert sorted(ids_in(url)) == ["x-a", "x-b"]
+
+
+def test_a_store_survives_that_its_connections_are_ended_again_and_again(url: str, tmp_path: Path) -> None:
+    count, stop = examples(40, soak=2000), threading.Event()
+
+    def end_connections() -> None:
+        with psycopg.connect(url, autocommit=True) as admin:
+            while not stop.wait(0.1):
+                admin.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'clew' "
+                    "AND datname = current_database()"
+                )
+
+    storm = threading.Thread(target=end_connections)
+    with PostgresStore(url, spool=tmp_path / "spool") as store:
+        storm.start()
+        try:
+            for number in range(count):
+                assert store.record(turn(recorded(f"r{number}"))).result(60)
+        finally:
+            stop.set()
+            storm.join()
+        until(lambda: store.health().local == 0)
+        assert store.verify() == ()
+    assert sorted(ids_in(url)) == sorted(f"x-r{number}" for number in range(count))
+
+
+@pytest.fixture
+def standby() -> Iterator[tuple[PostgresServer, PostgresServer]]:
+    with private_server(max_wal_senders="4", wal_level="replica") as primary, primary.standby() as standby:
+        yield primary, standby
+
+
+def test_a_standby_that_takes_over_has_all_that_was_acknowledged(
+    standby: tuple[PostgresServer, PostgresServer], tmp_path: Path
+) -> None:
+    """With a synchronous standby; the store finds the new primary by its list of hosts."""
+    primary, second = standby
+    name = primary.create().split("/")[3].partition("?")[0]
+    primary.configure(synchronous_standby_names="*")
+    url = f"postgresql://postgres@/{name}?host={primary.folder},{second.folder}"
+    acknowledged = list[str]()
+    with PostgresStore(url, spool=tmp_path / "spool") as store:
+
+        def write(begin: int, count: int) -> None:
+            for number in range(begin, begin + count):
+                done = store.record(turn(recorded(f"r{number}"), exchange=f"x{number}"))
+                assert done.result(60)
+                if isinstance(done, KeptTurn) and not done.waits:
+                    acknowledged.append(f"x{number}")
+
+        write(0, 20)
+        primary.stop("immediate")
+        second.promote()
+        write(20, 20)
+        until(lambda: store.health().local == 0)
+        assert store.verify() == ()
+    kept = ids_in(second.url(name))
+    assert acknowledged
+    assert set(acknowledged) <= set(kept)
+    assert sorted(kept) == sorted(f"x{number}" for number in range(40))
+
+
+def test_the_tables_of_other_programs_stay_and_a_failed_step_leaves_nothing(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = shared_server().create()
+    with psycopg.connect(fresh, autocommit=True) as other:
+        other.execute("CREATE TABLE public.canary (sings text)")
+        other.execute("INSERT INTO public.canary VALUES ('yes')")
+        other.execute("CREATE TABLE public.recordings (id text)")
+        monkeypatch.setattr("clew.store.postgres.schema.STEPS", ("CREATE TABLE clew.half (a text)", "SELECT 1 / 0"))
+        monkeypatch.setattr("clew.store.postgres.schema.NEWEST", 2)
+        with pytest.raises(StoreError, match="division by zero"):
+            PostgresStore(fresh)
+        assert other.execute("SELECT 1 FROM pg_namespace WHERE nspname = 'clew'").fetchone() is None
+        monkeypatch.undo()
+        with PostgresStore(fresh) as store:
+            store.record(turn(recorded("a"))).result(60)
+            store.forget("local", "t", at=time.time()).result(60)
+        assert other.execute("SELECT sings FROM public.canary").fetchall() == [("yes",)]
+        assert other.execute("SELECT count(*) FROM public.recordings").fetchone() == (0,)
