@@ -262,13 +262,22 @@ def pages() -> dict[Path, str]:
     return {HERE / "reference" / f"{name}.md": NOTE + make().strip() + "\n" for name, make in PAGES.items()}
 
 
+def shared_files() -> dict[Path, str]:
+    """The man page and the completions, which are made of the commands too."""
+    sys.path.insert(0, str(HERE.parent / "release"))
+    from shared_files import files
+
+    return files()
+
+
 def main(arguments: Sequence[str]) -> int:
-    stale = [path for path, text in pages().items() if not path.exists() or path.read_text("utf-8") != text]
+    made = {**pages(), **shared_files()}
+    stale = [path for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text]
     for path in stale:
         sys.stdout.write(f"{path.relative_to(HERE.parent)} {'is out of date' if '--check' in arguments else 'written'}\n")
         if "--check" not in arguments:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(pages()[path], "utf-8")
+            path.write_text(made[path], "utf-8")
     return 1 if stale and "--check" in arguments else 0
 
 
