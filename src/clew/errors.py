@@ -5,6 +5,7 @@
     │  └─ AnswerUnknown       no stored answer has the id that was asked for     → 404 invalid_request_error
     ├─ Unrepresentable        what a dialect cannot say                          → 400 invalid_request_error
     ├─ BodyTooLarge           over a stated limit                                → 413 request_too_large
+    ├─ UsageLimitReached           the caller may use no more for now                 → 429 rate_limit_error
     ├─ StreamIllegal          a stream broke its own grammar; state and event    → 502 api_error
     │  ├─ BlockMismatch       a delta that does not fit its block
     │  ├─ SseTooLarge         a line or an event over its bound
@@ -56,6 +57,7 @@ __all__ = [
     "StoreError",
     "StreamIllegal",
     "Unrepresentable",
+    "UsageLimitReached",
 ]
 
 
@@ -109,6 +111,19 @@ class BodyTooLarge(ClewError):
 
     status: int = 413
     error_type: str = "request_too_large"
+
+
+class UsageLimitReached(ClewError):
+    """A limit of the key, the principal or the team has no room for this request. `retry_after`: seconds until it has."""
+
+    status: int = 429
+    error_type: str = "rate_limit_error"
+
+    def __init__(self, message: str, *, retry_after: float | None = None, status: int = 429) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.status = status
+        self.error_type = "permission_error" if status == 403 else "rate_limit_error"
 
 
 class StreamIllegal(ClewError):

@@ -68,7 +68,7 @@ class _NoKeys:
     def version(self) -> int:
         return -1
 
-    def principal_of(self, presented: str) -> str | None:
+    def holder_of(self, presented: str) -> None:
         return None
 
 

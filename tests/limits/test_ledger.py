@@ -36,8 +36,8 @@ def test_what_others_used_counts_as_the_store_said_last() -> None:
     limit = read_limit(TEAM, "100tokens/1d")
     ledger = ledger_with(limit)
     ledger.charge([limit], Amounts(0, 30, 1), NOON)
-    (counted,) = ledger.windows(NOON)
-    ledger.learn({counted: WindowTotal(own=Amounts(0, 30, 1), others=Amounts(0, 69, 2))}, NOON)
+    counted = CountedWindow("team:web", DAY, int(NOON // DAY * DAY))
+    ledger.learn({counted: WindowTotal(own=Amounts(0, 30, 1), others=Amounts(0, 69, 2))})
     assert ledger.used(limit, NOON) == 99
     ledger.charge([limit], Amounts(0, 1, 1), NOON)
     assert ledger.used(limit, NOON) == 100
@@ -47,8 +47,8 @@ def test_what_others_used_counts_as_the_store_said_last() -> None:
 def test_what_the_store_has_under_this_process_counts_though_an_earlier_one_used_it() -> None:
     limit = read_limit(ANNA, "100tokens/1d")
     ledger = ledger_with(limit)
-    (counted,) = ledger.windows(NOON)
-    ledger.learn({counted: WindowTotal(own=Amounts(0, 40, 1))}, NOON)
+    counted = CountedWindow("key:anna", DAY, int(NOON // DAY * DAY))
+    ledger.learn({counted: WindowTotal(own=Amounts(0, 40, 1))})
     assert ledger.used(limit, NOON) == 40
 
 
@@ -107,9 +107,11 @@ def test_windows_that_are_over_are_forgotten() -> None:
     limit = read_limit(ANNA, "5tokens/1h")
     ledger = ledger_with(limit)
     ledger.charge([limit], Amounts(0, 5, 1), NOON)
-    ledger.learn({}, NOON + HOUR)
+    assert ledger.used(limit, NOON) == 5
+    for hour in range(1, 9):
+        ledger.charge([limit], Amounts(0, 5, 1), NOON + hour * HOUR)
     assert ledger.used(limit, NOON) == 0
-    assert ledger.windows(NOON + HOUR) == (CountedWindow("key:anna", HOUR, int(NOON) + HOUR),)
+    assert ledger.used(limit, NOON + 8 * HOUR) == 5
 
 
 def test_a_call_uses_all_tokens_of_its_prompt_and_its_answer() -> None:

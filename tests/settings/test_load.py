@@ -424,7 +424,7 @@ port = 99999
             5,
             "backends.glm.urll",
             "there is no such key; did you mean 'url'? (allowed: preset, dialect, url, path, realm, auth, key, keys, "
-            "account, model, models, quirks, wire, speech, responses, by_model, timeouts, allow_private)",
+            "account, model, models, quirks, wire, speech, responses, by_model, timeouts, allow_private, max_parallel)",
         ),
         (
             8,

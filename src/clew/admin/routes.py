@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.admin import conversations, exchanges, routing, threads, views
+from clew.admin import conversations, exchanges, limits, routing, threads, views
 from clew.admin.chat import endpoints as chat
 from clew.admin.routing import AdminRoute
 
@@ -114,6 +114,30 @@ _CHAT: Final[tuple[AdminRoute, ...]] = (
     ),
 )
 
+_LIMITS: Final[tuple[AdminRoute, ...]] = (
+    AdminRoute("GET", "/api/limits", "read", limits.limits, "The limits, and what was used of each in its present window."),
+    AdminRoute(
+        "PUT",
+        "/api/limits",
+        "admin",
+        limits.set_limit,
+        "Sets a limit, or changes its cap. It answers when all gateways of this home have applied it, or with those that"
+        " have not.",
+        "body: scope, amount; hard",
+    ),
+    AdminRoute(
+        "DELETE",
+        "/api/limits",
+        "admin",
+        limits.remove_limit,
+        "Removes the limit with this scope, unit and window.",
+        "body: scope, amount",
+    ),
+    AdminRoute(
+        "GET", "/api/audit", "read", limits.audit, "Who changed which key or limit, the newest first.", "limit, before"
+    ),
+)
+
 ROUTES: Final[tuple[AdminRoute, ...]] = (
     AdminRoute("GET", "/healthz", "open", views.healthz, "Says that the process runs."),
     AdminRoute(
@@ -197,6 +221,7 @@ ROUTES: Final[tuple[AdminRoute, ...]] = (
         "Live events as SSE (`exchange`, of one principal; `switch`); `Last-Event-ID` brings what was missed.",
         "principal",
     ),
+    *_LIMITS,
     *_CONVERSATIONS,
     *_CHAT,
     AdminRoute(

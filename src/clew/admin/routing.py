@@ -138,6 +138,12 @@ def caller_of(request: Request) -> Caller:
     return caller
 
 
+def caller_name(request: Request) -> str:
+    """Who calls, for the audit."""
+    caller = caller_of(request)
+    return f"{caller.principal} ({caller.door})"
+
+
 def _admit(route: AdminRoute, request: Request, access: AdminAccess) -> Caller | None:
     """Who calls, if they may. Raises AdminProblem if not."""
     if request.method == "HEAD" and route.scope == "open":

@@ -126,6 +126,8 @@ class Backend(Struct, frozen=True, kw_only=True):
     timeouts: BackendTimeouts = BackendTimeouts()
     preset: str = ""
     allow_private: bool = False
+    max_parallel: int = 0
+    """So many requests at the same time; others wait. 0: any number."""
 
 
 def auth_headers(backend: Backend, key: Secret | None, credential: Credential) -> tuple[tuple[bytes, bytes], ...]:

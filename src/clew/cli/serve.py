@@ -218,7 +218,7 @@ async def _parent_works(plan: Plan, setup: ServeSetup, access: DataPlaneAccess) 
 
     runtime = await build_gateway_runtime(plan, setup.loaded, setup.home, environ=setup.environ, hidden=(access.key,))
     try:
-        with access.registration.reporting(runtime.current, access.keys):
+        with access.registration.reporting(runtime.current, access.keys, lambda: runtime.engine.services.limits.digest):
             await asyncio.to_thread(access.registration.catch_up, runtime.current)
             runtime.keep_up(access.registration.wakeup)
             yield runtime

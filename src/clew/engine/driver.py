@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from clew.engine.aside import threads_for
 from clew.engine.backend_call import WAITING, BackendCall, Poll
+from clew.engine.call_limits import CallLimits
 from clew.engine.client_stream import ClientStream
 from clew.engine.open_turns import OpenTurns, ignore_result
 from clew.engine.preparing import Preparation
@@ -40,8 +41,8 @@ class Driver:
     _poll: Poll | None = None
     """Looks whether the command that waits is done. None: no command waits, or one that only waits for its timer."""
     _timer: asyncio.Handle | None = None
-    """Of the command that waits."""
     _is_running = False
+    _limits: CallLimits | None = None
     _exchange: ExchangeMachine
     _is_read = False
     """There is an exchange."""
@@ -102,8 +103,7 @@ class Driver:
             await self._finish_with(self._exchange.leave("cut"))
 
     def cancel(self) -> None:
-        """The client is gone, or the server ends: the backend stops at once, and so does work in a thread that is only for
-        an answer that has not begun."""
+        """The client is gone, or the server ends: the backend stops, and so does work for an answer that has not begun."""
         self._over = self._loop.create_future()
         self._client.hand_over(self._until_over(self._over))
         error = self._exchange.interruption(draining=self._client.draining)
@@ -134,8 +134,7 @@ class Driver:
                 self._resume(value)
 
     def _resume(self, value: object = None, error: Exception | None = None) -> None:
-        """Go on with what the waiting command came to, until a command has to wait. Before each step the exchange is told
-        what time it is."""
+        """Go on with what the waiting command came to, until a command has to wait. Each step is told what time it is."""
         if self._timer is not None:
             self._timer.cancel()
         self._poll, self._timer, self._is_running = None, None, True
@@ -190,6 +189,7 @@ class Driver:
         self._backend.news = lambda: None
 
     def _close(self) -> None:
+        self._limits = self._limits and self._limits.close()  # it knows us
         self._backend.let_go()
         self.break_cycle()
         self._stop_open_turns()
@@ -221,6 +221,10 @@ class Driver:
             return None
         self._timer = self._loop.call_later(command.seconds, self._resume)
         return WAITING
+
+    def wait_for_limits(self, command: commands.Reserve | commands.TakeSlot) -> object:
+        self._limits = self._limits or CallLimits(self._services, self._call, self._id, self.news)
+        return self._wait_for(self._limits.carry_out(command))
 
     # Commands: the backend.
 
@@ -264,6 +268,8 @@ class Driver:
         if self._stream is not None:
             self._stream.leave_source()
         self._backend.let_go()
+        if self._limits is not None:
+            self._limits.leave_backend()
 
     # Commands: the client.
 
@@ -297,9 +303,9 @@ class Driver:
 
     def commit(self, command: commands.Commit) -> object:
         """Waits for the write, or for as long as the end of an answer may wait for it (law 8)."""
-        assert self._services.store is not None
         self._stop_open_turns()
-        write, seconds = self._services.store.record(command.turn), self._services.commit_seconds
+        write, seconds = self._services.record(self._id, command.turn), self._services.commit_seconds
+        assert self._services.store is not None
         place = self._services.store.place
         self._poll = lambda: commit_result(write, seconds, place) if write.done() else WAITING
         self._timer = self._loop.call_later(seconds, lambda: self._resume(commit_result(write, seconds, place)))
@@ -307,9 +313,8 @@ class Driver:
         return WAITING
 
     def keep(self, command: commands.Keep) -> None:
-        assert self._services.store is not None
         self._stop_open_turns()
-        self._services.store.record(command.turn).add_done_callback(ignore_result)
+        self._services.record(self._id, command.turn).add_done_callback(ignore_result)
 
     def _stop_open_turns(self) -> None:
         if self._open_turns is not None:
@@ -326,6 +331,7 @@ class Driver:
         commands.Compute: compute,
         commands.GiveWay: give_way,
         commands.Sleep: sleep,
+        **dict.fromkeys((commands.Reserve, commands.TakeSlot), wait_for_limits),
         commands.Ask: ask,
         commands.Peek: peek,
         commands.Take: take,

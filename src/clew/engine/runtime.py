@@ -185,6 +185,7 @@ def _wall(store: Store | None) -> float:
 
 def _take_limits(services: EngineServices, loop: asyncio.AbstractEventLoop) -> None:
     """In the thread that reads the store; the loop alone changes what requests see."""
+    services.limits.look()
     if (told := services.limits_told()).until:
         loop.call_soon_threadsafe(services.take_limits, told)
 

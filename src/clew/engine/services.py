@@ -5,22 +5,26 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Final
 
+from clew.backends.row import Backend
 from clew.engine.histories import Histories
 from clew.engine.hub import Hub
 from clew.engine.ids import new_id
 from clew.engine.log.request_log import RequestLog
+from clew.engine.parallel import ParallelSlots
 from clew.engine.process_memory import BLOCK_KEYS, SeenKeys, Sessions, TokenCounts
 from clew.engine.snapshot import Snapshot
+from clew.engine.usage_limits import UsageLimits
 from clew.errors import StoreError
 from clew.exchange.inputs import ProcessFacts
 from clew.exchange.redact import Redactor
 from clew.model.past import folded
 from clew.model.recording import Recording
 from clew.model.request import RequestMessage
-from clew.model.turn import Exchange
+from clew.model.turn import Exchange, TurnRecord
 from clew.pipeline.attempts import MOST_COOL, Candidate, CoolDowns
 from clew.store import Store
 from clew.store.commits import COMMIT_LIMIT
@@ -102,6 +106,14 @@ class EngineServices:
     sessions: Sessions = field(default_factory=Sessions)
     redact: Redactor = field(default_factory=Redactor)
     """Knows the secrets of this process."""
+    limits: UsageLimits = field(init=False)
+    parallel: ParallelSlots = field(default_factory=ParallelSlots)
+
+    def __post_init__(self) -> None:
+        def backends() -> Mapping[str, Backend]:
+            return self.snapshot().settings.backends
+
+        self.limits = UsageLimits(self.store, wall=self.wall, clock=self.clock, backends=backends)
 
     def process_facts(self) -> ProcessFacts:
         """What an exchange that begins now has to know of this process."""
@@ -113,7 +125,16 @@ class EngineServices:
             cool_downs=self.cool_downs,
             repairs=self.repairs,
             redact=self.redact,
+            has_limits=self.limits.is_active,
+            has_hard_limits=self.limits.has_hard,
         )
+
+    def record(self, id: str, turn: TurnRecord) -> Future[bool]:
+        """Keep a turn, with what it is charged where limits hold."""
+        assert self.store is not None
+        recorded = self.store.record(self.limits.charge(id, turn))
+        self.limits.follow(id, recorded)
+        return recorded
 
     def tell(self, exchange: Exchange, recording: Recording | None) -> None:
         """An exchange is over."""

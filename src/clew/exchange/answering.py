@@ -30,6 +30,7 @@ from clew.exchange.commands import (
     ReportAnswering,
     ReportExchange,
     SendWhole,
+    TakeSlot,
 )
 from clew.exchange.heads import ESTIMATED, JSON_TYPE, outgoing_head, own_headers
 from clew.exchange.inputs import ProcessFacts, ReceivedRequest
@@ -158,6 +159,8 @@ class BackendAnswer:
             await LogBody("sent", notes.sent)
         self.passed, notes.request_id = (), ""  # what another backend said before is not this one's
         notes.outgoing = outgoing_head(received.call, notes.route, notes.going)
+        if notes.route.backend.max_parallel:
+            await TakeSlot(notes.route)
         notes.head = head = await Ask(notes.route, notes.outgoing, notes.sent)
         self.passed = notes.dialect.response_headers(head.headers, self._progress.wall)
         notes.request_id = next((value for name, value in self.passed if name == "request-id"), "")

@@ -48,12 +48,14 @@ class Call:
         "entry",
         "front",
         "headers",
+        "key",
         "kind",
         "method",
         "name",
         "operation",
         "principal",
         "query",
+        "team",
         "version",
     )
 
@@ -68,12 +70,15 @@ class Call:
         headers: Mapping[str, str] = _NO_HEADERS,
         principal: str = "local",
         credential: Credential = (),
+        key: str = "",
+        team: str = "",
         entry: OwnTurn | None = None,
         front: Dialect[Any] = anthropic.DIALECT,
     ) -> None:
         """`kind`: what the client asks for. `name`: at the end of the path, where the route takes one. `headers`: lower
         case, repeated ones joined. `credential`: the client's own `x-api-key` and `authorization`, for backends that take
-        them. `entry`: of a caller that keeps its own conversation. `front`: what the client speaks."""
+        them. `key`, `team`: the name of the key that it showed, and the team of that key. `entry`: of a caller that keeps
+        its own conversation. `front`: what the client speaks."""
         self.operation: Operation = kind
         self.kind: Kind = "count_tokens" if kind == "count_tokens" else "messages"
         self.method = method
@@ -83,6 +88,8 @@ class Call:
         self.headers = headers
         self.principal = principal
         self.credential = credential
+        self.key = key
+        self.team = team
         self.entry = entry
         self.front = front
         client = front.session_of(headers)

@@ -73,6 +73,23 @@ class Sleep(ExchangeCommand[None]):
     seconds: float
 
 
+class Reserve(ExchangeCommand[None]):
+    """Let the call in, as far as limits hold for it, before the first backend is asked. Raises UsageLimitReached."""
+
+    routes: Sequence[BackendRoute]
+    input: int
+    """About how many tokens it has; only known where a hard limit holds for somebody."""
+    most_output: int
+    """As many tokens as the client wants at most; 0 if it does not say."""
+
+
+class TakeSlot(ExchangeCommand[None]):
+    """Wait until it is this call's turn: at its backend, if one is given, else among the calls of its caller. Raises
+    BackendOverloaded, UsageLimitReached."""
+
+    route: BackendRoute | None = None
+
+
 # The backend.
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import ceil
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -20,6 +21,7 @@ from clew.errors import (
     CredentialsExhausted,
     RequestInvalid,
     Unrepresentable,
+    UsageLimitReached,
 )
 from clew.exchange.backend_dialect import Refused
 from clew.exchange.heads import JSON_TYPE
@@ -38,6 +40,8 @@ _NO_MONEY: Final = 402
 _KIND = 60
 
 
+RETRY_SECONDS: Final = 60.0
+"""A client may wait so long for a limit of its own, and then try again by itself."""
 NO_RETRY = ("x-should-retry", "false")
 """Claude Code would ask ten times otherwise."""
 
@@ -143,8 +147,17 @@ def refusal_reply(
     is_final = not is_own and isinstance(failure, Unrepresentable | CredentialsExhausted)
     # A status that stands for another one may be one after which clients try again.
     final = [NO_RETRY] if is_final or (failure.status == _NO_MONEY and _NO_MONEY in front.statuses) else []
+    if isinstance(failure, UsageLimitReached):
+        final = limit_headers(failure)
     told = body if is_own and front.is_canonical else front.write_error(told_failure(failure), exchange)
     return RefusalReply(front.statuses.get(failure.status, failure.status), [JSON_TYPE, *final, *headers], told)
+
+
+def limit_headers(failure: UsageLimitReached) -> list[tuple[str, str]]:
+    """When there is room again. Clients that retry by themselves are told not to where that takes long."""
+    wait = failure.retry_after
+    is_short = wait is not None and wait <= RETRY_SECONDS
+    return [*([("retry-after", str(ceil(wait)))] if wait is not None else []), *([] if is_short else [NO_RETRY])]
 
 
 def told_failure(failure: ClewError) -> Failure:
@@ -152,7 +165,7 @@ def told_failure(failure: ClewError) -> Failure:
     body = _own_body(failure)
     own = _error_in(body)
     kind, message = (own.type, own.message) if own else _words(failure, body)
-    wait = Wait(seconds=failure.retry_after) if isinstance(failure, BackendOverloaded) else NO_WAIT
+    wait = Wait(seconds=failure.retry_after) if isinstance(failure, BackendOverloaded | UsageLimitReached) else NO_WAIT
     place, code = (failure.path, failure.code) if isinstance(failure, RequestInvalid) else ("", "")
     return Failure(failure.status, kind, message, wait, param=place, code=code)
 

@@ -52,6 +52,10 @@ class ProcessFacts(Struct, frozen=True, kw_only=True, eq=False):
     """Repairs of requests that hold for an account."""
     redact: Redactor
     """Knows the secrets of this process."""
+    has_limits: bool = False
+    """There are limits on what somebody may use,"""
+    has_hard_limits: bool = False
+    """and some of them are hard."""
 
 
 class BackendAddress(NamedTuple):

@@ -29,8 +29,10 @@ from clew.exchange.commands import (
     LetGo,
     LogDecisions,
     Refuse,
+    Reserve,
     ServerEnds,
     Sleep,
+    TakeSlot,
 )
 from clew.exchange.failures import (
     DRAINING,
@@ -55,8 +57,12 @@ from clew.pipeline.retry_hints import in_seconds, retry_after_of, should_retry_o
 from clew.pipeline.step import Step
 from clew.pipeline.thinking import keep_thinking, leave_out
 from clew.pipeline.thinking_parameter import loop_start
+from clew.pipeline.token_estimate import estimate
+from clew.pipeline.values import number_of
 from clew.thinking.strands import newest_of_backend, remarks_of
 
+CAUTION: Final = 1.25
+"""An estimate of a prompt's tokens, times this, is reserved in hard limits."""
 _NO_ROUTE: Final = frozenset((404, 405, 501))
 """What a server says to a path that it does not know."""
 
@@ -99,6 +105,8 @@ class ExchangeMachine:
     async def run(self) -> None:
         """Answer the client, and keep the turn."""
         try:
+            if self._process.has_limits and self._received.call.kind == "messages":
+                await self._reserve()
             # Every flow of attempts begins with the first route, unless it cools down; nearly always that one answers.
             at_once = self._is_ready or not self._process.cool_downs.until
             result = await self._try(self.notes.route) if at_once else None
@@ -113,6 +121,15 @@ class ExchangeMachine:
         except ClewError as error:
             await self._fail(error)
         self.progress.enter(ExchangeState.OVER)
+
+    async def _reserve(self) -> None:
+        """Raises UsageLimitReached."""
+        await TakeSlot()
+        received, tokens = self._received, 0
+        if self._process.has_hard_limits:
+            estimated = await Compute(received.size, partial(estimate, received.request))
+            tokens = round(estimated * CAUTION)
+        await Reserve(received.routes, tokens, int(number_of(received.request.body.max_tokens) or 0))
 
     async def _fail(self, failure: ClewError) -> None:
         tries = self.notes.tries

@@ -228,6 +228,7 @@ class ExchangeNotes:
             kept=self.counts().kept,
             tries=tuple(self.tries),
             betas=call.betas,
+            key=call.key,
         )
 
     def turn(self, outcome: Outcome, heard: ReceivedAnswer | None, ended: float) -> TurnRecord:

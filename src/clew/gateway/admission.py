@@ -32,7 +32,7 @@ from clew.dialects import DIALECTS
 from clew.gateway.plan import WILDCARDS, is_loopback
 from clew.gateway.routes import Route
 from clew.http.message import HttpRefusal, HttpRequest
-from clew.settings.own_keys import LOCAL
+from clew.settings.own_keys import LOCAL, KeyHolder
 from clew.settings.values import Settings
 
 OWN_HEADER: Final = "x-clew-key"
@@ -121,7 +121,7 @@ def check_content(request: HttpRequest) -> HttpRefusal | None:
 class Keys(Protocol):
     """Knows whose a gateway key is: `clew.settings.own_keys.KeyTable`."""
 
-    def principal_of(self, presented: str) -> str | None: ...
+    def holder_of(self, presented: str) -> KeyHolder | None: ...
 
 
 class Admission(Struct, frozen=True):
@@ -129,6 +129,10 @@ class Admission(Struct, frozen=True):
 
     principal: str
     credential: Credential = ()
+    key: str = ""
+    """The name of the key that it showed,"""
+    team: str = ""
+    """and the team of that key."""
 
 
 def admit(request: HttpRequest, route: Route, keys: Keys, border: Border, settings: Settings) -> Admission | HttpRefusal:
@@ -157,13 +161,12 @@ def admit(request: HttpRequest, route: Route, keys: Keys, border: Border, settin
 def find_key(headers: Mapping[str, str], keys: Keys) -> Admission:
     """The principal whose gateway key these headers show ("" if they show none), and the credential beside the key."""
     shown = _shown_keys(headers)
-    principals = {name: keys.principal_of(value) for name, value in shown.items()}
-    principal = principals[OWN_HEADER] if OWN_HEADER in shown else next(filter(None, principals.values()), None)
-    others = [name for name in shown if name != OWN_HEADER and not principals[name]]
-    if not others:
-        return Admission(principal or "")
-    one_hop = {word.strip().lower() for word in headers.get("connection", "").split(",")}
-    return Admission(principal or "", tuple((name, headers[name]) for name in others if name not in one_hop))
+    holders = {name: keys.holder_of(value) for name, value in shown.items()}
+    holder = holders[OWN_HEADER] if OWN_HEADER in shown else next(filter(None, holders.values()), None)
+    others = [name for name in shown if name != OWN_HEADER and not holders[name]]
+    one_hop = {word.strip().lower() for word in headers.get("connection", "").split(",")} if others else set[str]()
+    credential = tuple((name, headers[name]) for name in others if name not in one_hop)
+    return Admission(holder.principal, credential, holder.key, holder.team) if holder else Admission("", credential)
 
 
 def _shown_keys(headers: Mapping[str, str]) -> dict[str, str]:

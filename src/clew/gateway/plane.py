@@ -244,5 +244,7 @@ def _call_of(request: HttpRequest, checked: CheckedHead) -> Call:
         headers=headers,
         principal=checked.admission.principal,
         credential=checked.admission.credential,
+        key=checked.admission.key,
+        team=checked.admission.team,
         front=DIALECTS[route.dialect],
     )

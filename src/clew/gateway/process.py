@@ -19,7 +19,7 @@ import os
 import resource
 import socket
 import time
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -94,12 +94,12 @@ class ProcessRegistration:
         return self._entry
 
     @contextmanager
-    def reporting(self, current: Current, keys: KeyTable) -> Generator[None]:
-        """In this block, each poll for settings writes a report if something changed."""
+    def reporting(self, current: Current, keys: KeyTable, limits: Callable[[], str] = lambda: "") -> Generator[None]:
+        """In this block, each poll for settings writes a report if something changed. `limits`: their digest."""
 
         def report_change() -> None:
             keys.look()
-            applied = structs.replace(current.applied(), keys=keys.digest)
+            applied = structs.replace(current.applied(), keys=keys.digest, limits=limits())
             if applied != self._reported:
                 self._report(applied)
                 self._reported = applied
@@ -242,9 +242,10 @@ class Gateway:
                 _log.warning(message, room, wanted, files)
             registration = self.registration
             with (
-                registration.reporting(runtime.current, self.keys),
+                registration.reporting(runtime.current, self.keys, lambda: runtime.engine.services.limits.digest),
                 registration.reporting_blocks(runtime),
                 registration.announcing(runtime),
+                runtime.current.beside(runtime.engine.services.limits.refresh),
             ):
                 await asyncio.to_thread(self.registration.catch_up, runtime.current)
                 self.plane.serve(runtime.engine, runtime.current, runtime.store_state)

@@ -55,7 +55,7 @@ class Overrun(Struct, frozen=True, kw_only=True):
 
 
 class LimitLedger:
-    """Of one process. Belongs to one thread."""
+    """Of one process. Belongs to one thread, but for the limits and for what the store says."""
 
     def __init__(self) -> None:
         self._limits: dict[str, tuple[Limit, ...]] = {}
@@ -128,21 +128,17 @@ class LimitLedger:
     def charge(self, limits: Sequence[Limit], used: Amounts, wall: float) -> tuple[Charge, ...]:
         """What a request used is counted here, and has to be kept with its turn."""
         windows = dict.fromkeys(_counted(limit, wall) for limit in limits if limit.is_budget)
+        if len(self._own) > 2 * len(self.limits) + len(windows):  # windows that are over are forgotten
+            self._own = {counted: sums for counted, sums in self._own.items() if counted.start + counted.seconds > wall}
         for counted in windows:
             self._own[counted] = self._own.get(counted, Amounts()).plus(used)
         return tuple(Charge(*counted, *used) for counted in windows)
 
     # What the store says
 
-    def windows(self, wall: float) -> tuple[CountedWindow, ...]:
-        """The present windows of all limits."""
-        return tuple(dict.fromkeys(_counted(limit, wall) for limit in self.limits if limit.is_budget))
-
-    def learn(self, totals: Mapping[CountedWindow, WindowTotal], wall: float) -> None:
-        """What the store has in these windows. What is over is forgotten."""
-        present = set(self.windows(wall))
-        self._known = dict(totals)
-        self._own = {counted: used for counted, used in self._own.items() if counted in present}
+    def learn(self, totals: Mapping[CountedWindow, WindowTotal]) -> None:
+        """What the store has. Any thread may say so."""
+        self._known = totals
 
     def _rate(self, limit: Limit) -> RateState:
         return self._rates.setdefault((str(limit.scope), limit.unit), RateState())

@@ -9,10 +9,12 @@ them wait.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from hashlib import sha256
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from clew.errors import SettingsInvalid
@@ -107,6 +109,11 @@ def amounts_of(usage: TokenUsage | None, micro: int | None) -> Amounts:
     if usage is None:
         return Amounts()
     return Amounts(micro or 0, usage.prompt + usage.output, 1)
+
+
+def limits_digest(limits: Sequence[Limit]) -> str:
+    """Another text for each change; "" for no limits."""
+    return sha256(msgspec.json.encode(limits)).hexdigest()[:16] if limits else ""
 
 
 def read_scope(text: str) -> LimitScope:

@@ -106,6 +106,7 @@ def backend_of(
         return BackendResult(warnings=(f"backends.{name}: left out, since its key is empty",))
     realm = table.realm or (vendor.realm if vendor else name)
     manner, by_model = _manners(table, given, realm, vendor.speaking(dialect) if vendor else None)
+    same = {each: getattr(table, each) for each in ("timeouts", "preset", "allow_private", "max_parallel", "account")}
     row = Backend(
         name=name,
         dialect=dialect,
@@ -115,7 +116,6 @@ def backend_of(
         auth=auth,
         keys=found.found,
         keys_from=found.found_in,
-        account=table.account,
         model=table.model or (preset.model if preset else ""),
         # The operator's `model` is meant for all names, so it removes the preset's mapping.
         models=table.models if preset is None or table.model else {**preset.models, **table.models},
@@ -124,15 +124,13 @@ def backend_of(
         speech=manner.speech,
         responses=manner.responses,
         by_model=by_model,
-        timeouts=table.timeouts,
-        preset=table.preset,
-        allow_private=table.allow_private,
+        **same,
     )
     unset = found.unset if len(found.unset) == found.named else ()
     warnings = [*found.warnings, *(f"{format_key(each.key)}: {each.says}" for each in found.unset if not unset)]
     if url.startswith("http:") and found.found and not is_local(url):
         warnings.append(f"backends.{name}: its key goes over the network unencrypted: use https")
-    origins = _origins(name, table, preset, given) if preset else {}
+    origins = {} if preset is None else _origins(name, table, preset, given)
     return BackendResult(backend=row, unset=unset, warnings=tuple(warnings), origins=origins)
 
 

@@ -25,6 +25,7 @@ from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.settings.values import (
     BuildSettings,
     ChatSettings,
+    Count,
     GatewaySettings,
     LogSettings,
     Retry,
@@ -82,6 +83,9 @@ class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Seconds for the phases of a call, where they differ from the general ones."""
     allow_private: bool = False
     """Allow a link-local, shared or metadata address."""
+    max_parallel: Count = 0
+    """Requests that it gets at the same time from each process of a gateway. Others wait, callers taking turns, for a
+    minute at most. 0: any number."""
 
 
 class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -59,6 +59,14 @@ class NamedKey(Struct, frozen=True, kw_only=True):
     created: float = 0.0
 
 
+class KeyHolder(Struct, frozen=True):
+    """Who showed a valid key: the owner of recordings, the name of the key, "" for the gateway's own, and its team."""
+
+    principal: str
+    key: str = ""
+    team: str = ""
+
+
 class _File(Struct, frozen=True, kw_only=True):
     version: int = _VERSION
     keys: tuple[NamedKey, ...] = ()
@@ -146,19 +154,24 @@ class KeyTable:
 
     def principal_of(self, presented: str) -> str | None:
         """The principal of a key that a client presents; None if it is not valid."""
+        holder = self.holder_of(presented)
+        return holder.principal if holder else None
+
+    def holder_of(self, presented: str) -> KeyHolder | None:
+        """Who holds a key that a client presents; None if it is not valid."""
         shown = sha256(presented.encode("utf-8", "surrogatepass")).digest()
         found: str | None = None
         for digest, principal in self._own:
             found = principal if hmac.compare_digest(shown, digest) else found
         if found:
-            return found
+            return KeyHolder(found)
         if self._path is not None and self._clock() - self._looked >= 1.0:
             self.look()
         prefix, _, rest = presented.partition("_")
         kid, _, secret = rest.partition("_") if prefix == _PREFIX else ("", "", "")
         row = self._rows.get(kid)
         same = hmac.compare_digest(_hash(secret), row.hash if row else _NO_HASH)
-        return row.principal if row and same else None
+        return KeyHolder(row.principal, row.name) if row and same else None
 
     def look(self) -> None:
         """Read the table if it changed. Any thread may call this."""

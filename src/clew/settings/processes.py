@@ -88,6 +88,8 @@ class AppliedSettings(Struct, frozen=True, kw_only=True):
     """By a variable of the process's environment: then no file changes it."""
     keys: str = ""
     """Digest of the table of named keys."""
+    limits: str = ""
+    """Digest of the limits."""
 
     @property
     def generation(self) -> str:

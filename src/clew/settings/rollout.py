@@ -82,6 +82,11 @@ def roll_out_keys(home: Home) -> Rollout:
     return _roll_out(home, lambda gateway, applied: _State(applied.keys == file_digest(home.keys)))
 
 
+def roll_out_limits(home: Home, digest: str) -> Rollout:
+    """A limit was set or removed, and the digest of all limits is this now."""
+    return _roll_out(home, lambda gateway, applied: _State(applied.limits == digest))
+
+
 def roll_out_seal_key(home: Home, current: str) -> Rollout:
     """New seals are made with the key of this id."""
 

@@ -19,14 +19,17 @@ import msgspec
 from clew.errors import StoreError
 from clew.model.recording import Recordings
 from clew.model.turn import Bodies, Exchange, TurnRecord
+from clew.store.audit_table import AuditTable
 from clew.store.batches import LONG_DELAY, run_in_steps
 from clew.store.body_writer import BodyRow, BodyWriter
 from clew.store.cut_exchanges import as_seen
 from clew.store.deletion_notes import Deletion
+from clew.store.limit_tables import LimitTables
 from clew.store.lookup_memory import LookupMemory
 from clew.store.process_protocols import Leases
 from clew.store.protocols import IDLE
 from clew.store.statements import ReaderPool, RecordingLookups, StoreStatements, WriterThread
+from clew.store.table_access import TableRunner
 from clew.store.touches import TouchBatch
 from clew.store.turn_content import without_content
 from clew.store.values import (
@@ -66,6 +69,7 @@ class StoreParts(NamedTuple, Generic[Connection]):
     leases: Leases
     memory: LookupMemory
     lookups: RecordingLookups
+    access: TableRunner
 
 
 class DatabaseStore(ABC, Generic[Connection]):
@@ -74,7 +78,10 @@ class DatabaseStore(ABC, Generic[Connection]):
     def __init__(
         self, parts: StoreParts[Connection], *, content: bool, keep: int | None, long_delay: float = LONG_DELAY
     ) -> None:
-        self._statements, self._writer, self._readers, self.leases, self._memory, self._lookups = parts
+        self._statements, self._writer, self._readers, self.leases, self._memory, self._lookups, access = parts
+        self.shard = access.shard
+        self.limits = LimitTables(access)
+        self.audit = AuditTable(access)
         self._content = content
         self._bodies = BodyWriter(self._write_bodies, keep, long_delay)
         submit_lazily = partial(self._writer.submit, lazily=True, delay=long_delay)

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from typing import Any
 
 from clew.errors import StoreError
 from clew.model.turn import CommitResult
@@ -60,10 +61,10 @@ def call_when_over(write: Future[bool], limit: float, then: Callable[[], None]) 
     return CommitWait(asyncio.get_running_loop(), write, limit, then)
 
 
-def call_when_done(write: Future[bool], loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
+def call_when_done(write: Future[Any], loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
     """Have the loop call `then` when the write is over, which happens in another thread."""
 
-    def wake(_: Future[bool]) -> None:
+    def wake(_: Future[Any]) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(then)
 

@@ -28,6 +28,7 @@ NOT_MOVED: Final[Mapping[str, str]] = {
     "uses": "the last use of a recording, which stands in the recording elsewhere",
     "state": "the version of the schema",
     "processes": "who has the store open",
+    "reservations": "what hard limits set aside for requests under way",
 }
 """Tables that one kind of store has for itself."""
 COLUMNS_NOT_MOVED: Final = frozenset({("exchanges", "indexed"), ("exchanges", "xid"), ("natives", "seq")})

@@ -14,6 +14,8 @@ from typing import Protocol, Self
 
 from clew.model.recording import Recordings
 from clew.model.turn import Bodies, Exchange, TurnRecord
+from clew.store.audit_table import AuditTable
+from clew.store.limit_tables import LimitTables
 from clew.store.process_protocols import LeaseStore, NewsStore
 from clew.store.values import (
     Branch,
@@ -211,6 +213,20 @@ class UsageStore(Protocol):
         ...
 
 
+class LimitStore(Protocol):
+    """How much may be used, and what was. The charges of a turn are added up when it is kept."""
+
+    @property
+    def limits(self) -> LimitTables: ...
+
+
+class AuditStore(Protocol):
+    """Who changed what."""
+
+    @property
+    def audit(self) -> AuditTable: ...
+
+
 class ChoiceStore(Protocol):
     """What operators chose while clew runs: settings by scope and name, which outrank those of the file."""
 
@@ -292,6 +308,8 @@ class Store(
     NativeTurnStore,
     BodyStore,
     UsageStore,
+    LimitStore,
+    AuditStore,
     ChoiceStore,
     SearchStore,
     LeaseStore,

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.errors import RecordCorrupt
-from clew.model.turn import Exchange, NativeTurn, TurnRecord
+from clew.model.turn import Charge, Exchange, NativeTurn, TurnRecord
 from clew.store.rows import columns_of, recording_of_row
 
 _END: Final = ".turn"
@@ -33,6 +33,7 @@ class SpooledTurn(Struct, frozen=True, array_like=True):
     native: NativeTurn | None
     created: float | None
     readable: bool
+    charges: tuple[Charge, ...] = ()
 
     @property
     def turn(self) -> TurnRecord:
@@ -45,6 +46,7 @@ class SpooledTurn(Struct, frozen=True, array_like=True):
             title=self.title,
             native=self.native,
             created=self.created,
+            charges=self.charges,
         )
 
 
@@ -58,7 +60,8 @@ class Spool:
         """Write a turn, and return when it survives a power cut. Raises OSError."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         recording = None if turn.recording is None else msgspec.msgpack.encode(columns_of(turn.recording))
-        kept = SpooledTurn(_VERSION, turn.exchange, recording, turn.asked, turn.title, turn.native, turn.created, readable)
+        said = (turn.asked, turn.title, turn.native, turn.created)
+        kept = SpooledTurn(_VERSION, turn.exchange, recording, *said, readable, turn.charges)
         path = self._folder / f"{int(turn.exchange.ended * 1e6):020d}-{turn.exchange.id}{_END}"
         half = path.with_suffix(".half")
         with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:

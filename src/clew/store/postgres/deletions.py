@@ -53,6 +53,11 @@ DELETE FROM clew.pieces WHERE seq >= $1 AND seq < $1 + $2
 _NOTE: Final = """
 INSERT INTO clew.forgotten VALUES ($1, $2) ON CONFLICT (hash) DO UPDATE SET at = greatest(forgotten.at, excluded.at)
 """
+_USAGE: Final = """
+UPDATE clew.usage SET thread_id = '', agent_id = '' WHERE principal = $1 AND thread_id = $2
+    AND at >= (SELECT created FROM clew.threads WHERE principal = $1 AND id = $2)
+"""
+"""Usage stays, without the name of its thread."""
 _LAST_OPEN: Final = "SELECT max(started) FROM clew.exchanges WHERE principal = $1 AND thread = $2 AND outcome = 'open'"
 
 
@@ -72,6 +77,7 @@ def delete_thread(database: PostgresDatabase, deletion: Deletion) -> bool:
     named = deletion.principal, deletion.thread
     left = database.rows("SELECT principal, id FROM clew.exchanges WHERE principal = $1 AND thread = $2", *named)
     delete_exchanges(database, [(str(principal), str(id)) for principal, id in left])
+    database.run(_USAGE, *named)
     delete_thread_rows(database, [named])
     return True
 

@@ -86,7 +86,7 @@ class RowLeases:
     def is_held(self, name: str) -> bool:
         if not name:
             return False
-        return self._readers.read(_is_held, name)
+        return self._readers.read(is_held, name)
 
     def close(self) -> None:
         """Before the writer is closed."""
@@ -118,7 +118,7 @@ def process_address(database: PostgresDatabase, name: str) -> str:
     return str(database.value(_ADDRESS, name) or "")
 
 
-def _is_held(database: PostgresDatabase, name: str) -> bool:
+def is_held(database: PostgresDatabase, name: str) -> bool:
     return database.value(_HELD, name) is not None
 
 

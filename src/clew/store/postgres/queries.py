@@ -53,7 +53,8 @@ WHERE exchanges.principal = $1 AND said.blocks <> '\\x90' AND kind = 'messages' 
 _EXCHANGES: Final = """
 SELECT exchanges.id, exchanges.principal, thread, started, ended, asked_model, exchanges.backend, exchanges.model, session,
     agent, outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
-    process, betas, input, output, cache_read, cache_written, estimated, thinking
+    process, betas, input, output, cache_read, cache_written, estimated, thinking, micro_usd,
+    coalesce(key_name, '') AS key
 FROM clew.exchanges LEFT JOIN clew.usage
     ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id AND usage.at = exchanges.ended
 WHERE exchanges.principal = $1"""
@@ -70,7 +71,7 @@ _SINCE: Final = f"""{_EXCHANGES.replace("SELECT ", "SELECT xid, seq, ", 1)} AND 
 _TOTALS: Final = """
 SELECT backend, model, count(*) AS calls, sum(input)::bigint AS input, sum(output)::bigint AS output,
     sum(cache_read)::bigint AS cache_read, sum(cache_written)::bigint AS cache_written, max(estimated) AS estimated,
-    sum(thinking)::bigint AS thinking
+    sum(thinking)::bigint AS thinking, sum(micro_usd)::bigint AS micro_usd
 FROM clew.usage WHERE principal = $1 AND at >= $2::float8
 GROUP BY backend, model ORDER BY backend COLLATE "C", model COLLATE "C"
 """
@@ -98,7 +99,7 @@ SELECT {_DAY.format("made")} AS day, said.backend, said.model, count(DISTINCT ma
 FROM clew.marks JOIN clew.recordings AS said ON said.seq = marks.recording
 WHERE marks.principal = $1 AND kind = 'key' AND made >= $2::float8 AND said.whole = 1 GROUP BY day, said.backend, said.model
 """  # noqa: S608  (only constants are put in)
-_USAGE: Final = ("input", "output", "cache_read", "cache_written", "estimated", "thinking")
+_USAGE: Final = ("input", "output", "cache_read", "cache_written", "estimated", "thinking", "micro_usd")
 
 _HISTORY: Final = """
 WITH RECURSIVE past (exchange, follows, distance) AS (

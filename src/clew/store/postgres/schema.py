@@ -124,7 +124,34 @@ CREATE INDEX exchanges_by_transaction ON clew.exchanges (principal, xid, seq);
 """Gateways know of each other: a number that rises with each change that all of them take over, who they are, and the order
 in which exchanges became visible (numbers of rows are given out before their transaction ends)."""
 
-STEPS: Final = (_S001, _S002)
+_S003: Final = """
+ALTER TABLE clew.usage ADD COLUMN micro_usd bigint, ADD COLUMN key_name text NOT NULL DEFAULT '',
+    ADD COLUMN thread_id text NOT NULL DEFAULT '', ADD COLUMN agent_id text NOT NULL DEFAULT '';
+CREATE TABLE clew.keys (
+    kid text PRIMARY KEY, name text NOT NULL, hash text NOT NULL, principal text NOT NULL, team text NOT NULL,
+    rights text NOT NULL, made float8 NOT NULL, made_by text NOT NULL, expires float8, replaced_by text NOT NULL,
+    last_used float8
+);
+CREATE TABLE clew.limits (
+    scope text NOT NULL, unit text NOT NULL, seconds bigint NOT NULL, cap bigint NOT NULL, hard smallint NOT NULL,
+    made float8 NOT NULL, made_by text NOT NULL, PRIMARY KEY (scope, unit, seconds)
+);
+CREATE TABLE clew.spent (
+    scope text NOT NULL, seconds bigint NOT NULL, start bigint NOT NULL, shard text NOT NULL, micro_usd bigint NOT NULL,
+    tokens bigint NOT NULL, requests bigint NOT NULL, PRIMARY KEY (scope, seconds, start, shard)
+) WITH (fillfactor = 70);
+CREATE TABLE clew.reservations (
+    exchange text NOT NULL, scope text NOT NULL, seconds bigint NOT NULL, start bigint NOT NULL, process text NOT NULL,
+    micro_usd bigint NOT NULL, tokens bigint NOT NULL, requests bigint NOT NULL, PRIMARY KEY (exchange, scope, seconds)
+);
+CREATE INDEX reservations_by_scope ON clew.reservations (scope);
+CREATE TABLE clew.audit (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at float8 NOT NULL, who text NOT NULL, what text NOT NULL,
+    target text NOT NULL, before text NOT NULL, after text NOT NULL
+);
+"""
+
+STEPS: Final = (_S001, _S002, _S003)
 NEWEST: Final = len(STEPS)
 
 _STATE: Final = """

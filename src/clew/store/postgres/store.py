@@ -23,9 +23,11 @@ from clew.store.postgres.leases import RowLeases, gateways
 from clew.store.postgres.lookups import PostgresLookups
 from clew.store.postgres.readers import PostgresReaders
 from clew.store.postgres.spooling import SpoolWriter
+from clew.store.postgres.table_access import PostgresTableRunner
 from clew.store.postgres.turns import TurnWrite
 from clew.store.postgres.writer import PostgresWriter
 from clew.store.spool import Spool, SpooledTurn
+from clew.store.table_access import new_shard
 from clew.store.turn_content import turn_weight
 from clew.store.values import GatewayProcess, Health, RunClaim, StoreFault, StorePlace, StoreSize
 
@@ -64,7 +66,8 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
         self._row_leases = RowLeases(readers, writer)
         memory = LookupMemory()
         lookups = PostgresLookups(readers, memory)
-        parts = StoreParts[PostgresDatabase](statements, writer, readers, self._row_leases, memory, lookups)
+        access = PostgresTableRunner(readers, writer, self._row_leases, new_shard())
+        parts = StoreParts[PostgresDatabase](statements, writer, readers, self._row_leases, memory, lookups, access)
         super().__init__(parts, content=content, keep=keep)
         self._spool = SpoolWriter(Spool(spool), self._ship, memory.cache.add) if spool else None
         self._listener = GenerationListener(connector.connect, self._forget_read) if spool else None
@@ -94,7 +97,7 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
     def _write_turn(self, turn: TurnRecord, *, readable: bool, lazily: bool, brought_back: bool) -> Future[bool]:
         is_open = turn.exchange.outcome == "open"
         process = self._row_leases.reserve() if is_open and not brought_back else ""
-        write = TurnWrite(turn, process=process, readable=readable, brought_back=brought_back)
+        write = TurnWrite(turn, process=process, readable=readable, brought_back=brought_back, shard=self.shard)
         recorded = self._writer.submit(write, weight=turn_weight(turn), lazily=lazily)
         if self._spool and not is_open and not brought_back:
             return self._spool.follow(recorded, turn, readable=readable)
@@ -108,7 +111,7 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
 
     def _ship(self, kept: SpooledTurn) -> Future[bool]:
         """Send a turn from the spool to the database."""
-        return self._writer.submit(TurnWrite(kept.turn, process="", readable=kept.readable))
+        return self._writer.submit(TurnWrite(kept.turn, process="", readable=kept.readable, shard=self.shard))
 
     def claim_calls(self, claim: RunClaim, *, at: float, here: bool) -> Future[bool]:
         process = self._row_leases.reserve() if here else ""

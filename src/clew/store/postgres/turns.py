@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from clew.model.turn import NativeTurn, TurnRecord
+from clew.model.turn import Charge, NativeTurn, TurnRecord
 from clew.store.deletion_notes import NO_HASHES, deletion_hashes, without_text
 from clew.store.postgres.database import PostgresDatabase, clean_text
 from clew.store.postgres.deletions import discard_open, is_forgotten
@@ -34,6 +34,8 @@ _H, _T, _U, _R = _EXCHANGE + 1, _EXCHANGE + 3, _EXCHANGE + 5, _EXCHANGE + 11
 """Where the values of deletion hashes, of the thread, of usage and of the recording begin."""
 _M: Final = _R + _RECORDING + 1
 """Where kinds and hashes of marks, the keys, and the weight of the recording begin."""
+_C: Final = _M + 4
+"""Where the price, the name of the key, the charges and their shard begin."""
 _NULLABLE: Final = {"after": "text", "followed": "text", "listed": "bytea"}
 _RECORDING_VALUES: Final = ", ".join(
     f"${number}::{_NULLABLE.get(name, 'bytea' if name in ('place', 'digest', 'keys', 'said', 'blocks') else 'text')}"
@@ -54,13 +56,24 @@ WITH exchange AS (
         title = CASE threads.title WHEN '' THEN excluded.title ELSE threads.title END
 ), used AS (
     INSERT INTO clew.usage (principal, exchange, at, backend, model, input, output, cache_read, cache_written, estimated,
-        thinking)
+        thinking, micro_usd, key_name, thread_id, agent_id)
     SELECT $1, $2, $5, $7, $8, ${_U}::bigint, ${_U + 1}::bigint, ${_U + 2}::bigint, ${_U + 3}::bigint, ${_U + 4}::smallint,
-        ${_U + 5}::bigint
+        ${_U + 5}::bigint, ${_C}::bigint, ${_C + 1}::text, $3, $10
     FROM exchange WHERE ${_U}::bigint IS NOT NULL
     ON CONFLICT (principal, exchange, at) DO UPDATE SET backend = excluded.backend, model = excluded.model,
         input = excluded.input, output = excluded.output, cache_read = excluded.cache_read,
-        cache_written = excluded.cache_written, estimated = excluded.estimated, thinking = excluded.thinking
+        cache_written = excluded.cache_written, estimated = excluded.estimated, thinking = excluded.thinking,
+        micro_usd = excluded.micro_usd, key_name = excluded.key_name, thread_id = excluded.thread_id,
+        agent_id = excluded.agent_id
+), charged AS (
+    INSERT INTO clew.spent (scope, seconds, start, shard, micro_usd, tokens, requests)
+    SELECT charge.scope, charge.seconds, charge.start, ${_C + 3}::text, charge.micro_usd, charge.tokens, charge.requests
+    FROM exchange, json_to_recordset(${_C + 2}::json) AS charge
+        (scope text, seconds bigint, start bigint, micro_usd bigint, tokens bigint, requests bigint)
+    ON CONFLICT (scope, seconds, start, shard) DO UPDATE SET micro_usd = spent.micro_usd + excluded.micro_usd,
+        tokens = spent.tokens + excluded.tokens, requests = spent.requests + excluded.requests
+), settled AS (
+    DELETE FROM clew.reservations USING exchange WHERE ${_C + 4}::bool AND reservations.exchange = $2
 ), recording AS (
     INSERT INTO clew.recordings ({COLUMNS}, created, sum)
     SELECT {_RECORDING_VALUES}, $5, ${_M - 1}::bytea FROM exchange WHERE ${_R + 1}::text IS NOT NULL RETURNING seq
@@ -103,13 +116,16 @@ class TurnWrite:
     """One turn, to be kept in a transaction of the writer: its statement may stand in a pipeline with others, and `finish`
     says what came of it."""
 
-    def __init__(self, turn: TurnRecord, *, process: str, readable: bool, brought_back: bool = False) -> None:
-        """`process` answers an open turn. `readable`: it is kept for people to read. `brought_back`: by an import, which
-        restores deleted threads on purpose."""
+    def __init__(
+        self, turn: TurnRecord, *, process: str, readable: bool, brought_back: bool = False, shard: str = ""
+    ) -> None:
+        """`process` answers an open turn. `shard`: under which its charges are added up. `readable`: it is kept for
+        people to read. `brought_back`: by an import, which restores deleted threads on purpose."""
         self._turn = turn
         self._process = process
         self._readable = readable
         self._brought_back = brought_back
+        self._shard = shard
 
     @property
     def values(self) -> tuple[object, ...]:
@@ -126,6 +142,8 @@ class TurnWrite:
             *(*columns, sum_of(columns) if recording else None),
             *([kind for kind, _ in marks], [hash for _, hash in marks], list(recording.keys) if recording else []),
             sum(map(len, recording.blocks)) + sum(map(len, turn.asked)) if recording else 0,
+            *(usage.micro_usd if usage else None, clean_text(exchange.key)),
+            *(_charges(turn.charges), self._shard, bool(turn.charges)),
         )
 
     def _exchange_values(self) -> tuple[object, ...]:
@@ -147,8 +165,8 @@ class TurnWrite:
         if not count:
             if not self._brought_back and is_forgotten(database, exchange):
                 if exchange.outcome != "open":
-                    bare = TurnRecord(exchange=without_text(exchange))
-                    TurnWrite(bare, process="", readable=False, brought_back=True)(database)
+                    bare = TurnRecord(exchange=without_text(exchange), charges=self._turn.charges)
+                    TurnWrite(bare, process="", readable=False, brought_back=True, shard=self._shard)(database)
                 return False
             if not discard_open(database, exchange.principal, exchange.id):
                 return False
@@ -165,6 +183,10 @@ class TurnWrite:
 
     def __call__(self, database: PostgresDatabase) -> bool:
         return self.finish(database, database.value(TURN, *self.values))
+
+
+def _charges(charges: tuple[Charge, ...]) -> str:
+    return msgspec.json.encode([charge._asdict() for charge in charges]).decode() if charges else "[]"
 
 
 def _clean(columns: Row) -> Row:

@@ -50,6 +50,11 @@ _EXCHANGE_OF = "DELETE FROM exchanges WHERE principal = ? AND thread = ? AND rec
 _IS_FORGOTTEN = "SELECT 1 FROM forgotten WHERE hash IN (?, ?) AND at >= ?"
 _NOTE = "INSERT INTO forgotten VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET at = max(at, excluded.at)"
 _THREAD = "SELECT session, agent FROM threads WHERE principal = ? AND id = ?"
+_USAGE = """
+UPDATE usage SET thread_id = '', agent_id = '' WHERE principal = ?1 AND thread_id = ?2
+    AND at >= (SELECT created FROM threads WHERE principal = ?1 AND id = ?2)
+"""
+"""Usage stays, without the name of its thread."""
 _LAST_OPEN = "SELECT max(started) FROM exchanges WHERE principal = ? AND thread = ? AND outcome = 'open'"
 
 
@@ -70,6 +75,7 @@ def delete_thread(connection: Database, deletion: Deletion) -> bool:
     named = deletion[:2]
     delete_recordings(connection, connection.execute(_OF_THREAD, named).fetchall())
     connection.execute("DELETE FROM exchanges WHERE principal = ? AND thread = ?", named)
+    connection.execute(_USAGE, named)
     connection.execute("DELETE FROM threads WHERE principal = ? AND id = ?", named)
     sweep(connection)
     return True

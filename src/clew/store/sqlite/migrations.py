@@ -166,6 +166,76 @@ END;
 """
 
 
+def m013_keys_and_limits(connection: Database) -> None:
+    """Keys for others were in a private file of one machine, without an end and without a limit. *keys* has them (hashes
+    alone), *limits* how much each holder, principal or team may use, *spent* what was used in each window by each process,
+    *reservations* what hard limits set aside for requests under way, *audit* who changed what. Usage gets the key, the
+    thread and the sub-agent of each call, and its price where a limit on money holds, so that sums can be made anew."""
+    connection.execute(_M013)
+
+
+_M013 = """
+ALTER TABLE usage ADD COLUMN micro_usd INTEGER;
+ALTER TABLE usage ADD COLUMN key_name TEXT NOT NULL DEFAULT '';
+ALTER TABLE usage ADD COLUMN thread_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE usage ADD COLUMN agent_id TEXT NOT NULL DEFAULT '';
+CREATE TABLE keys (
+    kid TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    team TEXT NOT NULL,
+    rights TEXT NOT NULL,
+    made REAL NOT NULL,
+    made_by TEXT NOT NULL,
+    expires REAL,
+    replaced_by TEXT NOT NULL,
+    last_used REAL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE limits (
+    scope TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    seconds INTEGER NOT NULL,
+    cap INTEGER NOT NULL,
+    hard INTEGER NOT NULL,
+    made REAL NOT NULL,
+    made_by TEXT NOT NULL,
+    PRIMARY KEY (scope, unit, seconds)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE spent (
+    scope TEXT NOT NULL,
+    seconds INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    shard TEXT NOT NULL,
+    micro_usd INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    requests INTEGER NOT NULL,
+    PRIMARY KEY (scope, seconds, start, shard)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE reservations (
+    exchange TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    seconds INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    process TEXT NOT NULL,
+    micro_usd INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    requests INTEGER NOT NULL,
+    PRIMARY KEY (exchange, scope, seconds)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reservations_by_scope ON reservations (scope);
+CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY,
+    at REAL NOT NULL,
+    who TEXT NOT NULL,
+    what TEXT NOT NULL,
+    target TEXT NOT NULL,
+    before TEXT NOT NULL,
+    after TEXT NOT NULL
+) STRICT;
+"""
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m001_recordings_and_exchanges,
     m002_what_a_gateway_shows,
@@ -179,4 +249,5 @@ MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m010_betas_of_a_request,
     m011_bodies_in_pieces,
     m012_turns_in_the_clients_dialect,
+    m013_keys_and_limits,
 )

@@ -104,7 +104,8 @@ _EXCHANGES = """
 SELECT exchanges.id AS id, exchanges.principal AS principal, thread, started, ended, asked_model,
     exchanges.backend AS backend, exchanges.model AS model, session, agent,
     outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
-    process, betas, input, output, cache_read, cache_written, estimated, thinking
+    process, betas, input, output, cache_read, cache_written, estimated, thinking, micro_usd,
+    coalesce(key_name, '') AS key
 FROM exchanges LEFT JOIN usage ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id
 WHERE {of_principal}
 """
@@ -118,7 +119,8 @@ AND seq > (SELECT seq FROM exchanges WHERE principal = :principal AND id = :afte
 """
 _TOTALS = """
 SELECT backend, model, count(*) AS calls, sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
-    sum(cache_written) AS cache_written, max(estimated) AS estimated, sum(thinking) AS thinking
+    sum(cache_written) AS cache_written, max(estimated) AS estimated, sum(thinking) AS thinking,
+    sum(micro_usd) AS micro_usd
 FROM usage WHERE principal = ? AND at >= ? GROUP BY backend, model ORDER BY backend, model
 """
 _STATISTICS = """
@@ -148,7 +150,7 @@ WHERE marks.principal = ? AND kind = 'key' AND made >= ? AND said.whole GROUP BY
 
 MOST_OPEN = 500
 """Open exchanges behind which the newest one that is over is looked for."""
-_USAGE = ("input", "output", "cache_read", "cache_written", "estimated", "thinking")
+_USAGE = ("input", "output", "cache_read", "cache_written", "estimated", "thinking", "micro_usd")
 
 
 def exchanges(

@@ -25,7 +25,9 @@ from clew.store.sqlite.leases import FileLeases
 from clew.store.sqlite.lookups import Lookups
 from clew.store.sqlite.migrations import MIGRATIONS
 from clew.store.sqlite.readers import ChangeWatch, Readers
+from clew.store.sqlite.table_access import SqliteTableRunner
 from clew.store.sqlite.writer import Writer, WriterLimits
+from clew.store.table_access import new_shard
 from clew.store.turn_content import turn_weight
 from clew.store.values import RunClaim, StoreFault, StoreSize
 
@@ -65,7 +67,8 @@ class SqliteStore(DatabaseStore[Database]):
         self._watch = ChangeWatch(path, reading)
         memory = LookupMemory()
         lookups = Lookups(self._file_readers, memory)
-        parts = StoreParts[Database](statements, writer, self._file_readers, self._file_leases, memory, lookups)
+        access = SqliteTableRunner(self._file_readers, writer, self._file_leases, new_shard())
+        parts = StoreParts[Database](statements, writer, self._file_readers, self._file_leases, memory, lookups, access)
         super().__init__(parts, content=content, keep=keep, long_delay=limits.long_delay)
 
     def close(self) -> None:
@@ -80,7 +83,8 @@ class SqliteStore(DatabaseStore[Database]):
 
         def write(connection: Database) -> bool:
             process = self.leases.name() if is_open and not brought_back else ""
-            return writes.record(connection, turn, process=process, readable=readable, brought_back=brought_back)
+            told = {"readable": readable, "brought_back": brought_back}
+            return writes.record(connection, turn, process=process, shard=self.shard, **told)
 
         return self._writer.submit(write, weight=turn_weight(turn), lazily=lazily)
 

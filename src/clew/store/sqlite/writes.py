@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from clew.model.recording import Recording
-from clew.model.turn import TurnRecord
+from clew.model.turn import Exchange, TokenUsage, TurnRecord
 from clew.store.deletion_notes import NO_HASHES, deletion_hashes, without_text
 from clew.store.rows import COLUMNS, Value, columns_of, marks_of, pack, pack_changes, sum_of
 from clew.store.sqlite.database import Cursor, Database
@@ -41,8 +41,13 @@ INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES
 ON CONFLICT (principal, id) DO UPDATE SET
     used = max(used, excluded.used), title = CASE title WHEN '' THEN excluded.title ELSE title END
 """
-_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 """Usage outlives a deleted thread, and is there already when that thread is imported again."""
+_CHARGE = """
+INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, seconds, start, shard) DO UPDATE SET
+    micro_usd = micro_usd + excluded.micro_usd, tokens = tokens + excluded.tokens, requests = requests + excluded.requests
+"""
+_SETTLED = "DELETE FROM reservations WHERE exchange = ?"
 _RECORDING = f"""
 INSERT INTO recordings ({COLUMNS}, created, used, sum) VALUES ({"?, " * len(COLUMNS.split(","))}?, ?, ?)
 """  # noqa: S608  (the columns are a constant)
@@ -71,11 +76,17 @@ UPDATE recordings SET used = :at WHERE principal = :principal AND used < :at - :
 
 
 def record(
-    connection: Database, turn: TurnRecord, *, process: str = "", readable: bool = True, brought_back: bool = False
+    connection: Database,
+    turn: TurnRecord,
+    *,
+    process: str = "",
+    readable: bool = True,
+    brought_back: bool = False,
+    shard: str = "",
 ) -> bool:
     """Keep a turn. False if it is there already, or if its thread was deleted since it began: then the exchange is kept
     without its text, unless it is `brought_back`. A turn that is not `readable` was kept without content, and is not found
-    by its words. `process` is the one that answers an open turn.
+    by its words. `process` is the one that answers an open turn; `shard` is under which its charges are added up.
     """
     exchange, recording, cursor = turn.exchange, turn.recording, connection.cursor()
     hashes = NO_HASHES if brought_back else deletion_hashes(exchange)
@@ -84,8 +95,8 @@ def record(
     if not connection.changes():
         if not brought_back and is_forgotten(connection, exchange):
             if exchange.outcome != "open":
-                forgotten = TurnRecord(exchange=without_text(exchange))
-                record(connection, forgotten, readable=False, brought_back=True)
+                forgotten = TurnRecord(exchange=without_text(exchange), charges=turn.charges)
+                record(connection, forgotten, readable=False, brought_back=True, shard=shard)
             return False
         if not discard_open(connection, exchange.principal, exchange.id):
             return False
@@ -94,15 +105,23 @@ def record(
         thread = (exchange.principal, exchange.thread, exchange.session, exchange.agent)
         created = exchange.started if turn.created is None else turn.created
         cursor.execute(_THREAD, (*thread, turn.title, created, exchange.ended))
-    if usage := exchange.usage:
-        made_by = (exchange.principal, exchange.id, exchange.ended, exchange.backend, exchange.model)
-        counts = (usage.input, usage.output, usage.cache_read, usage.cache_written, int(usage.estimated))
-        cursor.execute(_USAGE, (*made_by, *counts, usage.thinking))
+    if exchange.usage:
+        _add_usage(cursor, exchange, exchange.usage)
+    if turn.charges:
+        cursor.executemany(_CHARGE, [(*charge[:3], shard, *charge[3:]) for charge in turn.charges])
+        cursor.execute(_SETTLED, (exchange.id,))
     if recording:
         _add_recording(connection, cursor, recording, exchange.ended)
     if turn.native:
         add_native_turn(connection, exchange.principal, exchange.id, turn.native)
     return True
+
+
+def _add_usage(cursor: Cursor, exchange: Exchange, usage: TokenUsage) -> None:
+    made_by = (exchange.principal, exchange.id, exchange.ended, exchange.backend, exchange.model)
+    counts = (usage.input, usage.output, usage.cache_read, usage.cache_written, int(usage.estimated))
+    asked_by = (exchange.key, exchange.thread, exchange.agent)
+    cursor.execute(_USAGE, (*made_by, *counts, usage.thinking, usage.micro_usd, *asked_by))
 
 
 def _columns(turn: TurnRecord, readable: bool) -> tuple[Value, ...]:

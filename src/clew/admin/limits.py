@@ -1,0 +1,122 @@
+"""Routes about limits and the audit: what may be used, what was, and who changed what."""
+
+from __future__ import annotations
+
+import time
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from clew.admin.parameters import AdminProblem, count, number, read_body
+from clew.admin.routing import as_json, caller_name
+from clew.admin.services import AdminServices
+from clew.errors import SettingsInvalid
+from clew.limits.limit import Limit, limits_digest, read_limit, read_scope
+from clew.limits.report import LimitUse, limit_uses
+from clew.settings.rollout import Rollout, roll_out_limits
+from clew.store.audit_table import AuditEntry
+
+
+class LimitRow(Struct, frozen=True, kw_only=True):
+    """A limit, and what was used of it in the present window. Money is in millionths of a dollar."""
+
+    scope: str
+    amount: str
+    """As it is typed: 5usd/1d."""
+    unit: str
+    cap: int
+    seconds: int
+    hard: bool
+    made: float
+    made_by: str
+    used: int | None
+    ends: int | None
+    """When the window ends."""
+
+
+class LimitRequest(Struct, kw_only=True, forbid_unknown_fields=True):
+    """Which limit: `scope` is key:NAME, principal:NAME or team:NAME; `amount` is such as 5usd/1d."""
+
+    scope: str
+    amount: str
+    hard: bool = False
+
+
+class LimitsReply(Struct, frozen=True):
+    """All limits after a change, and whether all gateways of this home have applied it."""
+
+    limits: tuple[LimitRow, ...]
+    followed: Rollout
+
+
+class AuditPage(Struct, frozen=True):
+    """Changes, the newest first."""
+
+    entries: tuple[AuditEntry, ...]
+
+
+async def limits(services: AdminServices, request: Request) -> Response:
+    return as_json({"limits": await services.read(lambda: _rows(services))})
+
+
+async def set_limit(services: AdminServices, request: Request) -> Response:
+    limit = _limit_of(await read_body(request, LimitRequest), caller_name(request))
+    await services.written(services.kept.limits.set(limit))
+    return await _changed(services)
+
+
+async def remove_limit(services: AdminServices, request: Request) -> Response:
+    named = _limit_of(await read_body(request, LimitRequest), caller_name(request))
+    removed = services.kept.limits.remove(named, at=named.made, by=named.made_by)
+    if not await services.written(removed):
+        raise AdminProblem(404, "there is no such limit", "the scope, the unit and the window must be the same")
+    return await _changed(services)
+
+
+async def audit(services: AdminServices, request: Request) -> Response:
+    before, limit = number(request, "before"), count(request)
+    more = {} if before is None else {"before": int(before)}
+    entries = await services.read(lambda: services.kept.audit.entries(limit=limit, **more))
+    return as_json(AuditPage(entries))
+
+
+def _limit_of(body: LimitRequest, made_by: str) -> Limit:
+    """Raises AdminProblem."""
+    try:
+        return read_limit(read_scope(body.scope), body.amount, hard=body.hard, made=time.time(), made_by=made_by)
+    except SettingsInvalid as error:
+        raise AdminProblem(400, "this is no limit", str(error)) from None
+
+
+async def _changed(services: AdminServices) -> Response:
+    def wait() -> LimitsReply:
+        services.current.glance()
+        followed = roll_out_limits(services.home, limits_digest(services.kept.limits.all()))
+        return LimitsReply(_rows(services), followed)
+
+    return as_json(await services.read(wait))
+
+
+def _rows(services: AdminServices) -> tuple[LimitRow, ...]:
+    """Reads the store: call it in a thread."""
+    if services.store is None:
+        return ()
+    found, now = services.store.limits.all(), time.time()
+    return tuple(_row(each) for each in limit_uses(found, services.store.limits.totals(now) if found else {}, now))
+
+
+def _row(use: LimitUse) -> LimitRow:
+    limit: Limit = use.limit
+    return LimitRow(
+        scope=str(limit.scope),
+        amount=limit.amount,
+        unit=limit.unit,
+        cap=limit.cap,
+        seconds=limit.seconds,
+        hard=limit.hard,
+        made=limit.made,
+        made_by=limit.made_by,
+        used=use.used,
+        ends=use.ends,
+    )

@@ -1,0 +1,70 @@
+"""`clew limits` and `clew audit`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.invoking import Clew
+
+
+@pytest.fixture
+def clew(tmp_path: Path) -> Clew:
+    return Clew(tmp_path / "home")
+
+
+def test_a_limit_is_set_listed_and_removed(clew: Clew) -> None:
+    clew("keys", "add", "anna")
+    done = clew("limits", "set", "key:anna", "5usd/1d", "--hard")
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (0, "key:anna: $5.00 per 1d, hard.")
+    listed = clew("limits", "list")
+    assert listed.stdout.splitlines()[1].split()[:6] == ["key:anna", "$5.00", "per", "1d", "hard", "$0.00"]
+    (row,) = json.loads(clew("limits", "list", "--json").stdout)
+    assert {name: row[name] for name in ("scope", "amount", "unit", "cap", "hard", "used")} == {
+        "scope": "key:anna",
+        "amount": "5usd/1d",
+        "unit": "usd",
+        "cap": 5_000_000,
+        "hard": True,
+        "used": 0,
+    }
+    assert clew("limits", "remove", "key:anna", "usd/1d").stdout.splitlines()[0] == "key:anna: $5.00 per 1d is removed."
+    assert clew("limits", "list").stdout.startswith("There are no limits")
+
+
+def test_all_limits_of_somebody_are_removed_together(clew: Clew) -> None:
+    for amount in ("5usd/1d", "5usd/1h", "4parallel"):
+        assert clew("limits", "set", "team:web", amount).exit_code == 0
+    assert clew("limits", "set", "team:shop", "1usd/1h").exit_code == 0
+    assert len(clew("limits", "remove", "team:web", "usd").stdout.splitlines()) == 3
+    assert clew("limits", "remove", "team:web").stdout.splitlines()[0] == "team:web: 4 parallel requests is removed."
+    assert [row["scope"] for row in json.loads(clew("limits", "list", "--json").stdout)] == ["team:shop"]
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        (("set", "key:nobody", "5usd/1d"), 1, "there is no key 'nobody' (there are: none)"),
+        (("set", "anna", "5usd/1d"), 5, "say key:NAME, principal:NAME or team:NAME"),
+        (("set", "team:web", "5"), 5, "'5' is no limit: say how much of what over which window"),
+        (("set", "team:web", "60requests/1m", "--hard"), 5, "cannot be hard"),
+        (("remove", "team:web"), 1, "there is no such limit of team:web"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_words(clew: Clew, given: tuple[str, ...], code: int, said: str) -> None:
+    result = clew("limits", *given)
+    assert result.exit_code == code
+    assert said in result.stderr
+
+
+def test_the_audit_says_who_changed_what(clew: Clew) -> None:
+    assert clew("audit").stdout == "Nothing was changed so far.\n"
+    clew("limits", "set", "team:web", "5usd/1d")
+    clew("limits", "set", "team:web", "6usd/1d")
+    newest, first = json.loads(clew("audit", "--json").stdout)
+    assert (newest["what"], newest["target"], newest["before"], newest["after"]) == (
+        *("limit set", "team:web", "5usd/1d", "6usd/1d"),
+    )
+    assert newest["who"].endswith("(command line)")
+    assert first["before"] == ""
+    assert "team:web" in clew("audit").stdout
