@@ -290,6 +290,26 @@ def test_settings_that_say_nothing_of_it_are_left_alone(patient: Patient, text: 
     assert patient.wrong("bypass") == []
 
 
+@pytest.mark.parametrize("name", ["ANTHROPIC_BASE_URL", "CLAUDE_CODE_USE_BEDROCK"])
+def test_an_editor_that_leads_its_claude_code_elsewhere_is_found(
+    patient: Patient, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its settings may have comments, as editors allow."""
+    monkeypatch.setattr("sys.platform", "linux")
+    path = Path(patient.environ["HOME"]) / ".config/Cursor/User/settings.json"
+    path.parent.mkdir(parents=True)
+    text = (
+        '{\n  // mine\n  "editor.fontSize": 12,\n  "claudeCode.environmentVariables": [{"name": "%s", "value": "%s"}],\n}\n'
+    )
+    path.write_text(text % (name, "https://elsewhere.example"))
+    [wrong] = patient.wrong("editors")
+    assert (wrong.state, name in wrong.says, "Cursor" in wrong.says) == ("warning", True, True)
+    path.write_text(text % ("ANTHROPIC_BASE_URL", "http://127.0.0.1:2539"))
+    assert patient.wrong("editors") == []
+    path.write_text("{")
+    assert patient.wrong("editors") == []
+
+
 def test_the_environment_is_looked_at_too(patient: Patient) -> None:
     patient.environ |= {"CLAUDE_CODE_USE_FOUNDRY": "1", "HTTPS_PROXY": f"http://u:{CANARY}@proxy:3128"}
     assert [each.fix for each in patient.wrong("bypass")] == ["unset CLAUDE_CODE_USE_FOUNDRY"]
@@ -380,7 +400,7 @@ def test_online_each_backend_is_reached_by_a_handshake_alone(patient: Patient, t
         [untrusted] = patient.wrong("backends", online=True)
         (patient.home / "clew.toml").write_text(f'ca_file = "{certificate.file}"\n{text}')
         assert patient.wrong("backends", online=True) == []
-    assert "its certificate does not hold" in untrusted.says
+    assert "its certificate is not valid" in untrusted.says
     assert peer.heard == b""
     [unreachable] = patient.wrong("backends", online=True)
     assert unreachable.state == "broken"

@@ -86,3 +86,19 @@ def test_the_newest_gateway_is_meant_and_one_of_a_run_only_if_there_is_no_other(
     assert home.lines("env")[0] == "export ANTHROPIC_BASE_URL=http://127.0.0.1:4712"
     assert home.lines("env", "--gateway", "g1")[0] == "export ANTHROPIC_BASE_URL=http://127.0.0.1:4711"
     assert home.refused("env", "--gateway", "x") == (2, "Error: No gateway 'x' runs. There are: run-7, g1, g2.")
+
+
+@public("cli")
+@pytest.mark.parametrize("editor", ["vscode", "cursor", "windsurf", "zed", "jetbrains"])
+def test_an_editor_gets_settings_that_read_the_key_from_its_file(home: Home, editor: str) -> None:
+    """Editors synchronise their settings: no key stands there."""
+    enter(home, "g1", 4711, time.time())
+    (home.root / "key").write_text("clew_the_key\n")
+    text = home.clew("env", "--ide", editor).stdout
+    blocks = [json.loads(each.partition("\n")[2]) for each in text.split("// ")[1:]]
+    assert blocks[0]["env"] == {"ANTHROPIC_BASE_URL": "http://127.0.0.1:4711"}
+    key = subprocess.run(["sh", "-c", blocks[0]["apiKeyHelper"]], capture_output=True, text=True, check=True).stdout
+    assert key.strip() == "clew_the_key"
+    assert "clew_the_key" not in text
+    extension = [{"claudeCode.disableLoginPrompt": True}] if editor in ("vscode", "cursor", "windsurf") else []
+    assert blocks[1:] == extension

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -23,6 +24,7 @@ Examples:
   eval "$(clew env --shell)"                        clients started in this shell use the gateway
   clew env --codex >> ~/.codex/config.toml          if that file has no tables yet; else paste its first line to the top
   clew env --opencode                               a provider for opencode.json
+  clew env --ide vscode                             for Claude Code in an editor: what to paste, and where
 
 \b
 Exit status: 0 ok, 2 no gateway of this name, 5 the config cannot be used.
@@ -33,8 +35,13 @@ Exit status: 0 ok, 2 no gateway of this name, 5 the config cannot be used.
 @click.option("--shell", "form", flag_value="shell", default="shell", help="Lines for a shell. This is the default.")
 @click.option("--codex", "form", flag_value="codex", help="A provider for Codex, for its config.toml.")
 @click.option("--opencode", "form", flag_value="opencode", help="A provider for opencode, for its opencode.json.")
+@click.option(
+    "--ide",
+    type=click.Choice(["vscode", "cursor", "windsurf", "zed", "jetbrains"]),
+    help="Settings for Claude Code in this editor.",
+)
 @click.option("--gateway", metavar="NAME", help="The gateway, as `clew status` lists it. Default: the newest.")
-def env(form: str, gateway: str | None) -> None:
+def env(form: str, ide: str | None, gateway: str | None) -> None:
     """Print the settings that connect a client to a gateway: variables for a shell, or a part of the client's configuration.
 
     If no gateway runs, it is the address at which `clew serve` will listen.
@@ -50,6 +57,9 @@ def env(form: str, gateway: str | None) -> None:
         home, loaded = home_of(os.environ), load(None, os.environ, keys=False)
         url = _url(home, loaded, gateway)
     given = os.environ.get(KEY_VARIABLE, "").strip()
+    if ide is not None:
+        _print_editor(ide, home, loaded, url, given)
+        return
     expression = f"${KEY_VARIABLE}" if given else f"$(cat {shlex.quote(str(home.key))})"
     if form == "shell":
         click.echo("\n".join(shell_lines(loaded.settings, url, expression)))
@@ -57,6 +67,16 @@ def env(form: str, gateway: str | None) -> None:
     click.echo((codex_config if form == "codex" else opencode_config)(url, KEY_VARIABLE), nl=False)
     if not given:
         click.echo(f'Start it where its key is: export {KEY_VARIABLE}="{expression}"', err=True)
+
+
+def _print_editor(ide: str, home: Home, loaded: Loaded, url: str, key: str) -> None:
+    from clew.gateway.editors import EDITORS, editor_notes, editor_text
+    from clew.settings.own_keys import KEY_VARIABLE
+
+    editor, settings = EDITORS[ide], loaded.settings
+    click.echo(editor_text(editor, settings, url, key, home.key, sys.platform), nl=False)
+    for note in editor_notes(editor, settings, key, KEY_VARIABLE):
+        click.echo(note, err=True)
 
 
 def _url(home: Home, loaded: Loaded, wanted: str | None) -> str:

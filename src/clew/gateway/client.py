@@ -45,7 +45,7 @@ def variables(settings: Settings, url: str, key: str, environ: Mapping[str, str]
     )
     return {
         BASE_URL: url,
-        **({} if _takes_credentials(settings) else {TOKEN: key}),
+        **({} if takes_credentials(settings) else {TOKEN: key}),
         OPENAI_BASE_URL: f"{url}/v1",
         **({} if keeps_own else {OPENAI_KEY: key}),
         RUN_KEY: key,
@@ -81,7 +81,7 @@ def shell_lines(settings: Settings, url: str, expression: str) -> list[str]:
 
 
 def _anthropic_variables(settings: Settings, url: str, key: str) -> dict[str, str]:
-    shown = {CUSTOM_HEADERS: _with_key("", key)} if _takes_credentials(settings) else {TOKEN: key}
+    shown = {CUSTOM_HEADERS: _with_key("", key)} if takes_credentials(settings) else {TOKEN: key}
     return {BASE_URL: url, **shown}
 
 
@@ -90,7 +90,8 @@ def _assignment(name: str, value: str, expression: str) -> str:
     return f'{name}="{value}"' if expression and expression in value else f"{name}={shlex.quote(value)}"
 
 
-def _takes_credentials(settings: Settings) -> bool:
+def takes_credentials(settings: Settings) -> bool:
+    """Whether a backend is asked with the client's own credential."""
     return any(backend.auth == "passthrough" for backend in settings.backends.values())
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from clew.admin.checkup import config, storage, surroundings
+from clew.admin.checkup import config, editor_settings, storage, surroundings
 from clew.admin.checkup.findings import Check, CheckFinding, Circumstances, State, broken, read_circumstances
 
 __all__ = ["CHECKS", "Check", "CheckFinding", "CheckResult", "Circumstances", "read_circumstances", "run_check"]
@@ -28,6 +28,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("gateways", "Each gateway that is registered answers.", surroundings.gateways),
     Check("ports", "The ports are free, or a gateway's own.", surroundings.ports),
     Check("bypass", "Nothing leads Claude Code past the gateway.", surroundings.bypass),
+    Check("editors", "No editor leads its Claude Code past the gateway.", editor_settings.editors),
     Check("proxy", "No proxy stands between clients and the gateway.", surroundings.proxies),
     Check("claude", "Claude Code is there, and which version.", surroundings.claude),
     Check("clock", "The clock is about right.", surroundings.clock),
