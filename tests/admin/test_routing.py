@@ -22,6 +22,7 @@ REFUSED: dict[str, dict[str, int]] = {
     "inference": {"nobody": 401, "wrong token": 401, "token in the query": 401},
     "read": {"nobody": 401, "wrong token": 401, "token in the query": 401, "key": 401},
     "admin": {"nobody": 401, "wrong token": 401, "token in the query": 401, "key": 401},
+    "fresh": {"nobody": 401, "wrong token": 401, "token in the query": 401, "key": 401},
     "owner": {
         "nobody": 401,
         "wrong token": 401,
@@ -54,7 +55,7 @@ def headers_of(door: str, booth: Booth) -> dict[str, str]:
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_a_route_lets_in_whom_its_scope_names(kept_booth: Booth, route: AdminRoute, door: str) -> None:
     """X3, reliability 4.3: the matrix is made from the table."""
-    path = route.path.replace("{id}", "nothing") + (
+    path = route.path.replace("{id}", "nothing").replace("{name}", "nothing") + (
         f"?token={kept_booth.admin.token}" if door == "token in the query" else ""
     )
     body = {} if route.method == "POST" else None

@@ -24,7 +24,7 @@ def test_each_backend_is_shown_with_what_it_supports_and_without_its_key(booth: 
     assert "refused its key (401)" in page and "no such key" in page and f'href="/exchanges/{failed.id}"' in page
     assert CANARY not in page and "<b>" not in page
     assert "images: yes" in page and "counts tokens: yes" in page and "reasoning: signed thinking blocks" in page
-    assert "it is in no preset: Test finds out the rest" in page
+    assert "Not a known vendor. Test finds out the rest." in page
 
 
 def test_what_is_set_for_a_backend_says_what_it_means() -> None:

@@ -1,12 +1,17 @@
 """The list of threads, and what is found in them."""
 
 import time
+from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 
+from clew.admin.threads import MOST_EXPORTED
+from clew.model.turn import TokenUsage
 from clew.store.values import Hit
-from clew.web.lists import MOST_HITS, PAGE, SnippetPart, snippet_parts
+from clew.web.threads_page import MOST_HITS, PAGE, SnippetPart, snippet_parts
 from tests.admin.booth import Booth
+from tests.build import GLM
 from tests.store.turns import NOON, recorded, turn
 
 
@@ -80,3 +85,34 @@ def test_without_a_store_the_page_says_why(tmp_path_factory: pytest.TempPathFact
     with Booth(tmp_path_factory.mktemp("n") / "h", store=False) as booth:
         reply = booth.ask("/threads")
     assert (reply.status, "There is no store" in reply.raw.decode()) == (409, True)
+
+
+def test_a_thread_is_listed_with_its_backends_tokens_and_time_and_can_be_sorted_by_them(booth: Booth) -> None:
+    small, large = TokenUsage(input=10, output=5), TokenUsage(input=1_000_000, output=5)
+    keep(
+        booth,
+        turn(recorded("a", thread="small"), at=NOON + 9, usage=small),
+        turn(recorded("b", thread="large", origin=GLM), at=NOON, usage=large),
+        turn(recorded("c", thread="old"), at=NOON - 9e8),
+    )
+    usual, sorted_ = booth.ask("/threads").raw.decode(), booth.ask("/threads?sort=tokens").raw.decode()
+    assert usual.index('href="/threads/small"') < usual.index('href="/threads/large"')
+    assert sorted_.index('href="/threads/large"') < sorted_.index('href="/threads/small"')
+    assert ">1M</td>" in usual and ">2.5 s</td>" in usual and GLM.model in usual and 'aria-sort="descending"' in sorted_
+    only = booth.ask(f"/threads?backend={GLM.backend}").raw.decode()
+    assert 'href="/threads/large"' in only and 'href="/threads/small"' not in only
+    assert "No thread matches" in booth.ask("/threads?model=none").raw.decode()
+    recent = booth.ask("/threads?days=365").raw.decode()
+    assert 'href="/threads/large"' in recent and 'href="/threads/old"' not in recent
+    assert booth.ask("/threads?sort=luck").status == 400
+
+
+def test_several_threads_are_exported_as_one_archive(booth: Booth) -> None:
+    keep(booth, *(turn(recorded(name, thread=name, words=f"Words of {name}.")) for name in ("a", "../b")))
+    reply = booth.ask("/api/threads-export?id=a&id=..%2Fb&id=a&format=markdown")
+    with ZipFile(BytesIO(reply.raw)) as archive:
+        assert archive.namelist() == ["001-a.md", "002-___b.md"]
+        assert b"Words of a." in archive.read("001-a.md")
+    ids = "&".join(f"id={number}" for number in range(MOST_EXPORTED + 1))
+    asked = ("id=none", "id=a&format=none", "", ids)
+    assert [booth.ask(f"/api/threads-export?{each}").status for each in asked] == [404, 404, 400, 400]

@@ -42,6 +42,8 @@ CODE_SECONDS: Final = 600.0
 MOST_CODES: Final = 32
 """Codes that are valid at a time. The oldest goes first."""
 SESSION_SECONDS: Final = 12 * 3600.0
+FRESH_SECONDS: Final = 15 * 60.0
+"""How long after a login a browser may change who can use the gateway, and what it calls."""
 MOST_SESSIONS: Final = 32
 """Sessions that are valid at a time. The oldest goes first."""
 MOST_REQUESTS: Final = 32
@@ -59,6 +61,10 @@ class Session(Struct, frozen=True):
 
     csrf: str
     until: float
+
+    def is_fresh(self, now: float) -> bool:
+        """Whether the login was a short time ago."""
+        return now < self.until - SESSION_SECONDS + FRESH_SECONDS
 
 
 class Caller(Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.admin import conversations, exchanges, limits, routing, threads, views
+from clew.admin import backend_edits, conversations, exchanges, keys, limits, routing, threads, views
 from clew.admin.chat import endpoints as chat
 from clew.admin.routing import AdminRoute
 
@@ -206,6 +206,14 @@ ROUTES: Final[tuple[AdminRoute, ...]] = (
         "format, principal",
     ),
     AdminRoute(
+        "GET",
+        "/api/threads-export",
+        "read",
+        threads.export_many,
+        "Several conversations as a ZIP file, each in a format of `clew export`.",
+        "id (up to 100 times), format, principal",
+    ),
+    AdminRoute(
         "POST",
         "/api/threads/{id}/title",
         "admin",
@@ -232,6 +240,40 @@ ROUTES: Final[tuple[AdminRoute, ...]] = (
         "Goes one round with a backend, as `clew backends test` does: thinking, a tool, its result. It costs some tokens.",
         "body: backend",
     ),
+    AdminRoute(
+        "GET",
+        "/api/backends/{name}",
+        "read",
+        backend_edits.values,
+        "What the settings file says about a backend, without keys; and why it cannot be changed here, if so.",
+    ),
+    AdminRoute(
+        "POST",
+        "/api/backends/preview",
+        "fresh",
+        backend_edits.preview,
+        "What adding, editing or removing a backend would change in the settings file, as a diff. Nothing is written.",
+        "body: action (add, edit, remove), name; fields, secret",
+    ),
+    AdminRoute(
+        "POST",
+        "/api/backends/apply",
+        "fresh",
+        backend_edits.apply,
+        "Writes that change, if the file is still the one of the preview. It answers when all gateways have applied it.",
+        "body: as for the preview, and its digest",
+    ),
+    AdminRoute("GET", "/api/keys", "read", keys.keys, "The named keys, without their secrets."),
+    AdminRoute("POST", "/api/keys", "fresh", keys.add, "Makes a key. It is shown this once.", "body: name; principal"),
+    AdminRoute(
+        "POST",
+        "/api/keys/{name}/rotate",
+        "fresh",
+        keys.rotate,
+        "A new secret for a key; the old one ends.",
+        "body: {}",
+    ),
+    AdminRoute("DELETE", "/api/keys/{name}", "fresh", keys.remove, "Revokes a key. Its recordings are kept."),
     AdminRoute("GET", "/api/doctor", "read", views.doctor, "The checks of `clew doctor`, each with its fix.", "online=1"),
     AdminRoute("GET", "/api/session", "read", routing.session, "How the caller came in, and a browser's CSRF token."),
     AdminRoute("DELETE", "/api/session", "admin", routing.log_out, "Ends a browser's session."),

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias, get_args
 from urllib.parse import unquote
@@ -26,15 +27,15 @@ from starlette.routing import Route as Path
 from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
 
-from clew.admin.access import SESSION_SECONDS, AdminAccess, Caller
+from clew.admin.access import FRESH_SECONDS, SESSION_SECONDS, AdminAccess, Caller
 from clew.admin.guard import SAFE, is_foreign, is_socket
 from clew.admin.parameters import AdminProblem, problem_of
 from clew.admin.services import AdminServices
 from clew.errors import ClewError
 
-Scope: TypeAlias = Literal["open", "inference", "read", "admin", "owner"]
-"""Anybody; callers who may chat, holders of gateway keys too; callers who may look; callers who may change; callers at the
-machine itself (no browser session)."""
+Scope: TypeAlias = Literal["open", "inference", "read", "admin", "fresh", "owner"]
+"""Anybody; callers who may chat, holders of gateway keys too; callers who may look; callers who may change; the same, but a
+browser must have logged in a short time ago; callers at the machine itself (no browser session)."""
 
 CSRF: Final = "x-clew-csrf"
 
@@ -162,6 +163,9 @@ def _admit(route: AdminRoute, request: Request, access: AdminAccess) -> Caller |
         raise AdminProblem(401, "not logged in", "the admin needs its socket, its token or a session", log_in)
     if route.scope == "owner" and caller.door == "browser":
         raise AdminProblem(403, "refused", "a browser's session may not do this", "use the `clew` command")
+    if route.scope == "fresh" and caller.session and not caller.session.is_fresh(time.time()):
+        why = f"this needs a login of the last {FRESH_SECONDS / 60:.0f} minutes"
+        raise AdminProblem(403, "log in again first", why, "run `clew ui` and open its link, then come back to this page")
     if route.method not in SAFE:
         _check_change(request, caller)
     return caller

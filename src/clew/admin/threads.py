@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from io import BytesIO
 from typing import Final
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import msgspec
 from msgspec import Raw, Struct
@@ -16,6 +18,7 @@ from clew.admin.parameters import AdminProblem, count, number, principal, read_b
 from clew.admin.routing import as_json
 from clew.admin.services import AdminServices
 from clew.chat.formats import FORMATS, turns_of
+from clew.chat.formats.format import Format
 from clew.chat.request import Projected, history_of, messages_of, projection_of
 from clew.chat.turns import StoredTurn, line_of
 from clew.engine.snapshot import Snapshot
@@ -31,6 +34,7 @@ __all__ = [
     "ThreadTurn",
     "TitleBody",
     "export",
+    "export_many",
     "forget",
     "projected",
     "rename",
@@ -41,6 +45,9 @@ __all__ = [
 ]
 
 MOST_TITLE: Final = 200
+MOST_EXPORTED: Final = 100
+"""Threads in one archive."""
+MOST_ARCHIVE: Final = 256 * 1024 * 1024
 _ODD: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -144,25 +151,57 @@ async def forget(services: AdminServices, request: Request) -> Response:
 
 async def export(services: AdminServices, request: Request) -> Response:
     """A file to keep. A browser saves it and never shows it: HTML of a conversation is no page of the admin's."""
-    name, id, owner = request.query_params.get("format", "clew"), request.path_params["id"], principal(request)
-    format = FORMATS.get(name)
-    if format is None:
-        raise AdminProblem(404, f"there is no format {name[:100]!r}", f"there are: {', '.join(FORMATS)}")
-    store, redact = services.kept, services.redactor()
+    id, owner, format = request.path_params["id"], principal(request), _format_of(request)
+    raw = await services.read(lambda: _written(services, owner, id, format))
+    return _download(raw, f"{_ODD.sub('_', id)[:100]}{format.suffix}")
+
+
+async def export_many(services: AdminServices, request: Request) -> Response:
+    """Several threads as one ZIP file, with a file for each."""
+    ids, owner = list(dict.fromkeys(request.query_params.getlist("id"))), principal(request)
+    format = _format_of(request)
+    if not 1 <= len(ids) <= MOST_EXPORTED:
+        raise AdminProblem(400, "these threads cannot be exported together", f"name 1 to {MOST_EXPORTED} with `id`")
 
     def write() -> bytes:
-        thread = store.thread(owner, id)
-        if thread is None:
-            raise _no_thread(id)
-        turns = [replace(turn, exchange=with_redacted_tries(turn.exchange, redact)) for turn in turns_of(store, thread)]
-        try:
-            return b"".join([format.head, *format.write(thread, turns), format.foot])
-        except (msgspec.MsgspecError, RecursionError):
-            why = "something in this thread is no text that JSON can say"
-            raise AdminProblem(409, f"this thread cannot be written as {name}", why, "export it as `clew`") from None
+        made = BytesIO()
+        with ZipFile(made, "w", ZIP_DEFLATED) as archive:
+            for number, id in enumerate(ids, 1):
+                raw = _written(services, owner, id, format)
+                if made.tell() + len(raw) > MOST_ARCHIVE:
+                    megabytes = MOST_ARCHIVE // 1024**2
+                    why = f"together they have more than {megabytes} MB"
+                    raise AdminProblem(413, "these threads cannot be exported together", why, "export fewer at a time")
+                archive.writestr(f"{number:03}-{_ODD.sub('_', id)[:60]}{format.suffix}", raw)
+        return made.getvalue()
 
-    raw = await services.read(write)
-    headers = {"content-disposition": f'attachment; filename="{_ODD.sub("_", id)[:100]}{format.suffix}"'}
+    return _download(await services.read(write), f"clew-threads-{format.name}.zip")
+
+
+def _format_of(request: Request) -> Format:
+    """Raises AdminProblem for a format that there is not."""
+    name = request.query_params.get("format", "clew")
+    if format := FORMATS.get(name):
+        return format
+    raise AdminProblem(404, f"there is no format {name[:100]!r}", f"there are: {', '.join(FORMATS)}")
+
+
+def _written(services: AdminServices, owner: str, id: str, format: Format) -> bytes:
+    """A thread in this format. Raises AdminProblem if there is none, or it cannot be written so."""
+    store, redact = services.kept, services.redactor()
+    thread = store.thread(owner, id)
+    if thread is None:
+        raise _no_thread(id)
+    turns = [replace(turn, exchange=with_redacted_tries(turn.exchange, redact)) for turn in turns_of(store, thread)]
+    try:
+        return b"".join([format.head, *format.write(thread, turns), format.foot])
+    except (msgspec.MsgspecError, RecursionError):
+        why = "something in this thread is no text that JSON can say"
+        raise AdminProblem(409, f"this thread cannot be written as {format.name}", why, "export it as `clew`") from None
+
+
+def _download(raw: bytes, name: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(raw, headers=headers, media_type="application/octet-stream")
 
 

@@ -50,6 +50,7 @@ from clew.store.values import (
     Statistics,
     StorePlace,
     Thread,
+    ThreadTotal,
     UsageTotal,
 )
 
@@ -259,6 +260,9 @@ class DatabaseStore(ABC, Generic[Connection]):
 
     def usage_totals(self, principal: str, *, since: float = 0.0) -> list[UsageTotal]:
         return self._readers.read(self._statements.usage_totals, principal, since)
+
+    def thread_totals(self, principal: str, threads: Sequence[str]) -> list[ThreadTotal]:
+        return self._readers.read(self._statements.thread_totals, principal, threads)
 
     def days(self, principal: str, *, since: float) -> Days:
         return self._readers.read(self._statements.days, principal, since)

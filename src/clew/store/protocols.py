@@ -7,7 +7,7 @@ event loop makes them in a thread. Everything belongs to a principal: there is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Protocol, Self
@@ -33,6 +33,7 @@ from clew.store.values import (
     StorePlace,
     StoreSize,
     Thread,
+    ThreadTotal,
     UsageTotal,
 )
 
@@ -202,6 +203,10 @@ class UsageStore(Protocol):
 
     def usage_totals(self, principal: str, *, since: float = 0.0) -> list[UsageTotal]:
         """Usage by backend and model."""
+        ...
+
+    def thread_totals(self, principal: str, threads: Sequence[str]) -> list[ThreadTotal]:
+        """Calls and usage of each of these threads, by backend and model."""
         ...
 
     def days(self, principal: str, *, since: float) -> Days:

@@ -167,6 +167,17 @@ class UsageTotal(Struct, frozen=True, kw_only=True):
     usage: TokenUsage
 
 
+class ThreadTotal(Struct, frozen=True, kw_only=True):
+    """What one backend and model did in a thread: how many calls, how long they took together, and what they used."""
+
+    thread: str
+    backend: str
+    model: str
+    calls: int
+    seconds: float
+    usage: TokenUsage
+
+
 class DayUsage(Struct, frozen=True, kw_only=True):
     """Usage of one local day (`2026-11-16`), backend and model.
 

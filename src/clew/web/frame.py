@@ -47,10 +47,11 @@ NAVIGATION: Final = (
     NavigationLink("/chat", "Chat", "c"),
     NavigationLink("/usage", "Usage", "u"),
     NavigationLink("/backends", "Backends", "b"),
+    NavigationLink("/keys", "Keys", "k"),
     NavigationLink("/doctor", "Doctor", "d"),
 )
 
-_REACHED_FROM: Final = {"/exchanges": "/", "/compare": "/chat"}
+_REACHED_FROM: Final = {"/exchanges": "/", "/start": "/", "/compare": "/chat"}
 """Pages that the navigation does not name, by the page that leads to them."""
 
 

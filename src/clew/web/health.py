@@ -18,13 +18,14 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from clew.admin.backend_edits import read_only
 from clew.admin.checkup import CHECKS
 from clew.admin.parameters import principal
 from clew.admin.services import AdminServices
 from clew.admin.views import checkup
 from clew.backends.credential import Auth
-from clew.backends.presets import deviations_of, hidden_of, is_unmapped, models_of, supports_of
-from clew.backends.row import Backend, Quirks
+from clew.backends.presets import deviations_of, hidden_of, is_unmapped, models_of, presets, supports_of
+from clew.backends.row import DIALECTS, Backend, Quirks
 from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.engine.services import cool_downs_in, longest
 from clew.exchange.redact import Redactor
@@ -119,7 +120,16 @@ async def page_backends(services: AdminServices, request: Request) -> Response:
         return found
 
     disabled, failover = tuple(snapshot.settings.disabled.values()), snapshot.settings.failover
-    values = {"shown": await services.read(views), "disabled": disabled, "now": snapshot.active, "failover": failover}
+    values = {
+        "shown": await services.read(views),
+        "disabled": disabled,
+        "now": snapshot.active,
+        "failover": failover,
+        "read_only": await services.read(lambda: read_only(services)),
+        "presets": sorted(presets()),
+        "dialects": DIALECTS,
+        "auths": _AUTHS,
+    }
     return page(services, request, "backends.html", values)
 
 

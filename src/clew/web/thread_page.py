@@ -76,6 +76,10 @@ class BranchRow(Struct, frozen=True, kw_only=True):
     last: str
     """Its last exchange, to go there."""
     shown: bool
+    backend: str = ""
+    """The backend of its last answer; "" for one of another thread."""
+    ending: str = ""
+    """How its last answer ended, if it is not whole."""
 
 
 class ThreadView(Struct, frozen=True, kw_only=True):
@@ -140,7 +144,7 @@ def view_of(services: AdminServices, query: ThreadQuery, *, newest: bool = False
     first = min(usual if query.start is None else query.start, max(0, len(line) - 1))
     last = min(len(line), first + PAGE)
     tree = [] if query.part else store.tree(query.owner, query.id)
-    branches = branch_rows(tree, _first_words_in(store, query, tree, passages), query.id, line)
+    branches = branch_rows(tree, _first_words_in(store, query, tree, passages), query.id, line, passages)
     view = ThreadView(thread=thread, line=len(line), first=first, last=last, branches=branches)
     if query.backend:
         return structs.replace(view, compared=_comparison(services, query, line, view))
@@ -201,18 +205,23 @@ def line_through(passages: Sequence[Passage], at: str = "") -> list[Passage]:
 
 
 def branch_rows(
-    branches: Sequence[Branch], words: Mapping[str, str], thread: str, line: Sequence[Passage]
+    branches: Sequence[Branch],
+    words: Mapping[str, str],
+    thread: str,
+    line: Sequence[Passage],
+    passages: Sequence[Passage] = (),
 ) -> list[BranchRow]:
     """Every branch and sub-agent; nothing for a thread with one branch. `words` are the first of each branch, by its first
-    exchange."""
+    exchange; `passages` are all of the thread."""
     if len(branches) < 2:
         return []
     numbers = {exchange: number for number, branch in enumerate(branches, 1) for exchange in branch.exchanges}
     on = {passage.exchange for passage in line}
+    said = {passage.exchange: passage for passage in passages}
     depths: dict[int, int] = {0: -1}
     rows: list[BranchRow] = []
     for number, branch in enumerate(branches, 1):
-        after = numbers.get(branch.after, 0)
+        after, tip = numbers.get(branch.after, 0), said.get(branch.exchanges[-1])
         depths[number] = depths.get(after, -1) + 1
         row = BranchRow(
             number=number,
@@ -225,6 +234,8 @@ def branch_rows(
             begins=words.get(branch.exchanges[0], ""),
             last=branch.exchanges[-1],
             shown=branch.exchanges[-1] in on,
+            backend=tip.recording.origin.backend if tip and tip.recording else "",
+            ending=ending_of(tip) if tip else "",
         )
         rows.append(row)
     return rows
@@ -246,12 +257,20 @@ def _branch_links(passages: Sequence[Passage], line: Sequence[Passage]) -> dict[
                 shown=each.exchange in on,
                 at=each.at,
                 backend=each.recording.origin.backend if each.recording else "",
+                ending=ending_of(each),
             )
             for each in found
         ]
         for before, found in after.items()
         if len(found) > 1
     }
+
+
+def ending_of(passage: Passage) -> str:
+    """How an answer ended that is not whole; "" for one that is."""
+    if passage.recording is None or not passage.recording.blocks:
+        return "no answer"
+    return "" if passage.recording.whole else "cut off"
 
 
 def _first_words_in(store: Store, query: ThreadQuery, tree: Sequence[Branch], passages: Sequence[Passage]) -> dict[str, str]:

@@ -34,7 +34,9 @@ class BranchLink(Struct, frozen=True, kw_only=True):
     shown: bool
     at: float
     backend: str
-    """The backend that answered there. Time and backend tell branches apart that begin with the same words."""
+    """The backend that answered there. Time, backend and ending tell branches apart that begin with the same words."""
+    ending: str = ""
+    """How the answer ended, if it is not whole."""
 
 
 class ShownTurn(Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from time import localtime
 from typing import Final
 
@@ -14,7 +14,7 @@ from clew.store.branches import branches_of
 from clew.store.days import MOST_ANSWERS, PROMPT_STEPS, days_of
 from clew.store.postgres.database import PostgresDatabase, typed_row
 from clew.store.rows import COLUMNS, Row, recording_of_row, unpack, unpack_changes
-from clew.store.values import Branch, Days, NativePassage, Passage, Statistics, Thread, UsageTotal
+from clew.store.values import Branch, Days, NativePassage, Passage, Statistics, Thread, ThreadTotal, UsageTotal
 
 _ROWS: Final = """
 SELECT id, principal, session, agent, title, pin, created, used, (
@@ -74,6 +74,15 @@ SELECT backend, model, count(*) AS calls, sum(input)::bigint AS input, sum(outpu
     sum(thinking)::bigint AS thinking, sum(micro_usd)::bigint AS micro_usd
 FROM clew.usage WHERE principal = $1 AND at >= $2::float8
 GROUP BY backend, model ORDER BY backend COLLATE "C", model COLLATE "C"
+"""
+_THREAD_TOTALS: Final = """
+SELECT done.thread, done.backend, done.model, count(*) AS calls, sum(greatest(0.0, done.ended - done.started)) AS seconds,
+    coalesce(sum(input), 0)::bigint AS input, coalesce(sum(output), 0)::bigint AS output,
+    coalesce(sum(cache_read), 0)::bigint AS cache_read, coalesce(sum(cache_written), 0)::bigint AS cache_written,
+    coalesce(max(estimated), 0) AS estimated, sum(thinking)::bigint AS thinking
+FROM clew.exchanges AS done LEFT JOIN clew.usage AS used ON used.principal = done.principal AND used.exchange = done.id
+WHERE done.principal = $1 AND done.thread = ANY ($2::text[])
+GROUP BY done.thread, done.backend, done.model ORDER BY done.thread COLLATE "C", max(done.seq)
 """
 _STATISTICS: Final = """
 SELECT count(*), count(seen), count(*) FILTER (WHERE backend = $2),
@@ -243,6 +252,11 @@ def _native_passage(row: Row) -> NativePassage:
 def usage_totals(database: PostgresDatabase, principal: str, since: float) -> list[UsageTotal]:
     rows = database.named_rows(_TOTALS, principal, since)
     return [typed_row(UsageTotal, {"usage": {name: row.pop(name) for name in _USAGE}} | row) for row in rows]
+
+
+def thread_totals(database: PostgresDatabase, principal: str, threads: Sequence[str]) -> list[ThreadTotal]:
+    rows = database.named_rows(_THREAD_TOTALS, principal, list(threads))
+    return [typed_row(ThreadTotal, {"usage": {name: row.pop(name) for name in _USAGE}} | row) for row in rows]
 
 
 def statistics(database: PostgresDatabase, principal: str, backend: str, now: float, idle: float) -> Statistics:

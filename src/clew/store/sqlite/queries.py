@@ -5,7 +5,7 @@ statistics of thinking blocks; and choices.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -14,7 +14,7 @@ from clew.store.branches import branches_of
 from clew.store.days import MOST_ANSWERS, PROMPT_STEPS, days_of
 from clew.store.rows import COLUMNS, Value, recording_of_row, unpack, unpack_changes
 from clew.store.sqlite.database import Database, named_rows, typed_row
-from clew.store.values import Branch, Days, Passage, Statistics, Thread, UsageTotal
+from clew.store.values import Branch, Days, Passage, Statistics, Thread, ThreadTotal, UsageTotal
 
 _ROWS = """
 SELECT id, principal, session, agent, title, pin, created, used,
@@ -123,6 +123,14 @@ SELECT backend, model, count(*) AS calls, sum(input) AS input, sum(output) AS ou
     sum(micro_usd) AS micro_usd
 FROM usage WHERE principal = ? AND at >= ? GROUP BY backend, model ORDER BY backend, model
 """
+_THREAD_TOTALS = """
+SELECT done.thread, done.backend, done.model, count(*) AS calls, sum(max(0.0, done.ended - done.started)) AS seconds,
+    coalesce(sum(input), 0) AS input, coalesce(sum(output), 0) AS output, coalesce(sum(cache_read), 0) AS cache_read,
+    coalesce(sum(cache_written), 0) AS cache_written, coalesce(max(estimated), 0) AS estimated, sum(thinking) AS thinking
+FROM json_each(:threads) AS wanted JOIN exchanges AS done ON done.principal = :principal AND done.thread = wanted.value
+    LEFT JOIN usage ON usage.principal = done.principal AND usage.exchange = done.id
+GROUP BY done.thread, done.backend, done.model ORDER BY done.thread, max(done.seq)
+"""
 _STATISTICS = """
 SELECT count(*), count(seen), coalesce(sum(backend = :backend), 0),
     coalesce(sum(max(made, coalesce(seen, made)) < :now - :idle), 0),
@@ -203,6 +211,12 @@ def _exchange(row: dict[str, object]) -> tuple[Exchange, str]:
 def usage_totals(connection: Database, principal: str, since: float) -> list[UsageTotal]:
     rows = named_rows(connection.execute(_TOTALS, (principal, since)))
     return [typed_row(UsageTotal, {"usage": {name: row.pop(name) for name in _USAGE}} | row) for row in rows]
+
+
+def thread_totals(connection: Database, principal: str, threads: Sequence[str]) -> list[ThreadTotal]:
+    wanted = {"principal": principal, "threads": msgspec.json.encode(threads).decode()}
+    rows = named_rows(connection.execute(_THREAD_TOTALS, wanted))
+    return [typed_row(ThreadTotal, {"usage": {name: row.pop(name) for name in _USAGE}} | row) for row in rows]
 
 
 def statistics(connection: Database, principal: str, backend: str, now: float, idle: float) -> Statistics:

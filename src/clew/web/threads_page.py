@@ -1,0 +1,205 @@
+"""The page Threads: the conversations with what they used, and those in which words were found.
+
+The list begins with the thread that was used last, and is read page by page. For any other order, and for a filter, the
+totals of many threads are needed: then the page is about the last used threads alone, as many as `SCOPE` says, and tells so.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Final
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from clew.admin.parameters import AdminProblem, number, principal
+from clew.admin.services import AdminServices
+from clew.admin.views import status_of
+from clew.backends.row import Backend
+from clew.chat.formats import FORMATS
+from clew.chat.prices import Cost, cost_of, total_cost
+from clew.model.turn import TokenUsage
+from clew.store import Store
+from clew.store.values import Hit, Thread, ThreadTotal
+from clew.web.frame import address, page
+from clew.web.lists import connection_lines
+
+SCOPE: Final = 500
+"""Threads that are looked at for another order than the usual, or for a filter."""
+PAGE: Final = 50
+MOST_HITS: Final = 100
+_MARKUP: Final = re.compile(r"\*\*|(?:\| *)?(?::?(?<!-)-{2,}:? *\| *)+|\| *(?=\|)")
+"""Marks of bold type and lines of tables. A row of dashes is matched from its beginning alone: some are very long."""
+
+
+class SnippetPart(Struct, frozen=True):
+    """A part of a snippet; `found` is a word that was looked for."""
+
+    text: str
+    found: bool
+
+
+class SearchHit(Struct, frozen=True):
+    """A place in which the words are."""
+
+    hit: Hit
+    parts: Sequence[SnippetPart]
+
+
+class ThreadRow(Struct, frozen=True, kw_only=True):
+    """A thread with what was used in it. `models` and `backends` are those that answered, the last one first."""
+
+    thread: Thread
+    models: tuple[str, ...]
+    backends: tuple[str, ...]
+    calls: int
+    seconds: float
+    tokens: int
+    output: int
+    cost: Cost | None
+
+
+class ThreadFilter(Struct, frozen=True, kw_only=True):
+    """What the list is to show, and in which order."""
+
+    model: str = ""
+    backend: str = ""
+    days: int = 0
+    """Only what was used in so many days; 0: ever."""
+    sort: str = ""
+
+    @property
+    def is_set(self) -> bool:
+        return self != ThreadFilter()
+
+    def matches(self, row: ThreadRow, now: float) -> bool:
+        return (
+            (not self.model or self.model in row.models)
+            and (not self.backend or self.backend in row.backends)
+            and (not self.days or row.thread.used >= now - self.days * 86_400.0)
+        )
+
+
+SORTS: Final[Mapping[str, Callable[[ThreadRow], float]]] = {
+    "cost": lambda row: float(row.cost.usd) if row.cost else -1.0,
+    "tokens": lambda row: row.tokens,
+    "time": lambda row: row.seconds,
+    "turns": lambda row: row.thread.turns,
+}
+"""What the largest is looked for of."""
+DAYS: Final = (1, 7, 30, 365)
+
+
+async def page_threads(services: AdminServices, request: Request) -> Response:
+    owner, words = principal(request), request.query_params.get("q", "").strip()
+    before, chosen = number(request, "before"), filter_of(request)
+
+    def values() -> dict[str, object]:
+        """One thread or hit more than a page shows is read, to know whether there are more."""
+        store = services.kept
+        hits = store.search(owner, words, limit=MOST_HITS + 1) if words else []
+        listed = [] if words else _listed(services, owner, before, chosen)
+        shown, found = listed[:PAGE], len(listed)
+        usual = not chosen.is_set
+        return {
+            "words": words,
+            "owner": owner,
+            "to": partial(address, owner=owner),
+            "found": [SearchHit(hit, snippet_parts(hit)) for hit in hits[:MOST_HITS]],
+            "others": len(hits) > MOST_HITS,
+            "rows": shown,
+            "more": shown[-1].thread.used if usual and found > PAGE else None,
+            "hidden": 0 if usual else max(0, found - PAGE),
+            "chosen": chosen,
+            "choices": _choices(store, owner),
+            "formats": tuple(FORMATS.values()),
+            "scope": SCOPE,
+            "first": before is None,
+            "connect": "" if listed or words else connection_lines(services, status_of(services).gateways),
+            "keeps": services.current.snapshot.settings.store.content,
+        }
+
+    return page(services, request, "threads.html", await services.read(values))
+
+
+def filter_of(request: Request) -> ThreadFilter:
+    """Raises AdminProblem for an order that there is not."""
+    query = request.query_params
+    days, sort = query.get("days", ""), query.get("sort", "")
+    if sort and sort not in SORTS:
+        raise AdminProblem(400, "this order does not exist", f"there are: {', '.join(SORTS)}")
+    number = int(days[:5]) if days.isdecimal() else 0
+    return ThreadFilter(model=query.get("model", ""), backend=query.get("backend", ""), days=number, sort=sort)
+
+
+def _choices(store: Store, owner: str) -> dict[str, list[str]]:
+    """The models and backends that a filter can name: all that were ever used."""
+    totals = store.usage_totals(owner)
+    return {
+        "models": sorted({each.model for each in totals if each.model}),
+        "backends": sorted({each.backend for each in totals if each.backend}),
+    }
+
+
+def _listed(services: AdminServices, owner: str, before: float | None, chosen: ThreadFilter) -> list[ThreadRow]:
+    store, backends = services.kept, services.current.snapshot.settings.backends
+    if not chosen.is_set:
+        return thread_rows(store, owner, store.threads(owner, limit=PAGE + 1, before=before), backends)
+    now = time.time()
+    rows = thread_rows(store, owner, store.threads(owner, limit=SCOPE), backends)
+    kept = [row for row in rows if chosen.matches(row, now)]
+    return sorted(kept, key=SORTS[chosen.sort], reverse=True) if chosen.sort else kept
+
+
+def thread_rows(store: Store, owner: str, threads: Sequence[Thread], backends: Mapping[str, Backend]) -> list[ThreadRow]:
+    """In the order of the threads."""
+    totals: dict[str, list[ThreadTotal]] = {}
+    for total in store.thread_totals(owner, [thread.id for thread in threads]):
+        totals.setdefault(total.thread, []).append(total)
+    return [_row(thread, totals.get(thread.id, []), backends) for thread in threads]
+
+
+def _row(thread: Thread, totals: Sequence[ThreadTotal], backends: Mapping[str, Backend]) -> ThreadRow:
+    last_first = totals[::-1]
+    return ThreadRow(
+        thread=thread,
+        models=tuple(dict.fromkeys(each.model for each in last_first if each.model)),
+        backends=tuple(dict.fromkeys(each.backend for each in last_first if each.backend)),
+        calls=sum(each.calls for each in totals),
+        seconds=sum(each.seconds for each in totals),
+        tokens=sum(each.usage.prompt + each.usage.output for each in totals),
+        output=sum(each.usage.output for each in totals),
+        cost=total_cost(_cost(each, backends.get(each.backend)) for each in totals) if totals else None,
+    )
+
+
+def _cost(total: ThreadTotal, backend: Backend | None) -> Cost | None:
+    """The cost of a call of average length, times the calls. An estimate where a price depends on the length."""
+    usage, calls = total.usage, total.calls
+    average = TokenUsage(
+        input=usage.input // calls,
+        output=usage.output // calls,
+        cache_read=usage.cache_read // calls,
+        cache_written=usage.cache_written // calls,
+    )
+    cost = cost_of(total.model, average, backend=backend, complete=not usage.estimated)
+    return Cost(cost.usd * Decimal(calls), estimated=cost.estimated or calls > 1) if cost else None
+
+
+# Search
+
+
+def snippet_parts(hit: Hit) -> list[SnippetPart]:
+    """The snippet, cut where words were found: a template escapes each part by itself. Marks of Markdown are removed."""
+    parts: list[tuple[str, bool]] = []
+    at = 0
+    for start, end in hit.marks:
+        parts += [(hit.snippet[at:start], False), (hit.snippet[start:end], True)]
+        at = end
+    parts.append((hit.snippet[at:], False))
+    return [SnippetPart(_MARKUP.sub("", text), found) for text, found in parts if text]
