@@ -114,7 +114,7 @@ class Lookup(Struct, frozen=True, kw_only=True):
 
 
 class LookupResult(Struct, frozen=True, kw_only=True):
-    """The recordings in the order in which they were made; the thread of the session, "" for none; the pin of each thread
+    """The recordings, those with a wanted key last; the thread of the session, "" for none; the pin of each thread
     that is named here, "" for none, as far as it can be read.
 
     A record that cannot be read counts as never recorded: it costs its own thinking, not that of the conversation around it.

@@ -161,7 +161,7 @@ class PostgresLookups:
             found[each.id] = each
         exact = {each.id: each for each in newest.values()}
         linked, error = self._linked(wanted, [*found, *exact])
-        rest = {each.id: each for each in linked} | found
+        rest = found | {each.id: each for each in linked if each.id not in found}
         return (*(each for each in rest.values() if each.id not in exact), *exact.values()), failure or error
 
     def _linked(self, wanted: Lookup, ids: Sequence[str]) -> tuple[list[Recording], StoreError | None]:
