@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 from clew.model.recording import Recording
-from clew.model.turn import Bodies
+from clew.model.turn import Bodies, TurnRecord
 from clew.store import Store
 from clew.store.postgres.store import CLOCK_DOUBT, PostgresStore
 from clew.store.sqlite.store import SqliteStore
@@ -41,6 +41,7 @@ class InStep(RuleBasedStateMachine):
         self.stores: tuple[Store, ...] = (SqliteStore(self.folder / "store.sqlite"), PostgresStore(prepared_url()))
         self.recordings: list[Recording] = []
         self.exchanges = list[tuple[str, str]]()
+        self.turns: dict[str, TurnRecord] = {}
         self.count, self.now = 0, NOON
 
     def teardown(self) -> None:
@@ -67,6 +68,7 @@ class InStep(RuleBasedStateMachine):
         record = turn(made, at=self.now, session=thread, bodies=Bodies(asked=b"asked", sent=b"sent", answered=b"answered"))
         assert self.both(lambda store: store.record(record))
         self.recordings.append(made)
+        self.turns[made.id] = record
         self.exchanges.append((principal, record.exchange.id))
         return (*before, made)
 
@@ -80,7 +82,8 @@ class InStep(RuleBasedStateMachine):
 
     @rule(history=histories)
     def send_again(self, history: tuple[Recording, ...]) -> None:
-        self.both(lambda store: store.record(turn(history[-1], at=self.now)))
+        """As a spool does: the turn as it was."""
+        self.both(lambda store: store.record(self.turns[history[-1].id]))
 
     @rule(history=histories, backend=st.sampled_from(["", "glm"]))
     def pin(self, history: tuple[Recording, ...], backend: str) -> None:

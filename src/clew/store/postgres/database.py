@@ -95,16 +95,22 @@ class PostgresDatabase:
             ours["password"] = password
         conninfo = make_conninfo(url, **ours)
         self.connection = LimitedConnection.connect(
-            conninfo, autocommit=True, prepare_threshold=0, cursor_factory=psycopg.RawCursor
+            conninfo, autocommit=True, prepare_threshold=None, cursor_factory=psycopg.RawCursor
         )
-        self.connection.reply_seconds = CONNECT_SECONDS
+        try:
+            with self.limited(CONNECT_SECONDS):
+                self._learn_session()
+        except BaseException:
+            self.close()
+            raise
+
+    def _learn_session(self) -> None:
         before = time.time()
         pid, server_time = msgspec.convert(self.row(_SESSION), tuple[int, float])
         self.clock_offset = server_time - (before + time.time()) / 2
         """Seconds that the server's clock is ahead of this machine's."""
-        self.connection.reply_seconds = None
-        if self.connection.info.backend_pid != pid:
-            self.connection.prepare_threshold = None
+        if self.connection.info.backend_pid == pid:  # only now: a pooler may give the statement's name to another session
+            self.connection.prepare_threshold = 0
 
     @property
     def is_pooled(self) -> bool:
