@@ -15,6 +15,7 @@ from figures import Row
 from loads import Load
 from machine import rss_of, settle
 from measuring import Bench, Sample
+from progress import say
 from sessions import FIRST_NUMBER, LONG, Caller, Session, Sessions, answered
 from targets import Target, running
 
@@ -46,6 +47,7 @@ def beside_rows(bench: Bench) -> Iterator[Row]:
         if found.bad:
             sys.exit(f"{target.name}, beside others: {found}")
         bench.samples[BESIDE.key, target.name] = [Sample(0.0, found)]
+        say(f"time to first content beside others: {target.name}")
     for share, goal in ((50, 0.5), (99, 2.0)):
         name = f"the same while {BESIDE.connections} sessions are answered, p{share}"
         yield _first_row(bench, BESIDE.key, f"beside-{share}", name, share, goal)
@@ -100,6 +102,8 @@ def _held_after(target: Target) -> tuple[float, float]:
         if turn in (EACH // 2, EACH):
             settle(target.pids, 1.0, most=10.0)
             found.append(rss_of(target.pids))
+        if turn % (EACH // 8) == 0:
+            say(f"{turn * MANY:,} of {EACH * MANY:,} turns of {MANY} sessions with {target.name}")
     for caller in callers:
         caller.close()
     half, whole = found

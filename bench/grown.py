@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cases import Case
 from claude_code import PATH, ClaudeCode
 from measuring import Bench
+from progress import say
 from sessions import FIRST_NUMBER, Caller, Session, name_of
 
 __all__ = ["TURNS", "grow", "grown"]
@@ -28,6 +29,7 @@ def grow(bench: Bench, cases: Sequence[Case]) -> None:
             for _ in range(TURNS):
                 caller.turn()
             caller.close()
+            say(f"a session of {size:,} bytes with {target.name}")
             for case in cases:
                 if case.history == size:
                     name = name_of(0 if case.fresh else session.number)

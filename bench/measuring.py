@@ -19,6 +19,7 @@ from cases import Case
 from history import Talk
 from loads import Load, Loads, compiled
 from machine import cpu_of, pss_of, settle
+from progress import say
 from targets import Target, running
 from traffic import write_answers
 
@@ -77,13 +78,13 @@ class Bench:
     def interleaved(self, cases: Sequence[Case], rounds: int, between: Callable[[], None] = lambda: None) -> None:
         """Every case on every target, while all run. `between` is done once a round."""
         sizes = {(case, name.name): self._size(case, name) for case in cases for name in self._able(case)}
+        say("the size of each case is known")
         for number in range(rounds):
             for case in cases:
                 for target in self._able(case)[:: -1 if number % 2 else 1]:
                     self.sample(case, target, lambda c=case, t=target: self.loads.run(c, t, sizes[c, t.name]))
-                _say(f"round {number + 1} of {rounds}: {case.name}")
+                say(f"round {number + 1} of {rounds}: {case.name}")
             between()
-        _say("")
 
     def _able(self, case: Case) -> list[Target]:
         return [target for target in self.targets if case.key not in target.skips]
@@ -130,6 +131,7 @@ class Bench:
             for target in self.targets:
                 with running(target):
                     found[target.name] = self._memory(target, streams)
+                say(f"memory of {target.name}")
         return found
 
     def _memory(self, target: Target, streams: int) -> tuple[float, float]:
@@ -162,9 +164,3 @@ def _while(measure: Callable[[], float], act: Callable[[], None]) -> float:
         most = max(most, measure())
         thread.join(0.5)
     return most
-
-
-def _say(words: str) -> None:
-    """How far it is, where somebody looks."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)

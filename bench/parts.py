@@ -36,7 +36,7 @@ __all__ = ["PARTS", "STATEMENTS"]
 
 PARTS: dict[str, tuple[str, ...]] = {
     "reads the client's HTTP": ("clew.http.connection:Connection.data_received",),
-    "checks host, route, key and content type": ("clew.gateway.plane:DataPlane._check_head",),
+    "checks host, route, key and content type": ("clew.gateway.plane:DataPlane.check",),
     "reads the request": ("clew.engine.histories:Histories.read", "clew.engine.histories:Histories.recall"),
     "finds its recordings": ("clew.engine.gathering:recall", "clew.engine.gathering:gather"),
     "chooses the route": ("clew.engine.preparing:_routes",),
@@ -47,7 +47,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "clew.engine.preparing:Preparation.make_exchange",
         "clew.engine.driver:Driver.begin",
     ),
-    "drives the exchange": ("clew.engine.driver:Driver._carry_out",),
+    "drives the exchange": ("clew.engine.driver:Driver._resume",),
     "asks the backend": ("clew.exchange.heads:outgoing_head", "clew.engine.backend_call:BackendCall.ask"),
     "reads the backend's HTTP": (
         "clew.http.client.connection:ClientConnection._take_in",
@@ -63,7 +63,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "makes the exchange's row": ("clew.exchange.notes:ExchangeNotes.turn",),
     "shows heads, for bodies": ("clew.exchange.heads:kept_heads",),
     "hands the turn to the store": (
-        "clew.store.sqlite.store:SqliteStore._record",
+        "clew.store.base:DatabaseStore._record",
         "clew.store.commits:call_when_over",
     ),
     "marks blocks as seen": ("clew.engine.services:EngineServices.touch",),
@@ -82,7 +82,7 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
     "checkpoints": ("clew.store.sqlite.writer:Writer._checkpoint",),
     "bodies: comparing and compressing": ("clew.store.body_writer:BodyWriter._row",),
     "log: writing lines": ("clew.engine.log.sink:Sink._write",),
-    "feed: reading what others wrote": ("clew.admin.feed:Feed._read_page",),
+    "feed: reading what others wrote": ("clew.store.base:DatabaseStore.exchanges_since",),
 }
 """The same for the store's and other threads."""
 

@@ -8,14 +8,13 @@ client is not measured.
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
+import socket
 import statistics
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from cases import SESSION
@@ -23,6 +22,7 @@ from claude_code import PATH, ClaudeCode, marked
 from loads import Load
 from machine import the_core
 from measuring import Bench
+from progress import say
 from targets import Target
 from traffic import STAMP
 
@@ -32,6 +32,7 @@ TENTH = 10
 RESULT = 5_000
 """Letters that a tool brings."""
 _STAMP = STAMP.encode()
+_LAST_CHUNK = b"\r\n0\r\n\r\n"
 FIRST_NUMBER = 5_000_000_000
 """Of a session: no answer of the mock has such a number."""
 
@@ -100,26 +101,44 @@ def _encoded(value: dict[str, Any]) -> bytes:
 
 
 class Caller:
-    """A session with one target, on a connection that is kept."""
+    """A session with one target, on a connection that is kept. It reads as much at a time as has come: the client of the
+    standard library reads chunk by chunk, which takes several times what the gateway takes for the answer."""
 
     def __init__(self, target: Target, session: Session) -> None:
         self.session = session
-        self._connection = http.client.HTTPConnection("127.0.0.1", target.port, timeout=60)
-        self._headers = dict(line.split(": ", 1) for line in (*session.headers, *target.headers))
+        self._connection = socket.create_connection(("127.0.0.1", target.port), timeout=60)
+        lines = (f"POST {PATH} HTTP/1.1", f"Host: 127.0.0.1:{target.port}", *session.headers, *target.headers)
+        self._head = "\r\n".join(lines).encode()
 
     def ask(self, body: bytes) -> bytes:
-        self._connection.request("POST", PATH, body, self._headers)
-        answer = self._connection.getresponse()
-        said = answer.read()
-        if answer.status != HTTPStatus.OK or b"message_stop" not in said:
-            sys.exit(f"a session was answered {answer.status}: {said[-500:]!r}")
-        return said
+        self._connection.sendall(b"%b\r\nContent-Length: %d\r\n\r\n" % (self._head, len(body)))
+        self._connection.sendall(body)
+        answer = bytearray()
+        while not answer.endswith(_LAST_CHUNK):
+            read = self._connection.recv(1 << 18)
+            answer += read
+            if not read:
+                break
+        head, _, chunks = bytes(answer).partition(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 200 ") or b"message_stop" not in chunks:
+            sys.exit(f"a session was answered {head!r}: {chunks[-500:]!r}")
+        return _joined(chunks)
 
     def turn(self) -> None:
         self.session.hear(self.ask(self.session.body()))
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _joined(chunks: bytes) -> bytes:
+    """What these chunks say."""
+    found: list[bytes] = []
+    at = 0
+    while (end := chunks.find(b"\r\n", at)) >= 0 and (size := int(chunks[at:end], 16)):
+        found.append(chunks[end + 2 : end + 2 + size])
+        at = end + 2 + size + 2
+    return b"".join(found)
 
 
 def answered(callers: Sequence[Caller]) -> Load:
@@ -179,6 +198,7 @@ class Sessions:
             for target in targets[:: -1 if place % 2 else 1]:
                 each = self._stretch(target, callers[target.name], turns)
                 taken[target.name] += [each] * turns
+            say(f"{many} sessions of {self._plan.turns} turns: {len(taken[targets[0].name])} turns are over")
         for target in targets:
             self._turns.setdefault(target.name, []).append(taken[target.name])
             for caller in callers[target.name]:
