@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from typing import TypeAlias
 
 import httptools
@@ -224,7 +225,8 @@ class RequestReader:
     def _size_fault(self) -> HttpRefusal | None:
         """What is wrong with the size of the head, as far as it has come. A read may hold more than the head."""
         limits = self._limits
-        size = len(self._target) + sum(len(name) + len(value) + _LINE_OVERHEAD for name, value in self._headers)
+        words = sum(map(len, chain.from_iterable(self._headers)))
+        size = len(self._target) + words + len(self._headers) * _LINE_OVERHEAD
         if size > limits.head_bytes:
             return HttpRefusal(431, f"head of more than {limits.head_bytes} bytes")
         if len(self._headers) > limits.head_count:

@@ -62,18 +62,21 @@ class Past:
 
     def value(self, fold: Fold[S], messages: Sequence[RequestMessage]) -> S:
         """The fold's value over all of these messages."""
-        if fold not in self._whole:
-            done, state = self._states.get(fold, (0, fold.begin))
-            if done < self.kept:
-                state = fold.over(state, messages[done : self.kept], done)
-                self._states[fold] = self.kept, state
-            done, last = self.kept, len(messages) - 1
-            if done < last:
-                state = fold.over(state, messages[done:last], done)
-                self._newer[fold] = last, state
-                done = last
-            self._whole[fold] = fold.over(state, messages[done:], done)
-        return self._whole[fold]
+        whole, kept, over = self._whole, self.kept, fold.over
+        if fold in whole:
+            return whole[fold]
+        known: tuple[int, S] = self._states.get(fold) or (0, fold.begin)
+        done, state = known
+        if done < kept:
+            state = over(state, messages[done:kept], done)
+            self._states[fold] = kept, state
+        done, last = kept, len(messages) - 1
+        if done < last:
+            state = over(state, messages[done:last], done)
+            self._newer[fold] = last, state
+            done = last
+        whole[fold] = state = over(state, messages[done:], done)
+        return state
 
     def left(self, memo: Memo[S]) -> S | None:
         """What an earlier request left here."""

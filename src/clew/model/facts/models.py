@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, Literal, TypeAlias, cast
 
 from msgspec import Struct, structs
@@ -179,6 +179,16 @@ _SUFFIX: Final = re.compile(
 
 def canonical_model(name: str, rows: Mapping[str, ModelFacts] | None = None) -> str:
     """The reader's model id: `us.anthropic.claude-sonnet-4-5-20250929-v1:0` is `claude-sonnet-4-5`."""
+    return _usual_model(name) if rows is None and len(name) <= _LONGEST else _model_in(rows or models(), name)
+
+
+@lru_cache(maxsize=256)
+def _usual_model(name: str) -> str:
+    """Every answer of a history is asked for its model, with every request, and they are few."""
+    return _model_in(models(), name)
+
+
+def _model_in(rows: Mapping[str, ModelFacts], name: str) -> str:
     bare = name
     if len(name) <= _LONGEST:
         claude = _CLAUDE.search(name.strip().lower())
@@ -188,7 +198,7 @@ def canonical_model(name: str, rows: Mapping[str, ModelFacts] | None = None) -> 
             while (shorter := _SUFFIX.sub("", bare)) != bare:
                 bare = shorter
             bare = bare.replace(".", "-")
-    return next((row.id for row in (rows or models()).values() if bare in row.match), bare)
+    return next((row.id for row in rows.values() if bare in row.match), bare)
 
 
 def profile_for(model: str, overrides: Mapping[str, ModelFacts] | None = None) -> ModelFacts:

@@ -91,8 +91,10 @@ class Database(Cursor, Protocol):
 
 def named_rows(rows: Rows) -> Iterator[dict[str, object]]:
     """Each row by the names of its columns."""
+    names: Sequence[str] = ()
     for row in rows:
-        yield {column[0]: value for column, value in zip(rows.description, row, strict=True)}
+        names = names or [column[0] for column in rows.description]
+        yield dict(zip(names, row, strict=True))
 
 
 def typed_row(type: type[T], row: dict[str, object]) -> T:
