@@ -52,6 +52,35 @@ print(megabytes() - before)
 """
 
 
+SCATTERED = """
+from pathlib import Path
+from clew.gateway.resources import FreedMemory, keep_freed_memory
+
+def megabytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 >> 20
+
+keep_freed_memory()
+now = worked = 0.0
+memory = FreedMemory(lambda: now, lambda: worked)
+before, bodies, outlives = megabytes(), [], []
+for number in range(1000):
+    bodies.append(b"x" * 100_000)
+    outlives.append(bytearray(1000))
+bodies.clear()
+for now, worked in ((60.0, 0.1), (60.0, 60.0)):
+    memory.look()
+    print(megabytes() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is resident in this way")
+def test_freed_memory_between_values_that_stay_is_given_back_after_some_work() -> None:
+    done = subprocess.run([sys.executable, "-c", SCATTERED], capture_output=True, text=True, timeout=120, check=True)
+    idle, busy = map(int, done.stdout.split())
+    assert idle > 60
+    assert busy < 30
+
+
 @pytest.mark.slow
 def test_a_burst_of_the_largest_bodies_does_not_stay() -> None:
     """Whatever small things outlive it."""

@@ -10,6 +10,7 @@ from clew.engine.aside import LARGE
 from clew.engine.services import EngineServices
 from clew.exchange.machine import ExchangeMachine
 from clew.exchange.streamed import StreamedAnswer
+from clew.http.timers import timer_groups_of
 from clew.store.commits import call_when_over
 
 FIRST_FLUSH, NEXT_FLUSH = 0.25, 1.0
@@ -17,11 +18,14 @@ FIRST_FLUSH, NEXT_FLUSH = 0.25, 1.0
 
 
 class OpenTurns:
-    """Of one exchange, which has a store."""
+    """Of one exchange, which has a store. There may be thousands of them at a time, and nearly all are over before the first
+    look: so they have no timers of their own."""
 
     is_over = False
     """The turn itself is kept: nothing may come behind it."""
-    _timer: asyncio.TimerHandle | None = None
+    _stream: StreamedAnswer | None = None
+    _group_at = 0.0
+    """When it looks next; 0 if it does not."""
     _flushed = -1
     """How many whole blocks were kept last."""
     _waiting: Future[bool] | None = None
@@ -30,23 +34,30 @@ class OpenTurns:
     def __init__(self, services: EngineServices, exchange: ExchangeMachine) -> None:
         self._services = services
         self._exchange = exchange
+        self._loop = asyncio.get_running_loop()
 
     def watch(self, stream: StreamedAnswer) -> None:
         """From now on it is kept now and then."""
-        self._timer = asyncio.get_running_loop().call_later(FIRST_FLUSH, self._flush, stream)
+        self._stream = stream
+        self._look_after(FIRST_FLUSH)
 
-    def _flush(self, stream: StreamedAnswer) -> None:
-        """Once that it is under way, then after each block."""
-        loop, notes = asyncio.get_running_loop(), self._exchange.notes
-        if notes.received.options.keeps_bodies:
+    def _look_after(self, seconds: float) -> None:
+        groups = timer_groups_of(self._loop)
+        self._group_at = groups.join(groups.now() + seconds, self)
+
+    def look(self) -> None:
+        """Keep it once when it is under way, then after each block."""
+        stream, notes = self._stream, self._exchange.notes
+        assert stream is not None, "it was told to watch"
+        if notes.received.options.keeps_bodies and (not notes.times or notes.times[-1][0] != stream.size):
             notes.times.append((stream.size, round(self._services.clock() - notes.began, 3)))
         if stream.stops != self._flushed:
             self._flushed = stream.stops
             if max(stream.size, notes.received.size) > LARGE:
-                loop.run_in_executor(None, self._keep, stream, stream.stops)
+                self._loop.run_in_executor(None, self._keep, stream, stream.stops)
             else:
                 self._keep(stream, stream.stops)
-        self._timer = loop.call_later(NEXT_FLUSH, self._flush, stream)
+        self._look_after(NEXT_FLUSH)
 
     def _keep(self, stream: StreamedAnswer, stops: int) -> None:
         """Unless more of it was secured while this was put together, perhaps in a thread of its own."""
@@ -56,9 +67,15 @@ class OpenTurns:
         turn = self._exchange.open_turn(self._services.wall())
         if self._flushed == stops:
             self._waiting = waiting = store.record_open(turn)
-            waiting.add_done_callback(ignore_result)
+            waiting.add_done_callback(self._is_kept)
             if self._flushed != stops:  # it changed meanwhile
                 waiting.cancel()
+
+    def _is_kept(self, done: Future[bool]) -> None:
+        """Called by the store's thread. A future takes a kilobyte, and the stream may last for an hour."""
+        ignore_result(done)
+        if self._waiting is done:
+            self._waiting = None
 
     def secure(self, stream: StreamedAnswer, then: Callable[[], None]) -> None:
         """What came so far, at once: the client is about to get a seal that refers to it. Nothing if the end is near, since
@@ -68,14 +85,15 @@ class OpenTurns:
         if not self.is_over:
             self._flushed = stream.stops
             turn = self._exchange.open_turn(services.wall())
-            if self._waiting is not None:
-                self._waiting.cancel()  # it has less, and would come after this
+            if (waiting := self._waiting) is not None:
+                waiting.cancel()  # it has less, and would come after this
             call_when_over(services.store.record(turn), services.commit_seconds, then)
 
     def stop(self) -> None:
         self.is_over = True
-        if self._timer is not None:
-            self._timer.cancel()
+        if self._group_at:
+            timer_groups_of(self._loop).leave(self._group_at, self)
+            self._group_at = 0.0
 
 
 def ignore_result(done: Future[bool]) -> None:

@@ -25,6 +25,7 @@ from clew.exchange.commands import (
     LetGo,
     LogBody,
     LookUpTokenRate,
+    Push,
     ReadBody,
     RegisterBlocks,
     ReportAnswering,
@@ -194,7 +195,9 @@ class BackendAnswer:
             return first
         self._progress.enter(ExchangeState.PASSING)
         await self._content_begins()
-        await stream.pass_on(first, self.headers())
+        await Push(first, self.headers())
+        del first  # what is held here is held by every open stream
+        await stream.pass_on()
         heard = await Compute(stream.size, lambda: stream.heard(whole=True))
         if heard.answer.illegal is not None:
             raise heard.answer.illegal

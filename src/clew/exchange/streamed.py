@@ -8,7 +8,7 @@ elsewhere. After the first content nothing is tried again, and a broken stream n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -141,10 +141,9 @@ class StreamedAnswer:
             return _refusal(self._reading.backend, self._answer.failure)
         return first
 
-    async def pass_on(self, first: bytes, headers: Sequence[tuple[str, str]]) -> None:
-        """To the client, all but its end. Raises BackendError, StreamIllegal."""
+    async def pass_on(self) -> None:
+        """To the client, all that comes after the first content but its end. Raises BackendError, StreamIllegal."""
         answer, reading = self._answer, self._reading
-        await Push(first, headers)
         await PassOn(answer, hides=not reading.is_passed)
         if rest := answer.flush():
             await Push(rest)

@@ -31,7 +31,14 @@ from clew.engine.wakeup import Wakeup
 from clew.gateway.ending import Deadline, Ending
 from clew.gateway.plan import Plan, check_exposure, claim_port, url_of
 from clew.gateway.plane import DataPlane, StartupSettings
-from clew.gateway.resources import client_limits, keep_freed_memory, raise_file_limit, rare_collections, usable_memory
+from clew.gateway.resources import (
+    FreedMemory,
+    client_limits,
+    keep_freed_memory,
+    raise_file_limit,
+    rare_collections,
+    usable_memory,
+)
 from clew.http.server import Server, listen
 from clew.settings.home import Home
 from clew.settings.load import Loaded
@@ -250,7 +257,7 @@ class Gateway:
                 await asyncio.to_thread(self.registration.catch_up, runtime.current)
                 self.plane.serve(runtime.engine, runtime.current, runtime.store_state)
                 runtime.keep_up(self.registration.wakeup)
-                with rare_collections():  # every answer waits for one
+                with rare_collections(), runtime.current.beside(FreedMemory().look):  # every answer waits for a collection
                     yield runtime
         finally:
             self.registration.close()
