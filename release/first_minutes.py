@@ -63,12 +63,11 @@ def measure(way: str, folder: Path, wheel: Path, dependencies: Path | None) -> l
     install = time.monotonic() - began
     found: list[Measured] = []
     for keys in (False, True):
-        home = folder / ("with" if keys else "without")
-        home.mkdir()
-        environ = {"PATH": f"{program.parent}:/usr/bin:/bin", "HOME": str(home), **(KEYS if keys else {})}
-        asked = time.monotonic()
-        _ask(program, environ)
-        found.append(Measured(way, keys, install, install + time.monotonic() - asked))
+        with tempfile.TemporaryDirectory(prefix="clew-") as home:  # short: the name of a socket has 100 characters at most
+            environ = {"PATH": f"{program.parent}:/usr/bin:/bin", "HOME": home, **(KEYS if keys else {})}
+            asked = time.monotonic()
+            _ask(program, environ)
+            found.append(Measured(way, keys, install, install + time.monotonic() - asked))
     return found
 
 
@@ -79,7 +78,9 @@ def _ask(program: Path, environ: Mapping[str, str]) -> None:
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as gateway:
         try:
             assert gateway.stdout is not None
-            url = json.loads(gateway.stdout.readline())["url"]
+            line = gateway.stdout.readline()
+            assert line, "the gateway did not start"
+            url = json.loads(line)["url"]
             done = subprocess.run([program, "ask", QUESTION], env=environ, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
             assert done.stdout.strip(), "the answer is empty"
