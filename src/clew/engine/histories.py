@@ -22,7 +22,7 @@ from clew.model.past import Fold, Retold, folded, told_first
 from clew.model.request import ALWAYS, Request, Source, Wanted, blocks_of
 from clew.wire.known_history import read_on
 
-MOST_BYTES = 48 * 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024
 LEAST = 16 * 1024
 """Bytes of a request that is worth remembering: a shorter one is read as fast as it is looked for."""
 AT_ONCE = 8 * 1024 * 1024

@@ -29,7 +29,7 @@ from clew.store.values import DAY
 _log = logging.getLogger("clew.store")
 
 WAITING_BYTES: Final = 64 << 20
-ENOUGH_BYTES: Final = 16 << 20
+ENOUGH_BYTES: Final = 24 << 20
 """Of bodies that wait: they are written though their time is not over."""
 _WRITTEN_BYTES: Final = 256 << 10
 """Of rows in one transaction, which a turn may have to wait for."""

@@ -29,7 +29,7 @@ LEAST: Final = 16 * 1024
 """Bytes of a body that is worth a chain."""
 LARGEST: Final = 8 << 20
 """Bytes of a body above which it is kept whole: remembering it would leave no room for others."""
-MOST: Final = 24 << 20
+MOST: Final = 32 << 20
 MOST_SPANS: Final = 256
 """Of one body: they are written again with each body."""
 CHAIN_PIECES: Final = 1 << 20
