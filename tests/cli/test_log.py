@@ -144,6 +144,7 @@ def test_json_has_all_that_is_known_one_line_each(home: Home) -> None:
             "cache_written": 40,
             "estimated": False,
             "thinking": None,
+            "micro_usd": None,
         },
         "kind": "messages",
         "streamed": False,
@@ -153,6 +154,7 @@ def test_json_has_all_that_is_known_one_line_each(home: Home) -> None:
         "kept": 0,
         "tries": [],
         "betas": [],
+        "key": "",
     }
 
 
