@@ -8,7 +8,7 @@ SLOW_JOBS ?= 4
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup clients run test check style layers types fast golden bench bench-keep bench-parts bench-peers bench-compare bench-policies figures soak lock clean
+.PHONY: help setup clients run test check style layers types fast golden bench bench-keep bench-parts bench-postgres bench-peers bench-compare bench-policies figures soak lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -78,6 +78,9 @@ bench-keep: .venv/.ready ## what the gateway costs, by its parts, and what noise
 	$(PY) bench/gateway.py --keep $(OPTIONS)
 	$(PY) bench/parts.py --keep
 	$(PY) bench/compare.py HEAD HEAD --keep --only session json-many stream translated big-known $(OPTIONS)
+
+bench-postgres: .venv/.ready ## what a commit costs in PostgreSQL, beside SQLite
+	PYTHONPATH=. $(PY) bench/postgres.py $(OPTIONS)
 
 bench-parts: .venv/.ready ## where the CPU of a request goes, by the parts of the gateway
 	$(PY) bench/parts.py $(OPTIONS)
