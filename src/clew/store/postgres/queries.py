@@ -79,7 +79,7 @@ _THREAD_TOTALS: Final = """
 SELECT done.thread, done.backend, done.model, count(*) AS calls, sum(greatest(0.0, done.ended - done.started)) AS seconds,
     coalesce(sum(input), 0)::bigint AS input, coalesce(sum(output), 0)::bigint AS output,
     coalesce(sum(cache_read), 0)::bigint AS cache_read, coalesce(sum(cache_written), 0)::bigint AS cache_written,
-    coalesce(max(estimated), 0) AS estimated, sum(thinking)::bigint AS thinking
+    coalesce(max(estimated), 0) AS estimated, sum(thinking)::bigint AS thinking, sum(micro_usd)::bigint AS micro_usd
 FROM clew.exchanges AS done LEFT JOIN clew.usage AS used ON used.principal = done.principal AND used.exchange = done.id
 WHERE done.principal = $1 AND done.thread = ANY ($2::text[])
 GROUP BY done.thread, done.backend, done.model ORDER BY done.thread COLLATE "C", max(done.seq)

@@ -126,7 +126,8 @@ FROM usage WHERE principal = ? AND at >= ? GROUP BY backend, model ORDER BY back
 _THREAD_TOTALS = """
 SELECT done.thread, done.backend, done.model, count(*) AS calls, sum(max(0.0, done.ended - done.started)) AS seconds,
     coalesce(sum(input), 0) AS input, coalesce(sum(output), 0) AS output, coalesce(sum(cache_read), 0) AS cache_read,
-    coalesce(sum(cache_written), 0) AS cache_written, coalesce(max(estimated), 0) AS estimated, sum(thinking) AS thinking
+    coalesce(sum(cache_written), 0) AS cache_written, coalesce(max(estimated), 0) AS estimated, sum(thinking) AS thinking,
+    sum(micro_usd) AS micro_usd
 FROM json_each(:threads) AS wanted JOIN exchanges AS done ON done.principal = :principal AND done.thread = wanted.value
     LEFT JOIN usage ON usage.principal = done.principal AND usage.exchange = done.id
 GROUP BY done.thread, done.backend, done.model ORDER BY done.thread, max(done.seq)
