@@ -98,6 +98,7 @@ def test_a_request_has_one_summary_with_its_counts() -> None:
             "asked": "claude-opus-5-5",
             "backend": "claude",
             "model": "claude-opus-5-5",
+            "dialect": "anthropic",
             "outcome": "whole",
             "status": 200,
             "seconds": 2.5,

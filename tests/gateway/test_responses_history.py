@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.store.text import exchange_line
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.engine.chatting import chat
@@ -60,6 +61,21 @@ def test_a_seal_that_does_not_open_takes_its_thought_along_and_nothing_else(gate
     blocks = asked_of(sim)[-1]["messages"][1]["content"]
     assert [block["type"] for block in blocks] == ["text"]
     assert "left-out=1" in answer.headers["x-clew-thinking"]
+
+
+def test_the_log_says_which_api_the_client_speaks_and_names_places_in_its_own_request(
+    tmp_path: Path, sim: Simulator
+) -> None:
+    own = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"}
+    said = {"role": "assistant", "content": "Yes."}
+    with Gate(tmp_path, claude(sim)) as gate:
+        create(gate, [user("Hello"), own, said, user("And now?")])
+        assert gate.store is not None
+        [exchange] = gate.store.exchanges("local", limit=1)
+
+    assert exchange.dialect == "openai-responses"
+    assert "through Responses" in exchange_line(exchange)
+    assert ("input.1", "left out") in [(change.path, change.what) for change in exchange.changes]
 
 
 @proves("case:119")

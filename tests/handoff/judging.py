@@ -81,5 +81,5 @@ def fate_of(answer: Answer, exchange: Exchange) -> str:
 
 
 def _is_about_thoughts(change: Change) -> bool:
-    in_place = change.what == "added" and change.path.startswith("messages.")
+    in_place = change.what == "added" and change.path.startswith(("messages.", "input."))
     return change.step in ("thinking", "heal") or in_place or change.why in (LOST, NONE_FOR_A_CALL)

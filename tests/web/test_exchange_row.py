@@ -42,6 +42,8 @@ def test_a_row_says_what_is_unusual_about_it_with_a_reason() -> None:
         Chip("warn", "2 tries", ("claude: 529", "glm: no answer")),
     )
     assert row_of(exchange()).marks == ()
+    [api] = row_of(exchange(dialect="openai-responses")).marks
+    assert (api.label, api.reasons) == ("Responses", ("the client speaks openai-responses",))
 
 
 def test_many_reasons_are_cut_with_their_number() -> None:

@@ -234,6 +234,10 @@ def _always(options: object) -> bool:
     return True
 
 
+def _same_path(native: NativeRequest, path: str) -> str:
+    return path
+
+
 def _count_document(tokens: int) -> bytes:
     return b'{"input_tokens":%d}' % tokens
 
@@ -261,6 +265,8 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     """The answer of a client that asked how many tokens its request has."""
     write_error: Callable[[Failure, str | None], bytes]
     """The body of a response that is an error; with the id of the exchange."""
+    client_path: Callable[[NativeRequest, str], str] = _same_path
+    """The place in the client's request that a path in the canonical request stands for."""
     statuses: Mapping[int, int] = {}
     """Statuses that its clients get in place of others."""
     is_told_in_stream: Callable[[Failure], bool] = _never

@@ -19,7 +19,7 @@ from clew.exchange.turns import ReceivedAnswer, asked_raw, native_turn_for, orig
 from clew.model.change import Change, bounded
 from clew.model.http import ResponseHead
 from clew.model.origin import ANTHROPIC, Origin
-from clew.model.request import Request
+from clew.model.request import NativeRequest, Request
 from clew.model.turn import Bodies, Exchange, Outcome, Try, TurnRecord
 from clew.pipeline import attempts
 from clew.pipeline.compaction import SealText
@@ -86,9 +86,15 @@ class ExchangeNotes:
         self.going, self.sent, self.projected = projection.request, written.body, projection.changes
         native, own = self.received.request.source.native, self.dialect.dialect.name
         unread = native.changes if native is not None and native.dialect != own else ()
-        changes = (*unread, *projection.changes, *written.changes)
-        self.changes = bounded(changes if unread or written.changes else projection.changes)
+        changes = (*projection.changes, *written.changes) if written.changes else projection.changes
+        if native is not None:
+            changes = (*unread, *[self._in_clients_request(native, change) for change in changes])
+        self.changes = bounded(changes)
         self.unsaid = len([change for change in written.changes if is_unsaid_thought(change)]) if written.changes else 0
+
+    def _in_clients_request(self, native: NativeRequest, change: Change) -> Change:
+        path = self.received.call.front.client_path(native, change.path)
+        return change if path == change.path else replace(change, path=path)
 
     def try_route(self, route: BackendRoute, now: float) -> None:
         self.route, self.dialect, self.tried_at, self.heals = route, route.dialect, now, 0
@@ -229,6 +235,7 @@ class ExchangeNotes:
             tries=tuple(self.tries),
             betas=call.betas,
             key=call.key,
+            dialect=call.front.name,
         )
 
     def turn(self, outcome: Outcome, heard: ReceivedAnswer | None, ended: float) -> TurnRecord:

@@ -199,6 +199,7 @@ def unasked_turn(id: str, received: ReceivedRequest, failure: SettingsInvalid, a
         streamed=received.streams,
         tries=(Try(backend=failure.key, why=f"not asked: {failure}"),),
         betas=call.betas,
+        dialect=call.front.name,
     )
     if exchange.kind != "messages" or isinstance(
         failure, PinUnreadable

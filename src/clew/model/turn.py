@@ -6,7 +6,7 @@ since the epoch.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -54,6 +54,10 @@ class Try(Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
+API_NAMES: Final = {"anthropic": "Messages", "openai-chat": "Chat Completions", "openai-responses": "Responses"}
+"""What vendors call the API of each dialect, for people to read."""
+
+
 class Exchange(Struct, frozen=True, kw_only=True):
     """One client request and everything that happened to it. Holds no text of the conversation."""
 
@@ -85,8 +89,15 @@ class Exchange(Struct, frozen=True, kw_only=True):
     tries: tuple[Try, ...] = ()
     betas: tuple[str, ...] = ()
     """The values of the client's `anthropic-beta` header. A request that continues the thread must send them too."""
+    dialect: str = "anthropic"
+    """What the client speaks."""
     key: str = ""
     """The name of the key that the client showed; "" for the gateway's own. It is kept with the usage."""
+
+    @property
+    def client_api(self) -> str:
+        """The same as people call it."""
+        return API_NAMES.get(self.dialect, self.dialect)
 
 
 class Heads(Struct, frozen=True, kw_only=True):

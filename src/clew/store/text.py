@@ -28,6 +28,8 @@ CUT_OFF: Final = "cut off"
 _DIALECT_STEPS: Final = frozenset({"openai_chat"})
 """Steps that write a request in another dialect."""
 _MOST_PATHS: Final = 3
+_USUAL: Final = "anthropic"
+"""What most clients speak: it is not said of each."""
 _PURPOSES: Final = {"title": "  for a title", "count_tokens": "  tokens counted"}
 """Of requests that are no turn of a conversation."""
 
@@ -49,7 +51,8 @@ def failure_of(exchange: Exchange) -> str:
 
 
 def exchange_line(exchange: Exchange) -> str:
-    """When, in which thread, which model was asked for and which answered, how it ended, how long it took."""
+    """When, in which thread, which model was asked for and which answered, how it ended, how long it took; and through which
+    API, unless it is the Messages API."""
     ending = ending_word(exchange)
     if exchange.outcome == "whole":
         ending = exchange.stop_reason or "whole"
@@ -61,7 +64,8 @@ def exchange_line(exchange: Exchange) -> str:
         times += f", first byte {exchange.first_byte:.2f} s"
     route = f"{exchange.asked_model} → {exchange.backend or 'no backend'} {exchange.model}"
     agent = (f"  agent {exchange.agent}" if exchange.agent else "") + _PURPOSES.get(exchange.kind, "")
-    return _printable(f"{format_time(exchange.started)}  {exchange.thread[:11]}  {route}  {ending}  {times}{agent}")
+    client = "" if exchange.dialect == _USUAL else f"  through {exchange.client_api}"
+    return _printable(f"{format_time(exchange.started)}  {exchange.thread[:11]}  {route}  {ending}  {times}{agent}{client}")
 
 
 def exchange_details(exchange: Exchange) -> list[str]:

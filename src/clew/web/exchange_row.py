@@ -43,7 +43,7 @@ class ExchangeRow(Struct, frozen=True):
     share: float | None
     chips: tuple[Chip, ...]
     marks: tuple[Chip, ...] = ()
-    """What is unusual about the exchange: a sub-agent's, a count, a title, several tries."""
+    """What is unusual about the exchange: a sub-agent's, another API, a count, a title, several tries."""
 
 
 def row_of(exchange: Exchange) -> ExchangeRow:
@@ -102,6 +102,8 @@ def chips_of(exchange: Exchange) -> Iterable[Chip]:
 def _marks_of(exchange: Exchange) -> Iterable[Chip]:
     if exchange.agent:
         yield Chip("", "sub-agent", (exchange.agent,))
+    if exchange.dialect != "anthropic":
+        yield Chip("", exchange.client_api, (f"the client speaks {exchange.dialect}",))
     if exchange.kind == "count_tokens":
         yield Chip("", "count", ("tokens were counted, nothing was answered",))
     if exchange.kind == "title":

@@ -236,6 +236,7 @@ class _Rollout:
             outcome=outcome,
             usage=self._usage,
             streamed=True,
+            dialect="openai-responses",
         )
 
 

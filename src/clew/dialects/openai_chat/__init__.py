@@ -8,6 +8,7 @@ from clew.dialects.openai.errors import STATUSES, read_error, write_error
 from clew.dialects.openai.limits import response_headers
 from clew.dialects.openai_chat.answers import read_answer, write_answer
 from clew.dialects.openai_chat.carrier import tool_id
+from clew.dialects.openai_chat.detail import client_path
 from clew.dialects.openai_chat.heads import PATHS, ROUTES, request_headers, session_of
 from clew.dialects.openai_chat.options import ChatOptions, options_of
 from clew.dialects.openai_chat.repairs import REPAIRS
@@ -26,6 +27,7 @@ DIALECT: Final = Dialect[ChatOptions](
     stream_writer=ChatStreamWriter,
     write_answer=write_answer,
     write_error=write_error,
+    client_path=client_path,
     statuses=STATUSES,
     seals_whole_blocks=True,
     joins_texts=True,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from msgspec import Raw, Struct
 
@@ -18,8 +20,22 @@ class ChatDetail(Struct, frozen=True, kw_only=True, eq=False):
     """Its tools are the older `functions`: a call is given back as `function_call`."""
     custom_tools: frozenset[str] = frozenset()
     """Names of tools that take one text."""
+    places: Sequence[Sequence[int]] = ()
+    """By the index of a canonical message: that of the client's message; of each, where several results are one message."""
     fields: Mapping[str, Raw] = {}
     """The fields that the canonical request has no place for, as the client wrote them."""
+
+
+_BLOCK: Final = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
+
+
+def client_path(native: NativeRequest, path: str) -> str:
+    """Where in the client's own request a place of the canonical one stands, for changes that people read."""
+    found, places = _BLOCK.match(path), chat_detail(native).places
+    if found is None or int(found[1]) >= len(places):
+        return path
+    own = places[int(found[1])]
+    return f"messages.{own[min(int(found[2] or 0), len(own) - 1)]}"
 
 
 def chat_detail(native: NativeRequest | None) -> ChatDetail:

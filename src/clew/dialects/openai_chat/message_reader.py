@@ -38,6 +38,8 @@ class MessageReader:
     def __init__(self, changes: RequestChanges) -> None:
         self.system: list[Canonical] = []
         self.messages: list[Canonical] = []
+        self.places: list[list[int]] = []
+        """The client's messages that each of these is made of."""
         self._changes = changes
         self._results: list[Canonical] | None = None  # of the user message that holds the tool messages so far
         self._legacy_call = ""  # the id that the last `function_call` got
@@ -52,6 +54,10 @@ class MessageReader:
             known = _FUNCTION_KEYS if message.string("role") == "function" else _KEYS
             self._changes.leave_out_unknown(message.path, said_in(fields), known)
             self._take(message, index)
+            if len(self.messages) > len(self.places):
+                self.places.append([index])
+            elif self._results is not None:
+                self.places[-1].append(index)
 
     def _take(self, message: RawObject, index: int) -> None:
         role = message.string("role")

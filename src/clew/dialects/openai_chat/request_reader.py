@@ -72,6 +72,7 @@ def read_request(raw: bytes, headers: ClientHeaders, wanted: Wanted = ALWAYS) ->
         include_usage=_wants_usage(parameters, changes),
         has_functions="functions" in parameters.fields and "tools" not in parameters.fields,
         custom_tools=custom_names(parameters),
+        places=reader.places,
         fields=unread,
     )
     request.source.native = NativeRequest(dialect=NAME, raw=raw, detail=detail, changes=changes.all(), shows_thoughts=True)

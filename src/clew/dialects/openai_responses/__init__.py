@@ -7,6 +7,7 @@ from typing import Final
 from clew.dialects.openai.errors import STATUSES, read_error, write_error
 from clew.dialects.openai.limits import response_headers
 from clew.dialects.openai_responses.answers import read_answer, write_answer
+from clew.dialects.openai_responses.client_paths import client_path
 from clew.dialects.openai_responses.counting import counts_tokens, write_count, write_count_request
 from clew.dialects.openai_responses.detail import DIALECT_NAME
 from clew.dialects.openai_responses.errors import is_told_in_stream
@@ -30,6 +31,7 @@ DIALECT: Final = Dialect[ResponsesOptions](
     write_answer=write_answer,
     write_count=write_count,
     write_error=write_error,
+    client_path=client_path,
     statuses=STATUSES,
     is_told_in_stream=is_told_in_stream,
     seals_whole_blocks=True,

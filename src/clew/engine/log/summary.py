@@ -44,6 +44,7 @@ class _Told(Struct, frozen=True, gc=False):
     asked: str
     backend: str
     model: str
+    dialect: str
     outcome: str
     status: int
     seconds: float
@@ -105,6 +106,7 @@ class Summary(Line):
             exchange.asked_model,
             exchange.backend,
             exchange.model,
+            exchange.dialect,
             exchange.outcome,
             exchange.status,
             (1000 * (exchange.ended - exchange.started) + 0.5) // 1 / 1000,

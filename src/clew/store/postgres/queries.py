@@ -53,7 +53,7 @@ WHERE exchanges.principal = $1 AND said.blocks <> '\\x90' AND kind = 'messages' 
 _EXCHANGES: Final = """
 SELECT exchanges.id, exchanges.principal, thread, started, ended, asked_model, exchanges.backend, exchanges.model, session,
     agent, outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
-    process, betas, input, output, cache_read, cache_written, estimated, thinking, micro_usd,
+    process, betas, dialect, input, output, cache_read, cache_written, estimated, thinking, micro_usd,
     coalesce(key_name, '') AS key
 FROM clew.exchanges LEFT JOIN clew.usage
     ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id AND usage.at = exchanges.ended

@@ -151,7 +151,10 @@ CREATE TABLE clew.audit (
 );
 """
 
-STEPS: Final = (_S001, _S002, _S003)
+_S004: Final = "ALTER TABLE clew.exchanges ADD COLUMN dialect text NOT NULL DEFAULT 'anthropic';"
+"""What the client speaks."""
+
+STEPS: Final = (_S001, _S002, _S003, _S004)
 NEWEST: Final = len(STEPS)
 
 _STATE: Final = """

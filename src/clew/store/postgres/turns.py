@@ -21,7 +21,7 @@ from clew.store.touches import SEEN_STEP, USED_STEP
 _EXCHANGE_COLUMNS: Final = (
     "principal, id, thread, started, ended, asked_model, backend, model, session, agent, outcome, status, first_byte, "
     "attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries, recording, asked, readable, "
-    "process, betas"
+    "process, betas, dialect"
 )
 _EXCHANGE: Final = len(_EXCHANGE_COLUMNS.split(","))
 _RECORDING: Final = len(COLUMNS.split(","))
@@ -156,7 +156,7 @@ class TurnWrite:
             *(int(exchange.streamed), clean_text(exchange.stop_reason), clean_text(exchange.request_id)),
             *(exchange.heals, exchange.kept, msgspec.json.encode(exchange.tries)),
             *(turn.recording.id if turn.recording else None, pack(turn.asked), int(self._readable)),
-            *(self._process, clean_text(",".join(exchange.betas))),
+            *(self._process, clean_text(",".join(exchange.betas)), exchange.dialect),
         )
 
     def finish(self, database: PostgresDatabase, count: object) -> bool:

@@ -236,6 +236,12 @@ CREATE TABLE audit (
 """
 
 
+def m014_dialect_of_a_client(connection: Database) -> None:
+    """Clients of several dialects share a gateway, and nothing said afterwards in which of them a request came. Of older
+    exchanges it is not known; nearly all of them came from clients of the Messages API."""
+    connection.execute("ALTER TABLE exchanges ADD COLUMN dialect TEXT NOT NULL DEFAULT 'anthropic'")
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m001_recordings_and_exchanges,
     m002_what_a_gateway_shows,
@@ -250,4 +256,5 @@ MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m011_bodies_in_pieces,
     m012_turns_in_the_clients_dialect,
     m013_keys_and_limits,
+    m014_dialect_of_a_client,
 )

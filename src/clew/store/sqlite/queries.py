@@ -104,7 +104,7 @@ _EXCHANGES = """
 SELECT exchanges.id AS id, exchanges.principal AS principal, thread, started, ended, asked_model,
     exchanges.backend AS backend, exchanges.model AS model, session, agent,
     outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
-    process, betas, input, output, cache_read, cache_written, estimated, thinking, micro_usd,
+    process, betas, dialect, input, output, cache_read, cache_written, estimated, thinking, micro_usd,
     coalesce(key_name, '') AS key
 FROM exchanges LEFT JOIN usage ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id
 WHERE {of_principal}

@@ -30,12 +30,12 @@ ON CONFLICT (scope, name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 
 """
 
 _EXCHANGE = f"""
-INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 28))}
-WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?28 AND at >= ?4)
-    AND (?29 = x'' OR NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?29 AND at >= ?4))
+INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 29))}
+WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?29 AND at >= ?4)
+    AND (?30 = x'' OR NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?30 AND at >= ?4))
 ON CONFLICT (principal, id) DO NOTHING
 """  # noqa: S608  (numbers alone)
-"""Inserts nothing if its thread or its session was deleted since it began. (`hash IN (?28, ?29)` would make a table.)"""
+"""Inserts nothing if its thread or its session was deleted since it began. (`hash IN (?29, ?30)` would make a table.)"""
 _THREAD = """
 INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (principal, id) DO UPDATE SET
@@ -90,7 +90,7 @@ def record(
     """
     exchange, recording, cursor = turn.exchange, turn.recording, connection.cursor()
     hashes = NO_HASHES if brought_back else deletion_hashes(exchange)
-    row = (*_columns(turn, readable), process, ",".join(exchange.betas), *hashes)
+    row = (*_columns(turn, readable), process, ",".join(exchange.betas), exchange.dialect, *hashes)
     cursor.execute(_EXCHANGE, row)
     if not connection.changes():
         if not brought_back and is_forgotten(connection, exchange):
