@@ -15,6 +15,7 @@ from clew.dialects.anthropic.streams import AnthropicStreamReader, AnthropicStre
 from clew.dialects.openai_chat import ChatOptions
 from clew.dialects.openai_chat.streams import ChatStreamReader, ChatStreamWriter
 from clew.dialects.openai_responses.options import ResponsesOptions
+from clew.dialects.openai_responses.passed_deltas import passed_deltas
 from clew.dialects.openai_responses.stream_writer import ResponsesStreamWriter
 from clew.dialects.openai_responses.streams import ResponsesStreamReader
 from clew.dialects.shape import AnswerContext, StreamReader, StreamWriter
@@ -44,7 +45,7 @@ def cases() -> dict[str, Callable[[], object]]:
         "Messages to Chat": lambda: _translate(messages, _anthropic(), ChatStreamWriter(_context())),
         "Responses to Messages": lambda: _translate(responses, _responses(), AnthropicStreamWriter(_context())),
         "Messages to Responses": lambda: _translate(messages, _anthropic(), ResponsesStreamWriter(_context())),
-        "Responses to Responses": lambda: _translate(responses, _responses(), ResponsesStreamWriter(_context())),
+        "Responses to Responses": lambda: _pass(responses, _responses(), ResponsesStreamWriter(_context())),
     }
 
 
@@ -73,6 +74,10 @@ def _written(messages: Reads, writer: StreamWriter) -> Reads:
 
 def _translate(reads: Reads, reader: StreamReader, writer: StreamWriter) -> object:
     return _run(reads, TranslatedAnswer(ClientView(_WEAR), reader, writer))
+
+
+def _pass(reads: Reads, reader: StreamReader, writer: StreamWriter) -> object:
+    return _run(reads, TranslatedAnswer(ClientView(_WEAR), reader, writer, passed=passed_deltas(reader, writer)))
 
 
 def _run(reads: Reads, answer: AnswerStream) -> object:

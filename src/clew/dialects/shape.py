@@ -183,6 +183,31 @@ class StreamWriter(Protocol):
         ...
 
 
+class PassedDeltas(Protocol):
+    """Deltas that pass as bytes where client and backend speak one dialect, whose streams are read and written otherwise."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether so many have passed that they should be read."""
+        ...
+
+    def take(self, data: bytes) -> bytes:
+        """What the client gets for a read that is nothing but deltas of the open block; b"" if it is anything else."""
+        ...
+
+    def learn(self, data: bytes) -> None:
+        """After a read that was no such one, and was read: it may tell how the next ones look."""
+        ...
+
+    def pending(self) -> Sequence[Event]:
+        """What passed and was not settled yet. From any thread, too."""
+        ...
+
+    def settle(self) -> Event | None:
+        """All that passed since the last time as one event, which reader and writer know then; None if nothing did."""
+        ...
+
+
 class BackendFacts(Struct, frozen=True, kw_only=True, eq=False):
     """What the row of a backend says that a dialect may need for its options."""
 
@@ -308,4 +333,6 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     repairs: RequestRepairs | None = None
     """None: what the backend refuses is repaired by the pipeline alone."""
     passthrough: Callable[[Options], Passthrough | None]
-    """How bytes pass where client and backend both speak this dialect; None: they are read and written anew."""
+    """How bytes pass where client and backend both speak this dialect; None: they are read and written again."""
+    passed_deltas: Callable[[StreamReader, StreamWriter], PassedDeltas | None] | None = None
+    """How deltas pass there, between a reader and a writer of this dialect; None: they are read, too."""

@@ -135,7 +135,9 @@ class BackendDialect(Struct, frozen=True, kw_only=True, eq=False):
             reader = TracedReader(reader, report)
         if seal is not None:
             reader = SummaryReader(reader, seal)
-        return TranslatedAnswer(view, reader, call.front.stream_writer(context), keep=keep, blocks=blocks)
+        writer, pair = call.front.stream_writer(context), self.dialect.passed_deltas if self.is_passed(call) else None
+        passed = pair(reader, writer) if pair else None
+        return TranslatedAnswer(view, reader, writer, passed=passed, keep=keep, blocks=blocks)
 
     def read_answer(self, raw: bytes, call: Call, context: AnswerContext) -> JsonObject | Refused | None:
         """An answer in one piece; the refusal in its place; None if it is no answer at all."""

@@ -13,6 +13,7 @@ from clew.dialects.openai_responses.detail import DIALECT_NAME
 from clew.dialects.openai_responses.errors import is_told_in_stream
 from clew.dialects.openai_responses.heads import PATHS, ROUTES, request_headers, session_of
 from clew.dialects.openai_responses.options import ResponsesOptions, options_of
+from clew.dialects.openai_responses.passed_deltas import passed_deltas
 from clew.dialects.openai_responses.request_repairs import REPAIRS
 from clew.dialects.openai_responses.requests import read_request, write_request
 from clew.dialects.openai_responses.stored import STORED
@@ -47,6 +48,7 @@ DIALECT: Final = Dialect[ResponsesOptions](
     response_headers=response_headers,
     always_returns_payloads=True,
     options_of=options_of,
+    passed_deltas=passed_deltas,
     passthrough=lambda options: None,
     repairs=REPAIRS,
 )

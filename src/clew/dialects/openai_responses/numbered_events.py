@@ -34,16 +34,21 @@ class NumberedEvents:
 class ItemText:
     """A text of an item that grows by deltas."""
 
-    __slots__ = ("_events", "_head", "_tail", "_text", "place")
+    __slots__ = ("_events", "_head", "_tail", "_text", "kind", "place")
 
     def __init__(self, events: NumberedEvents, kind: str, place: JsonObject, tail: bytes = b"") -> None:
         """`place` says which text of which item it is, `tail` what else each delta has."""
         self._events = events
+        self.kind = kind
         self.place = place
         self._text = LongText()
         name = kind.encode()
         self._head = b'event: %b\ndata: {"type":"%b",%b,"delta":' % (name, name, encoded(place)[1:-1])
         self._tail = tail + b',"sequence_number":%d}\n\n'
+
+    def add(self, text: str) -> None:
+        """More of it, which the client has."""
+        self._text.add(text)
 
     def grow(self, text: str) -> bytes:
         self._text.add(text)
@@ -59,6 +64,11 @@ class WrittenItem(Protocol):
     @property
     def takes_more_text(self) -> bool:
         """Whether a text block that follows belongs to it."""
+        ...
+
+    @property
+    def text(self) -> ItemText | None:
+        """The text of it that grows; None if none does."""
         ...
 
     def grow(self, delta: JsonObject) -> bytes: ...

@@ -17,7 +17,7 @@ from clew.dialects.openai_responses.stream_events import ANNOTATION, ResponsesEv
 from clew.dialects.openai_responses.stream_items import teller_of
 from clew.dialects.shape import AnswerContext
 from clew.model.bounds import check_blocks, check_waiting
-from clew.model.events import Event, MessageDelta, MessageStart, MessageStop, Ping, written
+from clew.model.events import BlockDelta, Event, MessageDelta, MessageStart, MessageStop, Ping, written
 from clew.model.failure import Failure
 from clew.model.json import JsonObject, object_of, objects_of, text_of
 from clew.model.tokens import OUTPUT_ESTIMATED
@@ -105,6 +105,18 @@ class ResponseDecoder:
         if delta.output_index != self._place or delta.content_index + delta.summary_index != part or not delta.delta:
             return None
         return self._answer.blocks.tell_more(delta.delta)
+
+    @property
+    def place(self) -> int | None:
+        """That of the item that is being told; None if there is none, or its server counts in another way."""
+        return self._place if self._teller is not None and self._place < _RENUMBERED else None
+
+    def delta_of(self, text: str) -> BlockDelta:
+        """More of the open block, which is not counted."""
+        return self._answer.blocks.delta_of(text)
+
+    def tell_more(self, text: str) -> BlockDelta:
+        return self._answer.blocks.tell_more(text)
 
     def take(self, event: ResponsesEvent) -> None:
         """One event that is no error."""

@@ -18,7 +18,7 @@ from clew.dialects.openai_responses.carrier import ITEM
 from clew.dialects.openai_responses.detail import detail_of
 from clew.dialects.openai_responses.endings import incomplete_reason_of, responses_usage
 from clew.dialects.openai_responses.errors import failure_code
-from clew.dialects.openai_responses.numbered_events import ItemPlace, NumberedEvents, WrittenItem
+from clew.dialects.openai_responses.numbered_events import ItemPlace, ItemText, NumberedEvents, WrittenItem
 from clew.dialects.openai_responses.response_object import exchange_of, response_object
 from clew.dialects.openai_responses.written_calls import WrittenCall, WrittenTextCall
 from clew.dialects.openai_responses.written_items import (
@@ -94,6 +94,19 @@ class ResponsesStreamWriter:
                 return self.keep_alive() if self._lifecycle.blocks else b""
             case _:
                 return b""
+
+    @property
+    def open_text(self) -> ItemText | None:
+        """The text that grows; None if none does."""
+        return self._item.text if self._item is not None and self._is_open else None
+
+    @property
+    def events_written(self) -> int:
+        return self._context.sent.count
+
+    def count_events(self, count: int) -> None:
+        """So many were written by somebody else."""
+        self._context.sent.count += count
 
     def keep_alive(self) -> bytes:
         if self._context.sent.has_end:

@@ -16,7 +16,7 @@ from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.stream_decoder import ResponseDecoder
 from clew.dialects.openai_responses.stream_events import read_delta, read_event
 from clew.dialects.shape import AnswerContext
-from clew.model.events import Event
+from clew.model.events import BlockDelta, Event
 from clew.model.json import JsonObject, read_object
 from clew.wire.sse import SseEvent, SseReader
 
@@ -71,6 +71,25 @@ class ResponsesStreamReader:
         if b"\r" in data or len(data) > _LONGEST or (delta := read_delta(data[data.index(b"{") : -2])) is None:
             return None
         return self._decoder.take_delta(delta, self._part)
+
+    @property
+    def grows_by(self) -> tuple[str, int]:
+        """The type of the events by which the open block grows, and the part that they are about; "" if the next bytes do
+        not begin with an event, or no block is open."""
+        return (self._decoder.grows_by[0], self._part) if self._head else ("", 0)
+
+    @property
+    def place(self) -> int | None:
+        """That of the open item, as the backend counts; None if there is none, or it counts in another way."""
+        return self._decoder.place
+
+    def delta_of(self, text: str) -> BlockDelta:
+        """More of the open block."""
+        return self._decoder.delta_of(text)
+
+    def tell_more(self, text: str) -> BlockDelta:
+        """The same, which counts as read."""
+        return self._decoder.tell_more(text)
 
     def flush(self) -> list[Event]:
         """The events that the end of the bytes completes."""

@@ -18,23 +18,23 @@ class WrittenCall:
         self._id = f"fc_{place.name}"
         self._call: JsonObject = {"call_id": call_id, "name": tool.name}
         self._call |= {"namespace": tool.namespace} if tool.namespace else {}
-        self._text = ItemText(place.events, "response.function_call_arguments.delta", place.of(self._id))
+        self.text = ItemText(place.events, "response.function_call_arguments.delta", place.of(self._id))
 
     def begin(self) -> bytes:
         return self._place.added(self.item("in_progress"))
 
     def grow(self, delta: JsonObject) -> bytes:
         text = text_of(delta.get("partial_json"))
-        return self._text.grow(text) if text else b""
+        return self.text.grow(text) if text else b""
 
     def stop(self) -> bytes:
-        none = b"" if self._text.whole() else self._text.grow("{}")
-        done: JsonObject = {**self._text.place, "arguments": self._text.whole(), "name": self._call["name"]}
+        none = b"" if self.text.whole() else self.text.grow("{}")
+        done: JsonObject = {**self.text.place, "arguments": self.text.whole(), "name": self._call["name"]}
         return none + self._place.events.write("response.function_call_arguments.done", done)
 
     def item(self, status: str) -> JsonObject:
         head: JsonObject = {"id": self._id, "type": "function_call", "status": status}
-        return {**head, **self._call, "arguments": self._text.whole()}
+        return {**head, **self._call, "arguments": self.text.whole()}
 
 
 class WrittenTextCall:
@@ -42,6 +42,7 @@ class WrittenTextCall:
     model gave it none. It is told once it is whole."""
 
     takes_more_text = False
+    text = None
 
     def __init__(self, place: ItemPlace, call_id: str, tool: ClientTool) -> None:
         self._place = place

@@ -27,7 +27,7 @@ class WrittenMessage:
         self._place = place
         self._id = f"msg_{place.name}"
         self._parts: list[JsonValue] = []
-        self._text: ItemText | None = None
+        self.text: ItemText | None = None
         self._citations: list[JsonObject] = []
 
     def begin(self) -> bytes:
@@ -35,25 +35,25 @@ class WrittenMessage:
 
     def begin_part(self) -> bytes:
         at: JsonObject = self._place.of(self._id, content_index=len(self._parts))
-        self._text = ItemText(self._place.events, "response.output_text.delta", at, b',"logprobs":[]')
+        self.text = ItemText(self._place.events, "response.output_text.delta", at, b',"logprobs":[]')
         self._citations = []
         return self._place.events.write("response.content_part.added", {**at, "part": _text_part("", ())})
 
     def grow(self, delta: JsonObject) -> bytes:
         text = text_of(delta.get("text"))
-        if text and self._text is not None:
-            return self._text.grow(text)
+        if text and self.text is not None:
+            return self.text.grow(text)
         if isinstance(citation := delta.get("citation"), dict):
             self._citations.append(citation)
         return b""
 
     def stop(self) -> bytes:
-        if self._text is None:
+        if self.text is None:
             return b""
-        text, at, events = self._text.whole(), self._text.place, self._place.events
+        text, at, events = self.text.whole(), self.text.place, self._place.events
         part = _text_part(text, self._citations)
         self._parts.append(part)
-        self._text = None
+        self.text = None
         done = events.write("response.output_text.done", {**at, "text": text, "logprobs": []})
         return done + events.write("response.content_part.done", {**at, "part": part})
 
@@ -90,7 +90,7 @@ class WrittenThought:
         self._place = place
         self._id = f"rs_{place.name}"
         self._proof = proof
-        self._text: ItemText | None = None
+        self.text: ItemText | None = None
 
     def begin(self) -> bytes:
         return self._place.added({"id": self._id, "type": "reasoning", "status": "in_progress", "summary": []})
@@ -102,23 +102,23 @@ class WrittenThought:
         if not text:
             return b""
         opening = b""
-        if self._text is None:
+        if self.text is None:
             at: JsonObject = self._place.of(self._id, summary_index=0)
-            self._text = ItemText(self._place.events, "response.reasoning_summary_text.delta", at)
+            self.text = ItemText(self._place.events, "response.reasoning_summary_text.delta", at)
             part: JsonObject = {"type": "summary_text", "text": ""}
             opening = self._place.events.write("response.reasoning_summary_part.added", {**at, "part": part})
-        return opening + self._text.grow(text)
+        return opening + self.text.grow(text)
 
     def stop(self) -> bytes:
-        if self._text is None:
+        if self.text is None:
             return b""
-        text, at, events = self._text.whole(), self._text.place, self._place.events
+        text, at, events = self.text.whole(), self.text.place, self._place.events
         done = events.write("response.reasoning_summary_text.done", {**at, "text": text})
         part: JsonObject = {"type": "summary_text", "text": text}
         return done + events.write("response.reasoning_summary_part.done", {**at, "part": part})
 
     def item(self, status: str) -> JsonObject:
-        summary: list[JsonValue] = [{"type": "summary_text", "text": self._text.whole()}] if self._text else []
+        summary: list[JsonValue] = [{"type": "summary_text", "text": self.text.whole()}] if self.text else []
         head: JsonObject = {"id": self._id, "type": "reasoning", "status": status, "summary": summary}
         return {**head, "encrypted_content": self._proof or None}
 
@@ -127,6 +127,7 @@ class WrittenOwnItem:
     """An item that only this dialect has, as it came."""
 
     takes_more_text = False
+    text = None
 
     def __init__(self, place: ItemPlace, item: JsonObject) -> None:
         self._place = place
@@ -149,6 +150,7 @@ class WrittenCompaction:
     """A summary in place of the conversation so far, sealed."""
 
     takes_more_text = False
+    text = None
 
     def __init__(self, place: ItemPlace, proof: str) -> None:
         self._place = place

@@ -11,11 +11,12 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
-from clew.dialects.shape import StreamReader, StreamWriter
+from clew.dialects.shape import PassedDeltas, StreamReader, StreamWriter
 from clew.errors import StreamIllegal
 from clew.model.events import BLOCK_EVENTS, BlockDelta, BlockStart, BlockStop, Event, MessageStart, StreamFailed, altered
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
+from clew.pipeline.stream.answer import AnswerSoFar, StreamPart, answer_of_parts
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.missing_usage import lacks_usage
@@ -29,14 +30,23 @@ _DELTA_CHARACTERS: Final = 4096  # of an answer that came in one piece
 class TranslatedAnswer(AnswerStream):
     """One answer."""
 
-    __slots__ = ("_reader", "_writer")
+    __slots__ = ("_passed", "_reader", "_writer")
 
     def __init__(
-        self, view: ClientView, reader: StreamReader, writer: StreamWriter, *, keep: bool = True, blocks: bool = True
+        self,
+        view: ClientView,
+        reader: StreamReader,
+        writer: StreamWriter,
+        *,
+        passed: PassedDeltas | None = None,
+        keep: bool = True,
+        blocks: bool = True,
     ) -> None:
+        """`passed`: how deltas pass where both sides speak the same dialect."""
         super().__init__(view, None, keep=keep, blocks=blocks)
         self._reader = reader
         self._writer = writer
+        self._passed = None if view.options.hide else passed
 
     @property
     def late(self) -> JsonObject | None:
@@ -49,10 +59,37 @@ class TranslatedAnswer(AnswerStream):
         self.size += len(data)
         if self._keeps_raw:
             self._raw.append(data)
-        return self._write(self._reader.feed(data))
+        passed = self._passed
+        if passed is None:
+            return self._write(self._reader.feed(data))
+        if told := passed.take(data):
+            if passed.waits:
+                self._settle(passed)
+            return told
+        self._settle(passed)
+        told = self._write(self._reader.feed(data))
+        passed.learn(data)
+        return told
 
     def flush(self) -> bytes:
+        if self._passed is not None:
+            self._settle(self._passed)
         return self._write(self._reader.flush())
+
+    @property
+    def parts(self) -> Sequence[StreamPart]:
+        return (*super().parts, *self._passed.pending()) if self._passed is not None else super().parts
+
+    def answer(self, *, blocks: bool) -> AnswerSoFar:
+        return answer_of_parts(self.parts, self._parts.read_run, blocks=blocks)
+
+    def _settle(self, passed: PassedDeltas) -> None:
+        """Read what passed. The client has it already."""
+        event = passed.settle()
+        if event is not None:
+            self._take(event)
+            if self._sealed is not None and isinstance(event, BLOCK_EVENTS):
+                self._sealed.feed(event)
 
     def _write(self, events: Iterable[Event]) -> bytes:
         out: list[bytes] = []
