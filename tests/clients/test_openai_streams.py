@@ -48,7 +48,7 @@ def said_in(output: list[Any]) -> list[Any]:
             case "reasoning":
                 found.append(("thinking", "".join(part["text"] for part in item["summary"])))
             case "message":
-                found += [("text", part["text"]) for part in item["content"]]
+                found += [("text", part.get("text") or part.get("refusal", "")) for part in item["content"]]
             case "function_call":
                 found.append((item["name"], json.loads(item["arguments"])))
     return found
@@ -88,7 +88,7 @@ def test_an_sdk_puts_together_what_claude_said(name: str, tmp_path: Path, simula
 def test_an_sdk_gets_the_same_from_openai(name: str, tmp_path: Path, simulators: StartSimulator) -> None:
     """Where both sides speak Responses."""
     sim = simulators(kind="openai-responses")
-    scenarios = ["thinking", "text", "parallel", "interleaved", "small-pieces", "cut-short", "overloaded-late"]
+    scenarios = ["thinking", "text", "parallel", "interleaved", "small-pieces", "cut-short", "refusal"]
     prompts = [f"[[scenario:{each}]] Go on." for each in scenarios]
     with Gate(tmp_path, openai(sim)) as gate:
         through = heard_by(PROGRAMS[name], gate.url, KEY, MODEL, prompts)

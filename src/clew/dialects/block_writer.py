@@ -8,15 +8,17 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
+from clew.model.assemble import WHOLE_DELTA
 from clew.model.bounds import check_blocks
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, written
 from clew.model.json import JsonObject, whole_text
 from clew.model.tokens import TokenTally
 
-BlockKind: TypeAlias = Literal["", "text", "thinking", "tool_use"]
+BlockKind: TypeAlias = Literal["", "text", "thinking", "tool_use", "foreign"]
 
 _DELTAS: Final[dict[BlockKind, tuple[str, str]]] = {
     "": ("", ""),
+    "foreign": ("", ""),
     "text": ("text_delta", "text"),
     "thinking": ("thinking_delta", "thinking"),
     "tool_use": ("input_json_delta", "partial_json"),
@@ -79,6 +81,16 @@ class BlockWriter:
         self._open("tool_use")
         self._events.append(BlockStart(self.index, {"type": "tool_use", "id": call_id, "name": name, "input": {}}))
         self.tokens.add(name)
+
+    def open_foreign(self, block: JsonObject) -> None:
+        """A block that only one dialect has, as it begins."""
+        self._open("foreign")
+        self._events.append(BlockStart(self.index, block))
+
+    def end_foreign(self, block: JsonObject) -> None:
+        """The same as it is in the end."""
+        self._events.append(BlockDelta(self.index, {"type": WHOLE_DELTA, "block": block}))
+        self.close()
 
     def tell_whole(self, block: JsonObject) -> None:
         """A block that does not grow."""

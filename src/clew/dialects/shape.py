@@ -9,11 +9,12 @@ What differs between two backends of one dialect is that dialect's own `options`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
+from clew.dialects.passing import PassedDeltas, Passthrough
 from clew.dialects.stored import StoredTurns
 from clew.model.change import Change
 from clew.model.events import Event, StreamFailed
@@ -21,8 +22,6 @@ from clew.model.failure import Failure
 from clew.model.http import NO_WAIT, Wait
 from clew.model.json import JsonObject
 from clew.model.request import NativeRequest, Request, Wanted
-from clew.wire.sse import SseEvent
-from clew.wire.sse_runs import RunPattern
 
 Options = TypeVar("Options")
 
@@ -111,37 +110,6 @@ class BackendRefusal(Struct, frozen=True, eq=False):
     """The words are clew's: an error type and a message that clients know."""
 
 
-class JoinedDeltas(NamedTuple):
-    """Neighbours in a run that are alike: which block they are for, and all of them as one delta; None if they have to be
-    read one by one, and then `raw` are their bytes."""
-
-    block: int
-    delta: JsonObject | None
-    raw: bytes = b""
-
-
-class Passthrough(Struct, frozen=True, kw_only=True, eq=False):
-    """The same dialect on both sides: which bytes of an answer pass unread, and how those that must change are replaced."""
-
-    all_runs: RunPattern
-    """Every delta passes."""
-    unsigned_runs: RunPattern
-    """Every delta but signatures, which seals replace."""
-    no_runs: RunPattern
-    """Every event is read, because blocks are counted anew."""
-    read_run: Callable[[bytes], Iterable[Event]]
-    """The events of a run, neighbours joined. Raises StreamIllegal."""
-    join_run: Callable[[bytes], Iterator[JoinedDeltas]]
-    read_event: Callable[[SseEvent], Event]
-    write_event: Callable[[Event], bytes]
-    rename_start: Callable[[bytes, SseEvent, str], bytes]
-    """The bytes of the first event with the model's name as the client asked for it."""
-    fill_usage: Callable[[Event, bytes, str, JsonObject], bytes]
-    """The bytes of an event that lacks usage, with the model's name as asked and this usage, on which clients rely."""
-    pass_answer: Callable[[bytes, str, JsonObject | None], bytes]
-    """An answer in one piece with the model's name as asked, and with this usage if it has none."""
-
-
 class StreamReader(Protocol):
     """Reads one streamed answer of a backend. What it tells does not depend on where the bytes were cut, but for one thing:
     texts of one block that come in one read may be one delta."""
@@ -180,31 +148,6 @@ class StreamWriter(Protocol):
     def keep_alive(self) -> bytes:
         """What shows a silent client that the answer is still coming, with what must come before it, if that was not written
         yet; nothing once the end is written."""
-        ...
-
-
-class PassedDeltas(Protocol):
-    """Deltas that pass as bytes where client and backend speak one dialect, whose streams are read and written otherwise."""
-
-    @property
-    def waits(self) -> bool:
-        """Whether so many have passed that they should be read."""
-        ...
-
-    def take(self, data: bytes) -> bytes:
-        """What the client gets for a read that is nothing but deltas of the open block; b"" if it is anything else."""
-        ...
-
-    def learn(self, data: bytes) -> None:
-        """After a read that was no such one, and was read: it may tell how the next ones look."""
-        ...
-
-    def pending(self) -> Sequence[Event]:
-        """What passed and was not settled yet. From any thread, too."""
-        ...
-
-    def settle(self) -> Event | None:
-        """All that passed since the last time as one event, which reader and writer know then; None if nothing did."""
         ...
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -20,6 +20,8 @@ from clew.model.json import JsonObject, JsonValue, read_json, read_partial, whol
 from clew.model.lifecycle import LENIENT, Family, Lifecycle, Table, family_of
 from clew.model.texts import LongText
 
+WHOLE_DELTA: Final = "block_delta"
+"""Of a block that only one dialect has: it brings the block as it is in the end."""
 _STOP_FIELDS = ("stop_reason", "stop_sequence", "stop_details")
 
 
@@ -113,6 +115,8 @@ class _Growing:
             fold = _FOLDS.get(str(delta["type"]))
             if fold is not None:
                 fold(self._value, self._pieces, delta)
+        elif delta["type"] == WHOLE_DELTA and isinstance(whole := delta.get("block"), dict):
+            self._value = dict(whole)
 
     def stop(self) -> AssembledBlock:
         self.complete = True

@@ -15,10 +15,13 @@ Json = dict[str, Any]
 
 _TEXTS = {
     "response.output_text": ("content", "text", "output_text"),
+    "response.refusal": ("content", "refusal", "refusal"),
     "response.reasoning_summary_text": ("summary", "text", "summary_text"),
 }
 _CALLS = {"response.function_call_arguments": "arguments", "response.custom_tool_call_input": "input"}
 _PARTS = {"response.content_part": "content", "response.reasoning_summary_part": "summary"}
+_HOSTED = ("response.web_search_call", "response.image_generation_call", "response.code_interpreter_call")
+"""Events about tools that the vendor runs: the clients pass them on."""
 ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -77,6 +80,8 @@ def _take(event: Json, items: dict[int, Json], finished: set[int]) -> None:
         return
     assert event["item_id"] == item["id"]
     base, _, what = kind.rpartition(".")
+    if base in _HOSTED:
+        return
     if base in _PARTS:
         _take_part(event, item[_PARTS[base]], what)
     elif base in _TEXTS:
@@ -94,7 +99,8 @@ def _take_part(event: Json, parts: list[Json], what: str) -> None:
         assert index == len(parts)
         parts.append(event["part"])
     else:
-        assert parts[index]["text"] == event["part"]["text"]
+        member = "text" if "text" in event["part"] else "refusal"
+        assert parts[index][member] == event["part"][member]
         parts[index] = event["part"]
 
 

@@ -20,7 +20,7 @@ from clew.model.events import BlockDelta, MessageDelta, MessageStop, StreamFaile
 from clew.model.json import encoded
 from clew.model.request import NativeRequest
 from tests.counts import examples
-from tests.dialects.openai_responses.accumulate import accumulated
+from tests.dialects.openai_responses.accumulate import accumulated, events_in
 from tests.dialects.openai_responses.wire import (
     CONTEXT,
     Json,
@@ -174,6 +174,47 @@ def test_what_only_this_dialect_has_passes_to_a_client_that_speaks_it() -> None:
     assert found[0] == search
     assert [part["annotations"] for item in found[1:] for part in item["content"]] == [[note], [note]]
     assert heard == []
+
+
+def own_client(*events: Json | list[Json]) -> bytes:
+    """What a client of this dialect gets."""
+    context = structs.replace(CONTEXT, native=NativeRequest(dialect=DIALECT_NAME, raw=b"{}", detail=None))
+    told = read(stream(*events), context=context)
+    return b"".join(map(ResponsesStreamWriter(structs.replace(context, sent=SentEvents())).write, told))
+
+
+def test_a_client_of_this_dialect_follows_a_tool_that_the_vendor_runs() -> None:
+    """Each event under the client's number; the item begins as the vendor began it, and ends as it ended."""
+    begun = {"id": "ws_1", "type": "web_search_call", "status": "in_progress"}
+    over = {**begun, "status": "completed", "action": {"type": "search", "query": "x"}}
+    kinds = [f"response.web_search_call.{what}" for what in ("in_progress", "searching", "completed")]
+    meanwhile = [event(kind, output_index=0, item_id="ws_1", sequence_number=99) for kind in kinds]
+    raw = own_client(created(), added(0, begun), meanwhile, done(0, over), ended())
+
+    assert accumulated(raw)["output"] == [over]
+    told = [each for each in events_in(raw) if each["type"] in (*kinds, "response.output_item.added")]
+    assert [each["type"] for each in told] == ["response.output_item.added", *kinds]
+    assert [each.get("item_id", "ws_1") for each in told] == ["ws_1"] * 4
+    assert told[0]["item"] == begun
+    assert [block["item"] for block in blocks_of_own(created(), added(0, begun), meanwhile, done(0, over), ended())] == [
+        over
+    ]
+
+
+def blocks_of_own(*events: Json | list[Json]) -> list[Json]:
+    native = NativeRequest(dialect=DIALECT_NAME, raw=b"{}", detail=None)
+    return message_of(*events, context=structs.replace(CONTEXT, native=native))["content"]
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_client_of_this_dialect_gets_a_refusal_as_one(streams: bool) -> None:
+    """The response is complete, as OpenAI's own is."""
+    said = {**message(""), "content": [{"type": "refusal", "refusal": "I can't."}]}
+    words = [event("response.refusal.delta", output_index=0, content_index=0, delta=each) for each in ("I ", "can't.")]
+    found = accumulated(own_client(created(), added(0, message("")), words if streams else [], done(0, said), ended()))
+
+    assert found["status"] == "completed"
+    assert found["output"][0]["content"] == [{"type": "refusal", "refusal": "I can't."}]
 
 
 def test_each_part_of_a_message_is_a_text_block() -> None:

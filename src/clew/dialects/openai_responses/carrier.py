@@ -1,8 +1,8 @@
 """What of an answer only this dialect has, on its way from a backend to a client that both speak it.
 
-An item of a type that has no block (a search, a picture) is a block of its own type; an annotation of a text is a citation
-of its own type. Neither ever goes to a client or a backend of another dialect: there the item stands behind a thought
-without words, for its maker alone, and the annotation is left out.
+An item of a type that has no block (a search, a picture) is a block of its own type; an annotation of a text, or that it is
+a refusal, is a citation of its own type. Neither ever goes to a client or a backend of another dialect: there the item
+stands behind a thought without words, for its maker alone, and the annotation is left out.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from clew.model.request import NativeRequest
 ITEM: Final = "responses_item"
 """The type of a block that is an item."""
 _ANNOTATION: Final = "responses_annotation"
+_REFUSAL: Final = "responses_refusal"
 
 
 def is_own_client(native: NativeRequest | None) -> bool:
@@ -27,8 +28,22 @@ def item_block(item: JsonObject) -> JsonObject:
     return {"type": ITEM, "item": item}
 
 
+def item_of(block: JsonObject) -> JsonObject:
+    """The item that a block is; {} if it is none."""
+    return object_of(block.get("item")) if block.get("type") == ITEM else {}
+
+
 def annotation_delta(annotation: JsonObject) -> JsonObject:
     return {"type": "citations_delta", "citation": {"type": _ANNOTATION, "annotation": annotation}}
+
+
+def refusal_delta() -> JsonObject:
+    """Says, before any word of a text, that it is a refusal."""
+    return {"type": "citations_delta", "citation": {"type": _REFUSAL}}
+
+
+def is_refusal_mark(citation: JsonObject) -> bool:
+    return citation.get("type") == _REFUSAL
 
 
 def annotation_in(citation: JsonObject) -> JsonObject:

@@ -14,7 +14,7 @@ from clew.dialects.openai_responses.endings import canonical_usage, stop_reason_
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.stream_answer import AnswerInItems, ItemTeller
 from clew.dialects.openai_responses.stream_events import ANNOTATION, ResponsesEvent, UsualDelta
-from clew.dialects.openai_responses.stream_items import teller_of
+from clew.dialects.openai_responses.stream_items import ForeignTeller, teller_of
 from clew.dialects.shape import AnswerContext
 from clew.model.bounds import check_blocks, check_waiting
 from clew.model.events import BlockDelta, Event, MessageDelta, MessageStart, MessageStop, Ping, written
@@ -118,8 +118,8 @@ class ResponseDecoder:
     def tell_more(self, text: str) -> BlockDelta:
         return self._answer.blocks.tell_more(text)
 
-    def take(self, event: ResponsesEvent) -> None:
-        """One event that is no error."""
+    def take(self, event: ResponsesEvent, data: bytes = b"") -> None:
+        """One event that is no error; `data` as it came."""
         kind = event.type
         if kind in _GROWS and event.output_index == self._place and self._teller is not None:
             self._teller.take(event)  # as nearly always
@@ -131,6 +131,8 @@ class ResponseDecoder:
                 self._tell_waiting()
         elif kind in _ENDS:
             self._end_as(event.own_response, kind.rpartition(".")[2])
+        elif isinstance(self._teller, ForeignTeller) and event.output_index == self._place:
+            self._teller.pass_on(kind, data)
 
     def _take_of_item(self, event: ResponsesEvent) -> None:
         """An event of an item: of the one that is being told, or of one that begins, or of one that has to wait."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.dialects.openai_responses.carrier import annotation_delta, item_block
+from clew.dialects.openai_responses.carrier import annotation_delta, item_block, refusal_delta
 from clew.dialects.openai_responses.stream_answer import AnswerInItems, ItemTeller
 from clew.dialects.openai_responses.stream_calls import CallTeller, TextCallTeller
 from clew.dialects.openai_responses.stream_events import ANNOTATION, ResponsesEvent
-from clew.model.events import BlockDelta
+from clew.model.events import BlockDelta, Unknown
 from clew.model.json import JsonObject, objects_of, text_of
 
 _BETWEEN_PARTS: Final = "\n\n"
@@ -110,6 +110,13 @@ class MessageTeller:
 
     def _refuse(self, part: int, text: str) -> None:
         self._answer.refused = self._answer.refused or bool(text)
+        begins = bool(text.strip()) and (part != self._part or not self._is_open)
+        if begins and self._answer.passes:
+            self._close()
+            self._part = part
+            self._begin(part)
+            blocks = self._answer.blocks
+            blocks.add(BlockDelta(blocks.index, refusal_delta()))
         self._say(part, text)
 
     def _say(self, part: int, text: str) -> None:
@@ -120,11 +127,15 @@ class MessageTeller:
             if not text or text.isspace():
                 self._blank += [text] if text else []
                 return
-            self._told.add(part)
-            self._is_open = True
-            self._answer.blocks.begin_text(self._phase)
-            self._answer.blocks.said += self._blank
+            blank = self._blank
+            self._begin(part)
+            self._answer.blocks.said += blank
         self._answer.blocks.said.append(text)
+
+    def _begin(self, part: int) -> None:
+        self._told.add(part)
+        self._is_open = True
+        self._answer.blocks.begin_text(self._phase)
 
     def _close(self) -> None:
         self._blank = []
@@ -157,20 +168,33 @@ class MessageTeller:
 
 
 class ForeignTeller:
-    """An item of a type that has no block. A client of this dialect gets it as it is; else its maker gets it back, and the
-    client hears that there is something."""
+    """An item of a type that has no block. A client of this dialect gets it as it is, with all that is said of it meanwhile;
+    else its maker gets it back, and the client hears that there is something."""
 
     grows_by = ("", 0)
-    __slots__ = ("_answer", "_kind")
+    __slots__ = ("_answer", "_is_open", "_kind")
 
     def __init__(self, answer: AnswerInItems, item: JsonObject) -> None:
         self._answer = answer
         self._kind = text_of(item.get("type"))
+        self._is_open = answer.passes and bool(item.get("id"))
+        if self._is_open:
+            answer.blocks.open_foreign(item_block(item))
 
     def take(self, event: ResponsesEvent) -> None:
         """Nothing of it is told."""
 
+    def pass_on(self, kind: str, data: bytes) -> None:
+        """An event that only this dialect has: how a search goes, a part of a picture."""
+        if self._is_open:
+            self._answer.blocks.add(Unknown(kind, data))
+
     def finish(self, item: JsonObject) -> None:
+        if self._is_open:
+            if item:
+                self._answer.blocks.end_foreign(item_block(item))
+            self._answer.blocks.close()
+            return
         if item and self._answer.passes:
             self._answer.blocks.tell_whole(item_block(item))
             return

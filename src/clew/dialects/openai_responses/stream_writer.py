@@ -26,7 +26,7 @@ from clew.dialects.openai_responses.written_items import (
     WrittenMessage,
     WrittenOwnItem,
     WrittenThought,
-    annotation_of,
+    is_told,
 )
 from clew.dialects.shape import AnswerContext
 from clew.model.events import (
@@ -39,8 +39,9 @@ from clew.model.events import (
     MessageStop,
     Ping,
     StreamFailed,
+    Unknown,
 )
-from clew.model.json import JsonObject, encoded, object_of, text_of
+from clew.model.json import JsonObject, encoded, object_of, read_object, text_of
 from clew.model.lifecycle import LENIENT, Lifecycle
 
 _CODEX_FIELD: Final = "client_metadata"
@@ -51,7 +52,18 @@ class ResponsesStreamWriter:
     """Writes one answer. It keeps what it has to say once more at the end: its items."""
 
     __slots__ = (
-        *("_context", "_cut_call", "_detail", "_events", "_is_open", "_item", "_lifecycle", "_output", "_stop_reason"),
+        *(
+            "_context",
+            "_cut_call",
+            "_detail",
+            "_events",
+            "_has_refusal",
+            "_is_open",
+            "_item",
+            "_lifecycle",
+            "_output",
+            "_stop_reason",
+        ),
         *("_usage", "response"),
     )
 
@@ -63,6 +75,7 @@ class ResponsesStreamWriter:
         self._item: WrittenItem | None = None
         self._is_open = False  # the block that the item tells
         self._cut_call = False
+        self._has_refusal = False
         self._output: list[bytes] = []
         self._stop_reason = "end_turn"
         self._usage: JsonObject = {}
@@ -92,6 +105,8 @@ class ResponsesStreamWriter:
                 return self._open() + self._fail(event)
             case Ping():  # before the first content nothing is numbered that may never be sent
                 return self.keep_alive() if self._lifecycle.blocks else b""
+            case Unknown() if self._is_open and isinstance(self._item, WrittenOwnItem):
+                return self._item.tell(event.name, read_object(event.data) or {})
             case _:
                 return b""
 
@@ -159,7 +174,7 @@ class ResponsesStreamWriter:
     def _grow(self, event: BlockDelta) -> bytes:
         if not self._is_open or self._item is None:
             return b""  # of a block that is not told
-        if event.kind == "citations_delta" and not annotation_of(object_of(event.delta.get("citation"))):
+        if event.kind == "citations_delta" and not is_told(object_of(event.delta.get("citation"))):
             self._context.unsaid(event.kind)
         return self._item.grow(event.delta)
 
@@ -173,6 +188,7 @@ class ResponsesStreamWriter:
         """The end of the item that is being told, if there is one."""
         if self._item is None:
             return b""
+        self._has_refusal |= isinstance(self._item, WrittenMessage) and self._item.has_refusal
         item, self._item = encoded(self._item.item("completed")), None
         self._output.append(item)
         members = b'"output_index":%d,"item":%b' % (len(self._output) - 1, item)
@@ -192,7 +208,8 @@ class ResponsesStreamWriter:
     def _finish(self) -> bytes:
         before = self._cut_item()
         reason = incomplete_reason_of(self._stop_reason)
-        if _CODEX_FIELD in self._detail.fields and not self._cut_call:
+        is_told = self._has_refusal and self._stop_reason == "refusal"  # in a part of its own, which says it all
+        if is_told or (_CODEX_FIELD in self._detail.fields and not self._cut_call):
             reason = ""
         more: JsonObject = {"incomplete_details": {"reason": reason}} if reason else {}
         more |= {"end_turn": False} if self._stop_reason == "pause_turn" else {}

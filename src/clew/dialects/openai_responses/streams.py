@@ -120,4 +120,4 @@ class ResponsesStreamReader:
         if event.type == _ERROR:
             decoder.fail(failure_named(sse.data))
         else:
-            decoder.take(event)
+            decoder.take(event, sse.data)

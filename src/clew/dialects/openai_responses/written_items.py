@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from clew.dialects.openai_responses.carrier import annotation_in
+from clew.dialects.openai_responses.carrier import annotation_in, is_refusal_mark, item_of
 from clew.dialects.openai_responses.numbered_events import ItemPlace, ItemText
-from clew.model.json import JsonObject, JsonValue, text_of
+from clew.model.json import JsonObject, JsonValue, object_of, text_of
 
+_TEXT_DELTA: Final = "response.output_text.delta"
 _CITED: Final = {"web_search_result_location": "url", "search_result_location": "source"}
 """The member with the address of what is cited, by the type of the citation."""
 
@@ -28,34 +29,52 @@ class WrittenMessage:
         self._id = f"msg_{place.name}"
         self._parts: list[JsonValue] = []
         self.text: ItemText | None = None
+        self._is_open = False
         self._citations: list[JsonObject] = []
+        self.has_refusal = False
+        """A part of it is a refusal."""
 
     def begin(self) -> bytes:
         return self._place.added(self.item("in_progress"))
 
     def begin_part(self) -> bytes:
-        at: JsonObject = self._place.of(self._id, content_index=len(self._parts))
-        self.text = ItemText(self._place.events, "response.output_text.delta", at, b',"logprobs":[]')
-        self._citations = []
-        return self._place.events.write("response.content_part.added", {**at, "part": _text_part("", ())})
-
-    def grow(self, delta: JsonObject) -> bytes:
-        text = text_of(delta.get("text"))
-        if text and self.text is not None:
-            return self.text.grow(text)
-        if isinstance(citation := delta.get("citation"), dict):
-            self._citations.append(citation)
+        """Its first event waits for the first word, or for the mark that it is a refusal."""
+        self._is_open, self.text, self._citations = True, None, []
         return b""
 
-    def stop(self) -> bytes:
-        if self.text is None:
+    def grow(self, delta: JsonObject) -> bytes:
+        text, citation = text_of(delta.get("text")), delta.get("citation")
+        if isinstance(citation, dict):
+            if not is_refusal_mark(citation):
+                self._citations.append(citation)
+            elif self.text is None:
+                self.has_refusal = True
+                return self._announce("response.refusal.delta", {"type": "refusal", "refusal": ""})
+        if not text or not self._is_open:
             return b""
-        text, at, events = self.text.whole(), self.text.place, self._place.events
-        part = _text_part(text, self._citations)
+        opening = b"" if self.text is not None else self._announce(_TEXT_DELTA, _text_part("", ()))
+        assert self.text is not None
+        return opening + self.text.grow(text)
+
+    def _announce(self, kind: str, part: JsonObject) -> bytes:
+        at: JsonObject = self._place.of(self._id, content_index=len(self._parts))
+        self.text = ItemText(self._place.events, kind, at, b',"logprobs":[]' if kind == _TEXT_DELTA else b"")
+        return self._place.events.write("response.content_part.added", {**at, "part": part})
+
+    def stop(self) -> bytes:
+        if not self._is_open:
+            return b""
+        opening = b"" if self.text is not None else self._announce(_TEXT_DELTA, _text_part("", ()))
+        assert self.text is not None
+        text, at, events, kind = self.text.whole(), self.text.place, self._place.events, self.text.kind
+        self._is_open, self.text = False, None
+        part: JsonObject = {"type": "refusal", "refusal": text}
+        if kind == _TEXT_DELTA:
+            part = _text_part(text, self._citations)
         self._parts.append(part)
-        self.text = None
-        done = events.write("response.output_text.done", {**at, "text": text, "logprobs": []})
-        return done + events.write("response.content_part.done", {**at, "part": part})
+        said: JsonObject = {"text": text, "logprobs": []} if kind == _TEXT_DELTA else {"refusal": text}
+        done = events.write(f"{kind.removesuffix('delta')}done", {**at, **said})
+        return opening + done + events.write("response.content_part.done", {**at, "part": part})
 
     def item(self, status: str) -> JsonObject:
         head: JsonObject = {"id": self._id, "type": "message", "status": status}
@@ -65,6 +84,11 @@ class WrittenMessage:
 def _text_part(text: str, citations: Iterable[JsonObject]) -> JsonObject:
     annotations: list[JsonValue] = [found for each in citations if (found := annotation_of(each, len(text)))]
     return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+
+
+def is_told(citation: JsonObject) -> bool:
+    """Whether the client hears of it."""
+    return is_refusal_mark(citation) or bool(annotation_of(citation))
 
 
 def annotation_of(citation: JsonObject, end: int = 0) -> JsonObject:
@@ -137,7 +161,15 @@ class WrittenOwnItem:
         return self._place.added(self._item)
 
     def grow(self, delta: JsonObject) -> bytes:
+        whole = item_of(object_of(delta.get("block")))
+        if whole:  # under the id that the client knows: some servers give each event another one
+            self._item = {**whole, "id": self._item.get("id")}
         return b""
+
+    def tell(self, kind: str, event: JsonObject) -> bytes:
+        """What is said of it meanwhile, in an event that only this dialect has."""
+        own = {name: value for name, value in event.items() if name not in ("type", "sequence_number")}
+        return self._place.events.write(kind, {**own, **self._place.of(text_of(self._item.get("id")))})
 
     def stop(self) -> bytes:
         return b""
