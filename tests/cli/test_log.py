@@ -154,6 +154,7 @@ def test_json_has_all_that_is_known_one_line_each(home: Home) -> None:
         "kept": 0,
         "tries": [],
         "betas": [],
+        "dialect": "anthropic",
         "key": "",
     }
 
