@@ -22,10 +22,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPResponse
 from pathlib import Path
+from socket import create_connection
 from typing import Any
 from urllib.error import URLError
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
 ROOT = Path(__file__).parent.parent
 KEY = "a-key-for-counting"
@@ -166,10 +168,13 @@ class Gateway:
 
 
 class Agent:
-    """A client like Claude Code: a session, a system prompt, tools, thinking, its whole history with each request."""
+    """A client like Claude Code: a session, a system prompt, tools, thinking, its whole history with each request; and one
+    connection for all of them."""
 
     def __init__(self, url: str) -> None:
-        self._url = url
+        self._host = url.removeprefix("http://")
+        name, _, port = self._host.partition(":")
+        self._socket = create_connection((name, int(port)), timeout=120)
         self._messages: list[Any] = []
 
     def ask(self) -> None:
@@ -184,16 +189,21 @@ class Agent:
             "tools": [{"name": "Bash", "description": "Run a command.", "input_schema": {"type": "object"}}],
             "messages": self._messages,
         }
+        data = json.dumps(body).encode()
         headers = {
+            "host": self._host,
+            "content-length": str(len(data)),
             "content-type": "application/json",
             "authorization": f"Bearer {KEY}",
             "anthropic-version": "2023-06-01",
             "x-claude-code-session-id": "0a1b2c3d-0000-4000-8000-000000000000",
             "user-agent": "claude-cli/2.1.325 (external, sdk-cli)",
         }
-        request = Request(f"{self._url}/v1/messages?beta=true", json.dumps(body).encode(), headers)
-        with urlopen(request, timeout=120) as answer:
-            self._messages.append({"role": "assistant", "content": content_of(answer.read().decode())})
+        lines = ["POST /v1/messages?beta=true HTTP/1.1", *[f"{name}: {value}" for name, value in headers.items()], "", ""]
+        self._socket.sendall("\r\n".join(lines).encode() + data)
+        answer = HTTPResponse(self._socket, method="POST")
+        answer.begin()
+        self._messages.append({"role": "assistant", "content": content_of(answer.read().decode())})
 
 
 def content_of(stream: str) -> list[dict[str, Any]]:

@@ -98,7 +98,7 @@ def test_the_request_arrives_byte_for_byte(play: Play[Any]) -> None:
 
     request = post(b'{"a":"\xc3\xa4"}', (b"X-Odd", b"\xff  a"))
     play(once(script, request))
-    assert got == [b"".join(request.parts())]
+    assert got == [b"".join(request.parts)]
 
 
 def test_a_body_may_end_with_the_connection(play: Play[Any]) -> None:

@@ -151,9 +151,9 @@ def test_what_came_before_the_flaw_can_still_be_taken() -> None:
 
 def test_a_request_goes_out_as_it_was_given() -> None:
     request = ClientRequest(method=b"POST", target=b"/a?b", headers=((b"Host", b"x"), (b"X-A", b"\xe4")), body=b"ab")
-    assert request.parts() == [b"POST /a?b HTTP/1.1\r\nHost: x\r\nX-A: \xe4\r\ncontent-length: 2\r\n\r\nab"]
-    assert ClientRequest(method=b"POST", target=b"/").parts() == [b"POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n"]
-    assert ClientRequest(method=b"GET", target=b"/").parts() == [b"GET / HTTP/1.1\r\n\r\n"]
+    assert request.parts == [b"POST /a?b HTTP/1.1\r\nHost: x\r\nX-A: \xe4\r\ncontent-length: 2\r\n\r\nab"]
+    assert ClientRequest(method=b"POST", target=b"/").parts == [b"POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n"]
+    assert ClientRequest(method=b"GET", target=b"/").parts == [b"GET / HTTP/1.1\r\n\r\n"]
 
 
 @pytest.mark.parametrize(

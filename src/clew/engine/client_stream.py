@@ -199,7 +199,8 @@ class ClientStream:
 
     def close(self) -> None:
         """All is over: no more pings, and nothing sets the source going."""
-        self.hush()
+        if self._round:
+            self.hush()
         self.leave_source()
 
     def leave_source(self) -> None:

@@ -192,7 +192,8 @@ class Driver:
         self._limits = self._limits and self._limits.close()  # it knows us
         self._backend.let_go()
         self.break_cycle()
-        self._stop_open_turns()
+        if self._open_turns is not None:
+            self._open_turns.stop()
         if self._stream is not None:
             self._stream.close()
             self._stream = None  # it knows us: nobody should wait for the garbage collector
@@ -303,7 +304,8 @@ class Driver:
 
     def commit(self, command: commands.Commit) -> object:
         """Waits for the write, or for as long as the end of an answer may wait for it (law 8)."""
-        self._stop_open_turns()
+        if self._open_turns is not None:
+            self._open_turns.stop()
         write, seconds = self._services.record(self._id, command.turn), self._services.commit_seconds
         assert self._services.store is not None
         place = self._services.store.place
@@ -313,13 +315,9 @@ class Driver:
         return WAITING
 
     def keep(self, command: commands.Keep) -> None:
-        self._stop_open_turns()
-        self._services.record(self._id, command.turn).add_done_callback(ignore_result)
-
-    def _stop_open_turns(self) -> None:
         if self._open_turns is not None:
             self._open_turns.stop()
-            self._open_turns = None
+        self._services.record(self._id, command.turn).add_done_callback(ignore_result)
 
     # Commands: what the process knows and logs.
 

@@ -140,7 +140,7 @@ def admit(request: HttpRequest, route: Route, keys: Keys, border: Border, settin
     scope = route.scope
     if scope == "open":
         return Admission("")
-    found = find_key(request.joined, keys)
+    found = find_key(request.head.joined, keys)
     if found.principal:
         return found
     shown = _shown_keys(request.joined)

@@ -24,7 +24,7 @@ from clew.model.request import Request, RequestMessage, blocks_of, with_blocks, 
 from clew.pipeline.step import Facts
 from clew.pipeline.system import tidy_prompt
 from clew.pipeline.tool_calls import needs_filler, with_next
-from clew.pipeline.values import block_path, is_empty_text, is_nothing_but_blank, message_path, with_changed_fields
+from clew.pipeline.values import block_path, is_empty_text, is_nothing_but_blank, message_path
 from clew.wire.requests import raw_of
 from clew.wire.splice import drop_key
 
@@ -40,8 +40,8 @@ EMPTIED = "nothing else was left of the message"
 def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
     changes: list[Change] = []
-    messages = list(request.messages)
-    for index in folded(request.messages, _REFUSED):
+    messages = list(request.body.messages)
+    for index in folded(request.body.messages, _REFUSED):
         messages[index] = _tidied(request, index, target, changes)
     if messages and messages[-1].role == "assistant":
         blocks = blocks_of(messages[-1])
@@ -51,13 +51,17 @@ def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, 
             why = f"blocksRemoved={count}, remainingBlocks={len(kept)}: the last message ended in thinking (R37)"
             changes.append(Change(STEP, path, "removed", why))
             messages[-1] = with_blocks(messages[-1], kept or (filler(),))
-    system, more = request.body.system, tuple[Change, ...]()
+    if changes:
+        request = request.with_messages(tuple(messages))
+    system = request.body.system
     if system is not UNSET and system is not request.source.in_order:
         # The prompt is long, and mostly the very one that came with the request before.
-        system, more = tidy_prompt(system, step=STEP)
-        if system is request.body.system:
+        tidied, more = tidy_prompt(system, step=STEP)
+        if tidied is system:
             request.source.in_order = system
-    return with_changed_fields(request.with_messages(tuple(messages)), system=system), (*changes, *more)
+        else:
+            request, changes = request.with_fields(system=tidied), [*changes, *more]
+    return request, tuple(changes)
 
 
 def _is_refused(message: RequestMessage) -> bool:

@@ -52,7 +52,7 @@ class PastAnswers(Sequence[PastAnswer]):
 
     def __init__(self, messages: Sequence[RequestMessage]) -> None:
         self._messages = messages
-        self._built: dict[_Run, PastAnswer] = {}
+        self._built: dict[tuple[int, ...], PastAnswer] = {}
         over, run, asks = folded(messages, _RUNS)
         self._runs = (*over, (run, asks)) if run else over
 
@@ -65,19 +65,15 @@ class PastAnswers(Sequence[PastAnswer]):
     def __getitem__(self, index: slice) -> tuple[PastAnswer, ...]: ...
     def __getitem__(self, index: int | slice) -> PastAnswer | tuple[PastAnswer, ...]:
         if isinstance(index, slice):
-            return tuple(map(self._answer, self._runs[index]))
-        return self._answer(self._runs[index])
-
-    def _answer(self, found: _Run) -> PastAnswer:
-        if found not in self._built:
-            self._built[found] = self._build(*found)
-        return self._built[found]
-
-    def _build(self, run: tuple[int, ...], asks: tuple[int, ...]) -> PastAnswer:
-        messages = self._messages
-        pieces = tuple([AnswerPiece(i, block) for i in run for block in blocks_in(messages[i])])
-        asked = question_content([messages[i].content for i in asks])
-        return PastAnswer(run, pieces, asked, answer_content([piece.block for piece in pieces]))
+            return tuple([self[each] for each in range(*index.indices(len(self._runs)))])
+        run, asks = self._runs[index]
+        answer = self._built.get(run)
+        if answer is None:
+            messages = self._messages
+            pieces = tuple([AnswerPiece(i, block) for i in run for block in blocks_in(messages[i])])
+            asked, said = question_content([messages[i].content for i in asks]), answer_content(p.block for p in pieces)
+            self._built[run] = answer = PastAnswer(run, pieces, asked, said)
+        return answer
 
 
 _Run: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
@@ -127,17 +123,13 @@ def is_signed_by_vendor(block: Block) -> bool:
     return bool(proof := proof_of(block)) and can_be_claudes(block.type, proof)
 
 
-_ROW: Fold[ProofRow] = Fold(
+SIGNED_ROW: Fold[ProofRow] = Fold(
     ProofRow(),
     lambda row, messages, _: row.extended(
         [block for each in messages for block in thoughts_in(each) if is_signed_by_vendor(block)]
     ),
 )
-
-
-def signed_row(messages: Sequence[RequestMessage]) -> ProofRow:
-    """All thinking that vendors signed."""
-    return folded(messages, _ROW)
+"""All thinking that vendors signed."""
 
 
 def places_of(principal: str, answers: Sequence[PastAnswer]) -> tuple[bytes, ...]:

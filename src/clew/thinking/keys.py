@@ -47,8 +47,9 @@ def key_of(block: Block) -> bytes | None:
     A seal that brings the whole block names the key itself: the maker's own block's for Claude's, so that a strand is one
     row whatever the client speaks. Its type does not count, since clients of other dialects have one for both.
     """
-    proof = proof_of(block)
-    return (named_key(proof) or block_key(block.type, proof)) if proof else None
+    type = block.type
+    proof = block.signature if type == "thinking" else block.data if type == "redacted_thinking" else None
+    return (named_key(proof) or block_key(type, proof)) if proof else None
 
 
 class ProofRow(NamedTuple):
@@ -64,10 +65,9 @@ class ProofRow(NamedTuple):
         """The row with these blocks at its end."""
         if not blocks:
             return self
-        proofs = [proof_of(block) for block in blocks]
-        ends = _ends(proofs)
+        lengths, ends = _lengths_and_ends([proof_of(block) for block in blocks])
         return ProofRow(
-            self.lengths + _lengths(proofs),
+            self.lengths + lengths,
             self.ends + b"\0" + ends if self.lengths else ends,
             self.words + b"".join([text_hash(block) for block in blocks]),
         )
@@ -84,7 +84,7 @@ class ProofRow(NamedTuple):
 
 def digest_of(proofs: Sequence[str]) -> bytes:
     """The first half of the digest of a row with these proofs."""
-    return sha256(_lengths(proofs) + _ends(proofs)).digest()
+    return sha256(b"".join(_lengths_and_ends(proofs))).digest()
 
 
 def proof_half(digest: bytes) -> bytes:
@@ -98,12 +98,9 @@ def text_hash(block: Block) -> bytes:
     return sha256(string_of(block.thinking).encode("utf-8", "surrogatepass")).digest()[:16]
 
 
-def _lengths(proofs: Sequence[str]) -> bytes:
-    return array("Q", map(len, proofs)).tobytes()
-
-
-def _ends(proofs: Sequence[str]) -> bytes:
-    return "\0".join([proof[-48:] for proof in proofs]).encode("utf-8", "surrogatepass")
+def _lengths_and_ends(proofs: Sequence[str]) -> tuple[bytes, bytes]:
+    ends = "\0".join([proof[-48:] for proof in proofs])
+    return array("Q", map(len, proofs)).tobytes(), ends.encode("utf-8", "surrogatepass")
 
 
 def keys_digest(keys: Iterable[bytes]) -> bytes:

@@ -59,25 +59,18 @@ def _run_on(before: _Runs, messages: Sequence[RequestMessage], at: int) -> _Runs
     over, last = [*before.over], before.last
     for message in messages:
         if message.role == "assistant":
-            last = _joined(last, _pointers_in(message)) if last else _pointers_in(message)
+            blocks, begun = blocks_in(message), last or AnswerPointers()
+            calls = [block.id for block in blocks if block.type.endswith("tool_use")]
+            said = answer_content(blocks)
+            last = AnswerPointers(
+                begun.keys + tuple([key for block in blocks if (key := key_of(block))]),
+                begun.tools + tuple([id for id in calls if isinstance(id, str) and id]),
+                AnswerContent(begun.said.ids + said.ids, begun.said.texts + said.texts),
+            )
         elif message.role != "system" and last:
             over.append(last)
             last = None
     return _Runs(tuple(over), last)
-
-
-def _pointers_in(message: RequestMessage) -> AnswerPointers:
-    blocks = blocks_in(message)
-    return AnswerPointers(
-        tuple([key for block in blocks if (key := key_of(block))]),
-        tuple([block.id for block in blocks if block.type.endswith("tool_use") and isinstance(block.id, str) and block.id]),
-        answer_content(blocks),
-    )
-
-
-def _joined(first: AnswerPointers, then: AnswerPointers) -> AnswerPointers:
-    said = AnswerContent(first.said.ids + then.said.ids, first.said.texts + then.said.texts)
-    return AnswerPointers(first.keys + then.keys, first.tools + then.tools, said)
 
 
 _RUNS = Fold(_Runs(), _run_on)

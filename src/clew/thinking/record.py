@@ -9,7 +9,7 @@ from clew.model.origin import ANTHROPIC, Origin
 from clew.model.past import Fold, each_of, folded
 from clew.model.recording import Recording, Recordings, Strand
 from clew.model.request import Request, blocks_of
-from clew.thinking.history import PastAnswers, place_after, signed_row
+from clew.thinking.history import SIGNED_ROW, PastAnswers, place_after
 from clew.thinking.keys import ProofRow, answer_content, key_of, keys_digest, proof_half, proof_of
 from clew.thinking.recognise import Context, last_recording
 from clew.thinking.strands import newest_in_realm, strand_for
@@ -79,7 +79,7 @@ def _strand_of_claude(
     ahead = folded(going.messages, _SIGNED)
     if unread:
         ahead = tuple([block for block in ahead if key_of(block) not in unread])
-    row = ProofRow().extended(ahead) if unread else signed_row(going.messages)
+    row = ProofRow().extended(ahead) if unread else folded(going.messages, SIGNED_ROW)
     # A digest does not cover marks. So an answer with marks has none: a later answer must not be linked to them by it.
     digest = b"" if marks else row.extended([block for block in own if proof_of(block)]).digest()
     last = shelf.by_key(key_of(ahead[-1]) or b"") if ahead else None

@@ -60,7 +60,7 @@ class Pool:
         self.now = self._loop.time
         self._endpoints: dict[Endpoint, EndpointConnections] = {}
         self._tls = TlsSessions(self._settings.ca_file)
-        self._sweeper: asyncio.TimerHandle | None = None
+        self.sweeper: asyncio.TimerHandle | None = None
         self.is_closed = False
 
     def renew(self, settings: PoolSettings) -> None:
@@ -104,8 +104,8 @@ class Pool:
     def close(self) -> None:
         """Close every connection, those in use too; who uses one is told so."""
         self.is_closed = True
-        if self._sweeper is not None:
-            self._sweeper.cancel()
+        if self.sweeper is not None:
+            self.sweeper.cancel()
         for connections in self._endpoints.values():
             connections.sweep(self.now())
             for connection in list(connections.open):
@@ -137,16 +137,15 @@ class Pool:
 
     def keep_sweeping(self) -> None:
         """There are connections that may have to be closed one day."""
-        if self._sweeper is None:
-            self._sweeper = self._loop.call_later(self._settings.idle_seconds, self._sweep)
+        self.sweeper = self._loop.call_later(self._settings.idle_seconds, self._sweep)
 
     def _sweep(self) -> None:
         """One timer for all: it goes off no later than half an idle time after the first that is due."""
-        self._sweeper = None
+        self.sweeper = None
         for connections in self._endpoints.values():
             connections.sweep(self.now() - self._settings.idle_seconds)
         if any(connections.open for connections in self._endpoints.values()):
-            self._sweeper = self._loop.call_later(self._settings.idle_seconds / 2, self._sweep)
+            self.sweeper = self._loop.call_later(self._settings.idle_seconds / 2, self._sweep)
 
 
 def _shutting_down(endpoint: Endpoint) -> BackendUnreachable:
@@ -179,12 +178,11 @@ class PooledCall(Struct, eq=False):
     def begin(self) -> ClientConnection | None:
         """Send it at once, if there is a connection to send it on; if not, nothing has happened."""
         connections = self.connections
-        if self._pool.is_closed or not connections.resting or not connections.slots.take_at_once():
+        if self._pool.is_closed or not connections.resting or not connections.slots.free:
             return None
         kept = connections.take(self.began)
-        if kept is None:
-            connections.slots.give_back()
-        else:
+        if kept is not None:
+            connections.slots.free -= 1
             self._send(kept)
         return kept
 
@@ -251,7 +249,8 @@ class PooledCall(Struct, eq=False):
         assert self.request is not None, "nothing is sent after the head of the answer"
         self.begun = connection
         self.connections.open.add(connection)
-        self._pool.keep_sweeping()
+        if self._pool.sweeper is None:
+            self._pool.keep_sweeping()
         connection.begin(self.request, self.timeouts, self.limits, began=self.began)
 
     async def _answered(self) -> BackendReply:

@@ -15,9 +15,10 @@ after all that came whole was handed out. `abort` closes at once, in every phase
 from __future__ import annotations
 
 import asyncio
+import select
 from typing import cast
 
-from clew.http.client.exchange import ChunkFlow, Sink, SlicedRead, StreamedExchange, is_readable
+from clew.http.client.exchange import ChunkFlow, Sink, SlicedRead, StreamedExchange
 from clew.http.client.message import ClientRequest, PhaseTimedOut, ResponseBroken, ResponseLimits
 from clew.http.client.reader import ResponseReader
 from clew.http.timers import PhaseTimer
@@ -71,7 +72,7 @@ class ClientConnection(StreamedExchange):
             return
         self._timer = timer = self._timer or PhaseTimer(self)
         timer.begin("first byte", timeouts.first_byte, total=timeouts.total, began=began)
-        parts = request.parts()
+        parts = request.parts
         if len(parts) == 1:
             self._batch.write(transport, parts[0])
         else:
@@ -137,7 +138,15 @@ class ClientConnection(StreamedExchange):
     @property
     def fresh(self) -> bool:
         """Nothing has come since it was laid aside. Asks the kernel: the loop may not have seen the server's FIN yet."""
-        return self.reusable and self._transport is not None and not is_readable(self._transport)
+        transport = self._transport
+        if transport is None or self.is_closed or transport.is_closing():
+            return False
+        descriptor = transport.get_extra_info("socket").fileno()
+        if descriptor < 0:
+            return False
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)  # for bytes, or the other side's end
+        return not poll.poll(0)
 
     def rest(self) -> bool:
         """Lay it aside for the next request, if it is reusable. Else nothing has happened."""

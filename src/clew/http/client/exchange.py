@@ -13,7 +13,6 @@ did.
 from __future__ import annotations
 
 import asyncio
-import select
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable
@@ -294,13 +293,3 @@ class StreamedExchange(asyncio.Protocol):
 
     @abstractmethod
     def _sink_failed(self, error: Exception) -> None: ...
-
-
-def is_readable(transport: asyncio.Transport) -> bool:
-    """Bytes, or the other side's end. Also true of one that is closed."""
-    descriptor = transport.get_extra_info("socket").fileno()
-    if descriptor < 0:
-        return True
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))

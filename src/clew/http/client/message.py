@@ -62,7 +62,7 @@ class ResponseLimits:
 class ClientRequest:
     """One request, complete. Raises ValueError where its bytes could be read as something else."""
 
-    __slots__ = ("body", "head", "headers", "method", "target")
+    __slots__ = ("body", "headers", "method", "parts", "target")
 
     def __init__(self, *, method: bytes, target: bytes, headers: Headers = (), body: bytes = b"") -> None:
         """`target` as it goes out: `/v1/messages?beta=true`; `headers` with `host`, without `content-length` and
@@ -81,14 +81,8 @@ class ClientRequest:
         self.target = target
         self.headers = headers
         self.body = body
-        self.head = b"\r\n".join([b"%b %b HTTP/1.1" % (method, target), *map(b": ".join, headers), b""])
-        """As it goes out, but for the framing of the body."""
-
-    def parts(self) -> list[bytes]:
+        head = b"\r\n".join([b"%b %b HTTP/1.1" % (method, target), *map(b": ".join, headers), b""])
+        if body or method not in _BODILESS:
+            head += b"content-length: %d\r\n" % len(body)
+        self.parts = [b"%b\r\n%b" % (head, body)] if len(body) < _LONG else [head + b"\r\n", body]
         """The bytes on the wire; a long body is not copied, a short one is, because one piece is written with less ado."""
-        body = self.body
-        if not body and self.method in _BODILESS:
-            return [self.head + b"\r\n"]
-        if len(body) < _LONG:
-            return [b"%bcontent-length: %d\r\n\r\n%b" % (self.head, len(body), body)]
-        return [b"%bcontent-length: %d\r\n\r\n" % (self.head, len(body)), body]

@@ -24,7 +24,7 @@ from clew.model.recording import Recording, Shelf
 from clew.model.request import Request, RequestMessage, blocks_of
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.outcomes import AnswerOutcome, all_thinking, without_refused_blocks
-from clew.thinking.history import align, is_signed_by_vendor, signed_row, thoughts_in
+from clew.thinking.history import SIGNED_ROW, align, is_signed_by_vendor, thoughts_in
 from clew.thinking.keys import block_key, digest_of, key_of, proof_half, proof_of
 from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.seal import is_seal
@@ -46,7 +46,7 @@ def is_whole(messages: Sequence[RequestMessage], target: Target, facts: Facts) -
     recording = facts.recordings.by_key(block_key(signed[-1].type, proof_of(signed[-1]))) if signed else None
     if recording is None or recording.principal != facts.context.principal or not made_here(recording, target):
         return False
-    return signed_row(messages).digest() == recording.digest
+    return folded(messages, SIGNED_ROW).digest() == recording.digest
 
 
 def made_here(recording: Recording, target: Target) -> bool:
