@@ -191,7 +191,7 @@ class Driver:
     def _close(self) -> None:
         self._limits = self._limits and self._limits.close()  # it knows us
         self._backend.let_go()
-        self.break_cycle()
+        self._backend.news = lambda: None  # as in `break_cycle`
         if self._open_turns is not None:
             self._open_turns.stop()
         if self._stream is not None:

@@ -7,10 +7,12 @@ from typing import Final
 
 from msgspec import Struct
 
+from clew.engine.process_memory import BLOCK_KEYS
 from clew.engine.services import EngineServices
 from clew.errors import ClewError
 from clew.exchange import commands
 from clew.exchange.call import Call
+from clew.model.past import folded
 from clew.model.recording import Recording
 from clew.model.turn import Exchange
 from clew.pipeline.stream.translation import BlockStep
@@ -48,11 +50,16 @@ class ProcessCommands:
             services.unrecorded(self._id, command.problem)
         elif command.waits:
             services.kept_here(self._id)
-        if command.brought:
-            services.touch(self._call.principal, command.brought)
         if self._observer is not None:
             self._observer.told(command.exchange, command.recording)
         services.tell(command.exchange, command.recording)
+
+    def mark_in_use(self, command: commands.MarkInUse) -> None:
+        """News for the store once in a while."""
+        services, principal, now = self._services, self._call.principal, self._services.wall()
+        news = services.seen.news(principal, folded(command.messages, BLOCK_KEYS), now)
+        if news and services.store is not None:
+            services.store.touch(principal, keys=news, at=now, lazily=True)
 
     def report_answering(self, command: commands.ReportAnswering) -> None:
         if self._observer is not None:
@@ -110,6 +117,7 @@ class ProcessCommands:
 
 PROCESS_ACTIONS: Final[Mapping[type, Callable[..., object]]] = {
     commands.ReportExchange: ProcessCommands.report,
+    commands.MarkInUse: ProcessCommands.mark_in_use,
     commands.ReportAnswering: ProcessCommands.report_answering,
     commands.CoolDown: ProcessCommands.cool_down,
     commands.DrawJitter: ProcessCommands.draw_jitter,

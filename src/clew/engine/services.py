@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,15 +15,13 @@ from clew.engine.hub import Hub
 from clew.engine.ids import new_id
 from clew.engine.log.request_log import RequestLog
 from clew.engine.parallel import ParallelSlots
-from clew.engine.process_memory import BLOCK_KEYS, SeenKeys, Sessions, TokenCounts
+from clew.engine.process_memory import SeenKeys, Sessions, TokenCounts
 from clew.engine.snapshot import Snapshot
 from clew.engine.usage_limits import UsageLimits
 from clew.errors import StoreError
 from clew.exchange.inputs import ProcessFacts
 from clew.exchange.redact import Redactor
-from clew.model.past import folded
 from clew.model.recording import Recording
-from clew.model.request import RequestMessage
 from clew.model.turn import Exchange, TurnRecord
 from clew.pipeline.attempts import MOST_COOL, Candidate, CoolDowns
 from clew.store import Store
@@ -155,12 +153,6 @@ class EngineServices:
         if self.log is not None:
             self.log.kept_here(id)
         self.hub.publish("local", {"exchange": id})
-
-    def touch(self, principal: str, messages: Sequence[RequestMessage]) -> None:
-        """Which blocks a request brought: news for the store once in a while."""
-        news = self.seen.news(principal, folded(messages, BLOCK_KEYS), self.wall())
-        if news and self.store is not None:
-            self.store.touch(principal, keys=news, at=self.wall(), lazily=True)
 
     def forget_threads(self) -> None:
         """Of all that may belong to a thread that somebody deleted: which that was, only a hash says."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from msgspec import structs
-
 from clew.dialects.shape import StreamWriter
 from clew.errors import SettingsInvalid, StoreError
 from clew.exchange.backend_dialect import Refused
@@ -25,6 +23,7 @@ from clew.exchange.commands import (
     LetGo,
     LogBody,
     LookUpTokenRate,
+    MarkInUse,
     Push,
     ReadBody,
     RegisterBlocks,
@@ -101,8 +100,8 @@ class TurnEnding:
 
     async def _report(self, turn: TurnRecord, problem: StoreError | None, *, waits: bool = False) -> None:
         self._is_reported = True
-        brought = self._notes.received.request.messages
-        await ReportExchange(turn.exchange, turn.recording, self._notes.unmade or problem, waits, brought)
+        await MarkInUse(self._notes.received.request.messages)
+        await ReportExchange(turn.exchange, turn.recording, self._notes.unmade or problem, waits)
 
     async def leave(self, outcome: Outcome, stream: StreamedAnswer | None) -> None:
         """What came of an answer that is not whole, or of none; or of a whole one that nobody waits for any more."""
@@ -153,8 +152,8 @@ class BackendAnswer:
         """Whether the answer is kept as it came."""
 
     async def ask(self) -> Refused | None:
-        """Send the request to its route, and all of the answer to the client; or give the refusal that came in its place.
-        Raises BackendError, StreamIllegal."""
+        """Send the request to its route: None once the head of an answer is here, or the refusal that came in its place.
+        Raises BackendError."""
         notes, received = self._notes, self._notes.received
         if self._logs_bodies:
             await LogBody("sent", notes.sent)
@@ -163,33 +162,26 @@ class BackendAnswer:
         if notes.route.backend.max_parallel:
             await TakeSlot(notes.route)
         notes.head = head = await Ask(notes.route, notes.outgoing, notes.sent)
-        self.passed = notes.dialect.response_headers(head.headers, self._progress.wall)
+        self.passed = notes.dialect.dialect.response_headers(head.headers, self._progress.wall)
         notes.request_id = next((value for name, value in self.passed if name == "request-id"), "")
-        if not 200 <= head.status < 300:
-            refused = Refused(head.status, await ReadBody(MOST_WORDS))
-        elif received.streams:
-            refused = await self._pass_stream(head)
-        else:
-            refused = await self._pass_whole(head)
-        if refused is None:
-            return None
-        await LetGo()
-        return structs.replace(refused, headers=(*head.headers, *refused.headers))
+        return None if 200 <= head.status < 300 else Refused(head.status, await ReadBody(MOST_WORDS))
 
-    async def _pass_whole(self, head: ResponseHead) -> Refused | None:
+    async def pass_whole(self) -> Refused | None:
+        """An answer in one piece to the client, or the refusal in its place. Raises BackendError, StreamIllegal."""
         within = self._notes.received.options.first_content_seconds
-        found = await read_whole(await self._answer_reading(), head, within=within)
+        found = await read_whole(await self._answer_reading(), self._head, within=within)
         if isinstance(found, Refused):
             return found
         await LetGo()
         await self._send_whole(found)
         return None
 
-    async def _pass_stream(self, head: ResponseHead) -> Refused | None:
+    async def pass_stream(self) -> Refused | None:
+        """The same for one that is streamed."""
         within = self._notes.received.options.first_content_seconds
         self.stream = stream = StreamedAnswer(await self._answer_reading(), within=within, blocks=self._keeps_blocks)
         await Expect(stream)
-        first = await stream.first(head)
+        first = await stream.first(self._head)
         if isinstance(first, Refused):
             self.stream = None
             return first
@@ -248,6 +240,11 @@ class BackendAnswer:
             trace=None if is_canonical else self.trace,
             seal=notes.summary_seal(),
         )
+
+    @property
+    def _head(self) -> ResponseHead:
+        assert self._notes.head is not None, "nobody was asked"
+        return self._notes.head
 
     def headers(self) -> list[tuple[str, str]]:
         """Of the answer, when its first byte goes out."""

@@ -102,14 +102,6 @@ class BackendDialect(Struct, frozen=True, kw_only=True, eq=False):
     def counts_tokens(self) -> bool:
         return "count_tokens" in self.dialect.paths and self.dialect.counts_tokens(self.options)
 
-    def path(self, call: Call) -> str:
-        """What is appended to the backend's base. A client's query is meant for a backend of its own dialect."""
-        path = self.own_path or self.dialect.paths[call.kind]
-        return f"{path}?{call.query}" if call.query and self.is_passed(call) else path
-
-    def headers(self, call: Call, request: Request) -> tuple[tuple[bytes, bytes], ...]:
-        return self.dialect.request_headers(call.headers, request, self.options)
-
     def write(self, request: Request, kind: Kind = "messages") -> WrittenRequest:
         """Raises Unrepresentable, RequestInvalid."""
         write = self.dialect.write_count_request if kind == "count_tokens" else None
@@ -153,9 +145,6 @@ class BackendDialect(Struct, frozen=True, kw_only=True, eq=False):
         read: BackendRefusal = self.dialect.read_error(refused.status, refused.headers, refused.body, self.options)
         headers = _with_wait(refused.headers, read.wait)
         return Refused(read.status, read.body, headers, read.is_canonical)
-
-    def response_headers(self, headers: Headers, wall: float) -> list[tuple[str, str]]:
-        return self.dialect.response_headers(headers, wall)
 
     # Repairs.
 

@@ -195,8 +195,12 @@ class ReportExchange(ExchangeCommand[None]):
     """Why the store does not have its turn."""
     waits: bool = False
     """Its turn is on this machine until the shared store takes it."""
-    brought: Sequence[RequestMessage] = ()
-    """The messages of a request whose answer waited for the store: the blocks in them are in use."""
+
+
+class MarkInUse(ExchangeCommand[None]):
+    """The thinking blocks in the messages of this request are in use: the store keeps them for longer."""
+
+    messages: Sequence[RequestMessage]
 
 
 class CoolDown(ExchangeCommand[None]):

@@ -52,10 +52,13 @@ class OutgoingHead(NamedTuple):
 
 
 def outgoing_head(call: Call, route: BackendRoute, going: Request) -> OutgoingHead:
-    place = route.address
+    """The head of a request to a backend. A client's query is meant for a backend of its own dialect."""
+    place, written = route.address, route.dialect
+    path = written.own_path or written.dialect.paths[call.kind]
+    query = f"?{call.query}" if call.query and written.dialect is call.front else ""
     own = auth_headers(route.backend, route.key, call.credential)
-    target = f"{place.path}{route.dialect.path(call)}".encode("latin-1", "replace")
-    return OutgoingHead(target, (place.host, *_OURS, *own, *route.dialect.headers(call, going)))
+    more = written.dialect.request_headers(call.headers, going, written.options)
+    return OutgoingHead(f"{place.path}{path}{query}".encode("latin-1", "replace"), (place.host, *_OURS, *own, *more))
 
 
 def own_headers(exchange: str, route: BackendRoute | None, thinking: str) -> list[tuple[str, str]]:

@@ -16,6 +16,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from clew.errors import BackendError, BackendOverloaded, ClewError, StreamIllegal
 from clew.exchange.answering import BackendAnswer
 from clew.exchange.backend_dialect import RecalledDialect, Refused
@@ -185,9 +187,12 @@ class ExchangeMachine:
         if self._process.logs_decisions and result is None and not self.notes.by_sessions:
             await LogDecisions(self.notes.changes, kept_paths(self.notes.going))
         tried: tuple[Remedy, ...] = ()
+        answering = self.answering
         while result is None:
             try:
-                refused = await self.answering.ask()
+                refused = await answering.ask()
+                if refused is None:
+                    refused = await (answering.pass_stream() if self._received.streams else answering.pass_whole())
             except (BackendError, StreamIllegal) as error:
                 result = await self._broken(error, route)
                 break
@@ -226,6 +231,9 @@ class ExchangeMachine:
         self, refused: Refused, route: BackendRoute, tried: tuple[Remedy, ...]
     ) -> tuple[AttemptOutcome | None, tuple[Remedy, ...]]:
         """What came of this try, and the remedies tried so far. None: the request is repaired, to be sent again."""
+        await LetGo()
+        assert self.notes.head is not None, "a refusal has a head"
+        refused = replace(refused, headers=(*self.notes.head.headers, *refused.headers))
         if self._is_uncounted(refused):
             return await self._estimate(), tried
         projection, tried = self._repair(refused, route, tried)
@@ -239,7 +247,7 @@ class ExchangeMachine:
         wait = retry_after_of(no.headers, wall=self.progress.wall)
         if passes_headers:
             no = name_unknown_model(no, self.notes.route, self._received.call.front)
-            passed = self.notes.dialect.response_headers(no.headers, self.progress.wall)
+            passed = self.notes.dialect.dialect.response_headers(no.headers, self.progress.wall)
             self.answering.passed = in_seconds(passed, wait) or self.answering.passed
         return AttemptOutcome(
             now=self.progress.now,

@@ -26,6 +26,7 @@ from clew.model.events import StreamFailed
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.compaction import SealText, with_summary
+from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.translation import BlockStep, TranslatedAnswer, WholeAnswerReader
@@ -117,7 +118,7 @@ class StreamedAnswer:
             self._reading.view.when_referring = keep()
 
     def heard(self, *, whole: bool) -> ReceivedAnswer:
-        answer = self._answer.answer(blocks=self._blocks)
+        answer = answer_of_parts(self._answer.parts, self._answer.read_run, blocks=self._blocks)
         held = None if self._reading.view.options.is_plain else self._reading.view.held(answer.blocks)
         heard = ReceivedAnswer(answer=answer, held=held, whole=whole and answer.illegal is None)
         late = self._answer.late if whole and self._blocks else None

@@ -30,7 +30,7 @@ from clew.model.events import (
 )
 from clew.model.json import JsonObject
 from clew.model.lifecycle import LENIENT, Lifecycle
-from clew.pipeline.stream.answer import AnswerParts, AnswerSoFar, StreamPart, answer_of_parts
+from clew.pipeline.stream.answer import AnswerParts, StreamPart
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.missing_usage import MissingUsage
 from clew.pipeline.stream.sealed_blocks import SealedBlocks
@@ -42,7 +42,7 @@ class AnswerStream(ABC):
 
     __slots__ = (
         *("_before", "_held_size", "_is_ending", "_keeps_raw", "_lifecycle", "_parts", "_raw", "_sealed", "_uncounted"),
-        *("_updates", "_view", "begun", "ended", "failure", "held", "size", "stops"),
+        *("_updates", "_view", "begun", "ended", "failure", "held", "read_run", "size", "stops"),
     )
 
     def __init__(self, view: ClientView, passthrough: Passthrough | None, *, keep: bool, blocks: bool) -> None:
@@ -58,8 +58,9 @@ class AnswerStream(ABC):
         self.size = 0
         """How many bytes came."""
         self._view = view
-        read_run = passthrough.read_run if passthrough else None
-        self._sealed = None if view.options.is_plain else SealedBlocks(view, read_run)
+        self.read_run = passthrough.read_run if passthrough else None
+        """Reads a run of deltas among the parts."""
+        self._sealed = None if view.options.is_plain else SealedBlocks(view, self.read_run)
         self._keeps_raw = keep
         self._raw: list[bytes] = []
         self._parts = AnswerParts(passthrough, blocks=blocks)
@@ -78,12 +79,8 @@ class AnswerStream(ABC):
 
     @property
     def parts(self) -> Sequence[StreamPart]:
-        """All that was kept of it for the answer. From any thread, too."""
+        """All that was kept of it for the answer (`answer_of_parts`). From any thread, too."""
         return self._parts.so_far()
-
-    def answer(self, *, blocks: bool) -> AnswerSoFar:
-        """What came so far; without `blocks` only what is said about it. From any thread, too."""
-        return answer_of_parts(self._parts.so_far(), self._parts.read_run, blocks=blocks)
 
     @property
     def late(self) -> JsonObject | None:
