@@ -21,13 +21,9 @@ def new_id() -> str:
     try:
         chance = _drawn.pop()
     except IndexError:
-        chance = _draw()
+        # One, and more for others.
+        digits = os.urandom(_CHANCE * 128).hex()
+        one, *more = (digits[at : at + _CHANCE] for at in range(0, len(digits), _CHANCE))
+        _drawn.extend(more)
+        chance = one
     return f"{time.time_ns() // 1_000_000:011x}{chance}"
-
-
-def _draw() -> str:
-    """One, and more for others."""
-    digits = os.urandom(_CHANCE * 128).hex()
-    one, *more = (digits[at : at + _CHANCE] for at in range(0, len(digits), _CHANCE))
-    _drawn.extend(more)
-    return one

@@ -113,7 +113,12 @@ class RequestReader:
             self._parser = parser = self._parser or httptools.HttpRequestParser(self)
             parser.feed_data(data)
             if self.in_head or self.in_body:
-                self._check_progress(parser)
+                # The request is not whole: what came of it must be within the limits, and its head is looked at.
+                if self._unframed > self._limits.head_bytes:
+                    status, reason = 431 if self.in_head else 400, f"more than {self._limits.head_bytes} bytes of framing"
+                    self.refuse((self._size_fault() if self.in_head else None) or HttpRefusal(status, reason))
+                elif self._head is not None and self._checked is None:
+                    self._wait_for_body(parser, self._head)
         except httptools.HttpParserUpgrade:
             self.finished = True  # we speak no other protocol: the request is answered, the rest ignored
         except httptools.HttpParserError as error:
@@ -123,14 +128,6 @@ class RequestReader:
             self.refuse(_NO_MEMORY)
         if not (self.in_head or self.in_body):
             self._parser = None
-
-    def _check_progress(self, parser: httptools.HttpRequestParser) -> None:
-        """The request is not whole: what came of it must be within the limits, and its head is looked at."""
-        if self._unframed > self._limits.head_bytes:
-            status, reason = 431 if self.in_head else 400, f"more than {self._limits.head_bytes} bytes of framing"
-            self.refuse((self._size_fault() if self.in_head else None) or HttpRefusal(status, reason))
-        elif self._head is not None and self._checked is None:
-            self._wait_for_body(parser, self._head)
 
     # A body that comes in several reads.
 

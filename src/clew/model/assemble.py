@@ -66,7 +66,10 @@ class Assembler:
             case BlockDelta():
                 self._blocks[event.index].grow(event.delta)
             case BlockStart():
-                self._open(event)
+                self._blocks.append(_Growing(event.index, event.content_block))
+                server = event.content_block.get("to")
+                if event.block_type == "fallback" and isinstance(server, dict) and "model" in server:
+                    self._started()["model"] = server["model"]
             case MessageStart():
                 self._message = dict(event.message)
             case BlockStop():
@@ -86,12 +89,6 @@ class Assembler:
     def blocks(self) -> list[AssembledBlock]:
         """Every block so far; those whose stop has not come are not complete."""
         return [block.so_far() for block in self._blocks]
-
-    def _open(self, event: BlockStart) -> None:
-        self._blocks.append(_Growing(event.index, event.content_block))
-        server = event.content_block.get("to")
-        if event.block_type == "fallback" and isinstance(server, dict) and "model" in server:
-            self._started()["model"] = server["model"]
 
     def _started(self) -> JsonObject:
         assert self._message is not None, "the lifecycle lets nothing but pings pass before message_start"

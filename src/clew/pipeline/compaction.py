@@ -87,7 +87,11 @@ class SummaryReader:
     def _summed_up(self, events: Iterable[Event]) -> Iterator[Event]:
         for event in events:
             if isinstance(event, BLOCK_EVENTS):
-                self._note(event)
+                if isinstance(event, BlockStart):
+                    self._is_text = event.block_type == "text"
+                    self._texts.append(text_of(event.content_block.get("text")) if self._is_text else "")
+                elif isinstance(event, BlockDelta) and self._is_text:
+                    self._texts.append(text_of(event.delta.get("text")))
                 if not self._is_open:
                     self._is_open = True
                     yield BlockStart(0, _BLOCK)
@@ -95,13 +99,6 @@ class SummaryReader:
             if isinstance(event, MessageStop) or (isinstance(event, MessageDelta) and event.delta.get("stop_reason")):
                 yield from self._end()
             yield event
-
-    def _note(self, event: BlockStart | BlockDelta | BlockStop) -> None:
-        if isinstance(event, BlockStart):
-            self._is_text = event.block_type == "text"
-            self._texts.append(text_of(event.content_block.get("text")) if self._is_text else "")
-        elif isinstance(event, BlockDelta) and self._is_text:
-            self._texts.append(text_of(event.delta.get("text")))
 
     def _end(self) -> Iterator[Event]:
         if self._is_over:

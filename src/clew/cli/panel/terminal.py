@@ -192,7 +192,12 @@ class ClientTerminal:
         data = token.data
         while data and self._panel is not None:
             key, data = first_key(data)
-            self._press(self._panel, key)
+            if (name := self._panel.press(key)) is not None:
+                self._switching = self._loop.create_task(self._choose(self._panel, name))
+            elif not self._panel.is_open:
+                self._close_panel()
+            else:
+                self._show()
         self._send(data)
 
     def _press_switch_key(self, token: TypedToken) -> None:
@@ -207,14 +212,6 @@ class ClientTerminal:
             self._loop.remove_reader(self._client)
         else:
             self._open_panel()
-
-    def _press(self, panel: SwitchPanel, key: str) -> None:
-        if (name := panel.press(key)) is not None:
-            self._switching = self._loop.create_task(self._choose(panel, name))
-        elif not panel.is_open:
-            self._close_panel()
-        else:
-            self._show()
 
     async def _choose(self, panel: SwitchPanel, name: str) -> None:
         panel.message = f"Switching to {name} …"

@@ -58,17 +58,14 @@ class CodeSpans:
                 continue
             self._end_run()
             if piece == "\n":
-                self._end_line()
+                if self._closes:
+                    self._fence, self._closes = None, False
+                if not self._line.strip():  # a paragraph ends
+                    self._inline = 0
+                self._line, self._opens = "", False
             else:
                 self._closes = self._closes and piece.isspace()
                 self._line = (self._line + piece[:_LONGEST_MARGIN])[:_LONGEST_MARGIN]
-
-    def _end_line(self) -> None:
-        if self._closes:
-            self._fence, self._closes = None, False
-        if not self._line.strip():  # a paragraph ends
-            self._inline = 0
-        self._line, self._opens = "", False
 
     def _is_left_for(self, run: _Run, margin: str) -> bool:
         """Whether this is another fence: it stands left of the list or quotation that the open one was in."""

@@ -49,7 +49,9 @@ class WrittenMessages(NamedTuple):
 
 
 def write_messages(given: RawRequest, options: ChatRequestOptions, changes: RequestChanges) -> WrittenMessages:
-    sent = _system_prompt(given.parameters, options, changes)
+    # The system prompt as the first message.
+    text = joined_text(prompt_blocks(given.parameters, changes), changes)
+    sent = [{"role": options.system, "content": text}] if text else []
     for source in given.messages:
         changes.leave_out_unknown(source.path, source.fields, {"role", "content", "output_config"})
         if source.role not in _WRITERS:
@@ -64,12 +66,6 @@ def write_messages(given: RawRequest, options: ChatRequestOptions, changes: Requ
         sent[-1] |= options.begun
     lost = options.missing == "off" and any("tool_calls" in each and _SPOKEN.issuperset(each) for each in sent)
     return WrittenMessages(sent, lost)
-
-
-def _system_prompt(parameters: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> list[_Message]:
-    """The system prompt as the first message."""
-    text = joined_text(prompt_blocks(parameters, changes), changes)
-    return [{"role": options.system, "content": text}] if text else []
 
 
 def _system_messages(source: RawMessage, options: ChatRequestOptions, changes: RequestChanges) -> list[_Message]:

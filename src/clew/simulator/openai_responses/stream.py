@@ -55,7 +55,11 @@ def _steps(whole: WholeResponse) -> Iterator[Written | Pause | Silence | SendEve
     for step in whole.steps:
         match step:
             case OutputItem():
-                yield from _item_events(step, index)
+                place: JsonObject = {"output_index": index}
+                yield "response.output_item.added", {**place, "item": step.start}
+                for each in step.events:
+                    yield each.type, {"item_id": step.item["id"], **place, **each.value}
+                yield "response.output_item.done", {**place, "item": step.item}
                 index += 1
             case SendPings(times, every):
                 for _ in range(times):
@@ -64,14 +68,6 @@ def _steps(whole: WholeResponse) -> Iterator[Written | Pause | Silence | SendEve
             case Pause() | SendEvent():
                 yield step
     yield f"response.{whole.status}", {"response": whole.ended()}
-
-
-def _item_events(item: OutputItem, index: int) -> Iterator[Written]:
-    place: JsonObject = {"output_index": index}
-    yield "response.output_item.added", {**place, "item": item.start}
-    for each in item.events:
-        yield each.type, {"item_id": item.item["id"], **place, **each.value}
-    yield "response.output_item.done", {**place, "item": item.item}
 
 
 def _obfuscated(whole: WholeResponse, type_: str, value: JsonObject) -> JsonObject:

@@ -107,7 +107,10 @@ class RequestSchema:
         elif isinstance(value, list):
             yield from self._check_items(value, row.items, path)
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield from _check_range(value, row, path)
+            if row.minimum is not None and value < row.minimum:
+                yield _broken(row.range, path, limit=f"greater than or equal to {row.minimum}")
+            elif row.maximum is not None and value > row.maximum:
+                yield _broken(row.range, path, limit=f"less than or equal to {row.maximum}")
 
     def _closed_gates(self, value: JsonValue, row: Field) -> Iterator[str]:
         """The rules by which this version or these betas do not have the field."""
@@ -184,13 +187,6 @@ def _union(name: str) -> UnionMembers:
 
 def _is_of_kind(value: JsonValue, kinds: Sequence[str]) -> bool:
     return "any" in kinds or any(kind in kinds for kind in _KINDS[type(value)])
-
-
-def _check_range(value: int | float, row: Field, path: str) -> Iterator[BrokenRule]:
-    if row.minimum is not None and value < row.minimum:
-        yield _broken(row.range, path, limit=f"greater than or equal to {row.minimum}")
-    elif row.maximum is not None and value > row.maximum:
-        yield _broken(row.range, path, limit=f"less than or equal to {row.maximum}")
 
 
 def _wrong_kind(rule: str, path: str, kind: str) -> BrokenRule:
