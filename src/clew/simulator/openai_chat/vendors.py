@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.error_shapes import Envelope
 from clew.simulator.identity import ToolIds
 from clew.simulator.openai_chat.text_calls import WrittenForm
+from clew.simulator.openai_server import ModelPattern, traits_for
 from clew.simulator.rule_book import VendorWords
 
 Form: TypeAlias = Literal["reasoning_content", "reasoning", "details", "chunks", "tags", "hidden"]
@@ -87,13 +87,6 @@ class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     writes_calls: WrittenForm = ""
 
 
-class ModelPattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The models whose names fit a pattern, and in which traits they differ from the vendor's."""
-
-    names: tuple[str, ...]
-    traits: dict[str, object] = {}
-
-
 class ChatVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One vendor."""
 
@@ -104,7 +97,7 @@ class ChatVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     params: bool = False
     envelope: Envelope = "openai"
     open: bool = False
-    key_header: str = "authorization"
+    key_headers: tuple[str, ...] = ("authorization",)
     listed: tuple[str, ...]
     lists: dict[str, JsonValue] = {}
     models: tuple[ModelPattern, ...] = (ModelPattern(names=("*",)),)
@@ -128,11 +121,8 @@ class ChatVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     finishes: dict[str, str] = {}
 
     def traits_of(self, model: str) -> Traits | None:
-        """The traits of the model with this name; None if there is none. The first pattern that fits counts."""
-        for row in self.models:
-            if any(fnmatchcase(model, pattern) for pattern in row.names):
-                return msgspec.convert({**structs.asdict(self.traits), **row.traits}, Traits) if row.traits else self.traits
-        return None
+        """The traits of the model with this name; None if there is none."""
+        return traits_for(model, self.models, self.traits)
 
 
 @cache

@@ -7,18 +7,16 @@ the same scripts as in the other dialects. Thoughts of the built-in model have a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from http import HTTPStatus
 from typing import Final
 
 from clew.errors import SettingsInvalid
-from clew.http.message import HttpRefusal, HttpRequest
-from clew.http.responder import Responder
+from clew.http.message import HttpRequest
 from clew.model.json import JsonObject
 from clew.simulator.answers import ModelAnswer, whole_block
 from clew.simulator.fault_effects import apply_faults
-from clew.simulator.identity import IdMaker, Ids, account_of_key, credential_of, signing_key
+from clew.simulator.identity import IdMaker, Ids, signing_key
 from clew.simulator.interfaces import Account, Prompt, VendorRefusal
 from clew.simulator.journal import JournalEntry
 from clew.simulator.marks import add_mark
@@ -31,16 +29,14 @@ from clew.simulator.openai_responses.memory import GivenOutput, OutputMemory
 from clew.simulator.openai_responses.prompt import messages_request
 from clew.simulator.openai_responses.response import WholeResponse, usage_of
 from clew.simulator.openai_responses.stream import events
-from clew.simulator.openai_responses.vendors import model_list, model_row, responses_vendors
+from clew.simulator.openai_responses.vendors import ResponsesVendor, model_list, model_row, responses_vendors
+from clew.simulator.openai_server import ForgetfulPart, OpenaiServer, identity
 from clew.simulator.player import PlayedTurn
 from clew.simulator.prefix_cache import PrefixCache
-from clew.simulator.rule_book import RuleBreach
-from clew.simulator.steps import SSE_HEADERS, End, HeaderPairs, Send, SendHead, Steps, json_reply, rule_headers, silences_of
+from clew.simulator.steps import SSE_HEADERS, End, HeaderPairs, SendHead, Steps, json_reply, rule_headers, silences_of
 from clew.simulator.values import as_str, tokens_of_text
-from clew.simulator.vendor_server import AccountRequest, ScriptedModel, SimulatorSettings, VendorServer, decoded, misuse
+from clew.simulator.vendor_server import AccountRequest, ScriptedModel, SimulatorSettings, decoded, misuse
 
-_RESPONSES: Final = "/responses"
-_MODELS: Final = "/models"
 _LIMITS: Final[HeaderPairs] = (
     ("x-ratelimit-limit-requests", "5000"),
     ("x-ratelimit-remaining-requests", "4999"),
@@ -94,80 +90,60 @@ def compaction_item(case: ResponsesCase, ids: Ids) -> JsonObject:
     return {"id": id_, "type": "compaction", "encrypted_content": case.key.make(content, salt=id_)}
 
 
-class ResponsesServer(VendorServer):
+class ResponsesServer(OpenaiServer):
     """One vendor that speaks Responses. `now` counts seconds since the epoch."""
 
     main_path = "/v1/responses"
+    ending = "/responses"
 
     def __init__(self, settings: SimulatorSettings, *, now: Callable[[], float] = time.time) -> None:
         self.vendor = responses_vendors()[settings.kind]
-        self._errors = ResponsesErrors(self.vendor)
-        super().__init__(settings, IdMaker(settings.seed, "call"), self._errors, now)
-        self._now = now
+        self._responses_errors = errors = ResponsesErrors(self.vendor)
+        super().__init__(settings, IdMaker(settings.seed, "call"), RESPONSES_RULES, errors, now)
         self._model = ResponsesModel(scenario=settings.scenario, seed=settings.seed)
         self._memory = OutputMemory(signing_key(settings.kind, settings.seed, settings.realm))
 
-    def reset(self) -> None:
-        """Forget everything that requests left behind."""
-        super().reset()
-        self._model.reset()
-        self._memory.reset()
+    @property
+    def row(self) -> ResponsesVendor:
+        return self.vendor
 
-    def refuse(self, turned_away: HttpRefusal, respond: Responder) -> None:
-        """A request that the HTTP layer refuses, in the vendor's shape."""
-        headers = [("content-type", "application/json")]
-        if turned_away.status != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-            body = self._errors.body("", turned_away.reason, turned_away.status, "")
-            respond.send(turned_away.status, headers, body)
-            return
-        refusal = self._refusal("too-large")
-        respond.send(refusal.status, [*headers, *rule_headers(refusal)], self._errors.refusal_body(refusal, {}, ""))
+    def parts(self) -> tuple[ForgetfulPart, ...]:
+        return self._model, self._memory
 
-    def account(self, request: HttpRequest) -> Account | VendorRefusal:
-        given = {name: request.joined.get(name, "") for name in self.vendor.key_headers}
-        key = credential_of(given)
-        if not key and self.vendor.open:
-            return Account(name="")
-        if not key:
-            return self._refusal("key-missing")
-        return account_of_key(key) or self._refusal("key-invalid", key=f"****{key[-4:]}")
+    def model_list(self) -> JsonObject:
+        return model_list(self.vendor, self.settings.kind)
 
-    def _refusal(self, rule: str, **names: object) -> VendorRefusal:
-        return RESPONSES_RULES.refusal(self.vendor, RuleBreach(f"responses.{rule}", "", names))
+    def model_row(self, name: str) -> JsonObject | None:
+        return model_row(name, self.settings.kind) if self.vendor.traits_of(name) else None
 
     # Paths.
 
     def answer(self, request: HttpRequest, account: Account | VendorRefusal, ids: Ids, entry: JournalEntry) -> Steps:
         if isinstance(account, VendorRefusal):
-            return self.write_refusal(account, entry, _identity(ids))
+            return self.write_refusal(account, entry, identity(ids))
         visit = AccountRequest(request=request, account=account, ids=ids, entry=entry)
         name = request.path.rpartition("/")[2]
         match request.method:
-            case "POST" if request.path.endswith(_RESPONSES):
+            case "POST" if request.path.endswith(self.ending):
                 return self._respond(visit)
-            case "POST" if name in self.vendor.serves and request.path.endswith(f"{_RESPONSES}/{name}"):
+            case "POST" if name in self.vendor.serves and request.path.endswith(f"{self.ending}/{name}"):
                 return self._count(visit) if name == "input_tokens" else self._compact(visit)
-            case "GET" if request.path.endswith(_RESPONSES) and request.header("upgrade"):
-                return self.write_refusal(self._refusal("websocket"), entry, _identity(ids))
-            case "GET" | "DELETE" if request.path.endswith(f"{_RESPONSES}/{name}"):
+            case "GET" if request.path.endswith(self.ending) and request.header("upgrade"):
+                return self.write_refusal(self.refusal("websocket"), entry, identity(ids))
+            case "GET" | "DELETE" if request.path.endswith(f"{self.ending}/{name}"):
                 return self._kept(visit, name)
-            case "GET" if request.path.endswith(_MODELS):
-                return json_reply(model_list(self.vendor, self.settings.kind), _identity(ids))
-            case "GET" if f"{_MODELS}/" in request.path and self.vendor.traits_of(model := _after_models(request.path)):
-                return json_reply(model_row(model, self.settings.kind), _identity(ids))
             case _:
-                not_found = self._refusal("not-found", method=request.method, url=request.path)
-                return self.write_refusal(not_found, entry, _identity(ids))
+                return self.answer_about_models(request, ids, entry)
 
     def _kept(self, visit: AccountRequest, id_: str) -> Steps:
         account = visit.account.name
         found = self._memory.kept(account, id_)
         if found is None:
-            return self.write_refusal(self._refusal("response-unknown", id=id_), visit.entry, _identity(visit.ids))
+            return self.write_refusal(self.refusal("response-unknown", id=id_), visit.entry, identity(visit.ids))
         if visit.request.method == "GET":
-            return json_reply(found.response, _identity(visit.ids))
+            return json_reply(found.response, identity(visit.ids))
         self._memory.delete(account, id_)
-        return json_reply({"id": id_, "object": "response", "deleted": True}, _identity(visit.ids))
+        return json_reply({"id": id_, "object": "response", "deleted": True}, identity(visit.ids))
 
     def _judge(self, visit: AccountRequest, path: Path) -> ResponsesVerdict:
         request = decoded(visit.request)
@@ -189,7 +165,7 @@ class ResponsesServer(VendorServer):
         if verdict.violation is not None or verdict.case is None:
             return self._write_violation(visit, verdict)
         counted = {"object": "response.input_tokens", "input_tokens": verdict.case.tokens}
-        return json_reply(counted, _identity(visit.ids))
+        return json_reply(counted, identity(visit.ids))
 
     def _compact(self, visit: AccountRequest) -> Steps:
         verdict = self._judge(visit, "/responses/compact")
@@ -207,7 +183,7 @@ class ResponsesServer(VendorServer):
             "output": [*users, item],
             "usage": usage_of(answer, case, 0),
         }
-        return json_reply(compaction, _identity(visit.ids))
+        return json_reply(compaction, identity(visit.ids))
 
     # Answers.
 
@@ -218,7 +194,7 @@ class ResponsesServer(VendorServer):
         try:
             return self._play_model(visit, verdict.case)
         except SettingsInvalid as error:
-            return self.write_refusal(misuse("sim.scenario", str(error)), visit.entry, _identity(visit.ids))
+            return self.write_refusal(misuse("sim.scenario", str(error)), visit.entry, identity(visit.ids))
 
     def _play_model(self, visit: AccountRequest, case: ResponsesCase) -> Steps:
         played, whole = self._model.answer(case, ids=visit.ids, created=int(self._now()))
@@ -229,7 +205,7 @@ class ResponsesServer(VendorServer):
         if case.stores:
             items = (*(each.item for each in case.items), *whole.items)
             self._memory.keep(case.account, whole.ended(), items)
-        headers = (*_identity(visit.ids), *_LIMITS)
+        headers = (*identity(visit.ids), *_LIMITS)
         if stream:
             steps: Steps = (SendHead(200, (*SSE_HEADERS, *headers)), *events(whole), End())
         else:
@@ -247,32 +223,7 @@ class ResponsesServer(VendorServer):
             whole = WholeResponse(
                 id=visit.ids.item("resp", 0), created=int(self._now()), case=case, steps=(), stop_reason="", usage=None
             )
-            head = SendHead(200, (*SSE_HEADERS, *_identity(visit.ids), *rule_headers(refusal)))
-            return (head, *self._errors.refusal_events(refusal, whole.begun()), End())
+            head = SendHead(200, (*SSE_HEADERS, *identity(visit.ids), *rule_headers(refusal)))
+            return (head, *self._responses_errors.refusal_events(refusal, whole.begun()), End())
         maker = case.traits.maker if case else ""
-        return self.write_refusal(refusal, visit.entry, _identity(visit.ids), verdict.names, maker)
-
-    def write_refusal(
-        self,
-        refusal: VendorRefusal,
-        entry: JournalEntry,
-        headers: HeaderPairs,
-        names: Mapping[str, object] | None = None,
-        maker: str = "",
-    ) -> Steps:
-        entry.record_refusal(refusal)
-        body = self._errors.refusal_body(refusal, names or {}, maker)
-        head = (("content-type", "application/json"), *headers, *rule_headers(refusal))
-        return (SendHead(refusal.status, head), Send(body), End())
-
-    def fault_path(self, request: HttpRequest) -> str:
-        """Faults wait at one path, whatever the prefix of the request's."""
-        return self.main_path if request.path.endswith(_RESPONSES) else request.path
-
-
-def _after_models(path: str) -> str:
-    return path.partition(f"{_MODELS}/")[2]
-
-
-def _identity(ids: Ids) -> HeaderPairs:
-    return (("x-request-id", ids.request),)
+        return self.write_refusal(refusal, visit.entry, identity(visit.ids), verdict.names, maker)

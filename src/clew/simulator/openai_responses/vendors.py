@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import tomllib
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from clew.model.json import JsonObject
 from clew.simulator.error_shapes import Envelope
+from clew.simulator.openai_server import ModelPattern, traits_for
 from clew.simulator.rule_book import VendorWords
 
 BlobShape: TypeAlias = Literal["fernet", "base64", "prefixed", "plain", "none"]
@@ -58,13 +58,6 @@ class ResponsesTraits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     maker: str = ""
 
 
-class ModelNames(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The models whose names fit a pattern, and in which traits they differ from the vendor's."""
-
-    names: tuple[str, ...]
-    traits: dict[str, object] = {}
-
-
 class ResponsesVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One vendor."""
 
@@ -77,7 +70,7 @@ class ResponsesVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     open: bool = False
     key_headers: tuple[str, ...] = ("authorization",)
     listed: tuple[str, ...]
-    models: tuple[ModelNames, ...] = (ModelNames(names=("*",)),)
+    models: tuple[ModelPattern, ...] = (ModelPattern(names=("*",)),)
     traits: ResponsesTraits = ResponsesTraits()
     fields: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
@@ -92,13 +85,8 @@ class ResponsesVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     extra: str = "{}"
 
     def traits_of(self, model: str) -> ResponsesTraits | None:
-        """The traits of the model with this name; None if there is none. The first pattern that fits counts."""
-        for row in self.models:
-            if any(fnmatchcase(model, pattern) for pattern in row.names):
-                if not row.traits:
-                    return self.traits
-                return msgspec.convert({**structs.asdict(self.traits), **row.traits}, ResponsesTraits)
-        return None
+        """The traits of the model with this name; None if there is none."""
+        return traits_for(model, self.models, self.traits)
 
 
 @cache
