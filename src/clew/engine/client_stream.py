@@ -77,7 +77,7 @@ class ClientStream:
         if check.is_due and self._withheld is None:  # what is withheld comes first, in a moment
             if not self.client.started:
                 self.open(self._answering.early_headers())
-            self.client.push(self._answering.client_writer().keep_alive())
+            self.client.push(self._answering.keep_alive())
         self._look_after(check.wait)
 
     def open(self, headers: Sequence[tuple[str, str]]) -> None:
@@ -85,7 +85,7 @@ class ClientStream:
         if not self.client.started:
             self.client.start(200, [*STREAM_TYPE, *headers])
 
-    def push(self, data: bytes, headers: Sequence[tuple[str, str]]) -> None:
+    def push(self, data: bytes, headers: Sequence[tuple[str, str]] = ()) -> None:
         """Whole events, at once. The answer has begun, also where nothing of it can be seen yet (hidden thinking)."""
         self.open(headers)
         if data and self._withheld is None:

@@ -255,6 +255,9 @@ class BackendAnswer:
         notes = self._notes
         return notes.received.call.front.stream_writer(notes.client_context())
 
+    def keep_alive(self) -> bytes:
+        return self.client_writer().keep_alive()
+
     def early_headers(self) -> list[tuple[str, str]]:
         """Before anybody has answered: who answers is certain only where nobody else could."""
         return self.headers() if self._notes.received.has_one_route else own_headers(self._notes.id, None, "")

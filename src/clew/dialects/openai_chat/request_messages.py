@@ -49,9 +49,8 @@ class WrittenMessages(NamedTuple):
 
 
 def write_messages(given: RawRequest, options: ChatRequestOptions, changes: RequestChanges) -> WrittenMessages:
-    # The system prompt as the first message.
     text = joined_text(prompt_blocks(given.parameters, changes), changes)
-    sent = [{"role": options.system, "content": text}] if text else []
+    sent: list[_Message] = [{"role": options.system, "content": text}] if text else []
     for source in given.messages:
         changes.leave_out_unknown(source.path, source.fields, {"role", "content", "output_config"})
         if source.role not in _WRITERS:

@@ -7,7 +7,6 @@ do without; otherwise the request is refused with `Unrepresentable`, before anyt
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping
 from typing import Final, cast
 
@@ -16,30 +15,21 @@ from msgspec import Raw
 
 from clew.dialects.openai.effort import effort_fields, effort_wish, merged, with_thinking_off
 from clew.dialects.openai.fields import BOOLEAN, INTEGER, STRINGS, RawObject, RequestChanges, read_raw
-from clew.dialects.openai.tool_schemas import is_closed, schema_to_send
+from clew.dialects.openai.parameters import answer_schema, user_field, write_tool_choice
 from clew.dialects.openai.tools import is_forced, refuse_server_tools
 from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.request_messages import write_messages
 from clew.dialects.openai_chat.request_reader import NAME, NO_WORDS, STEP, read_request
-from clew.dialects.openai_chat.request_tools import tool_choice, write_tools
+from clew.dialects.openai_chat.request_tools import write_tools
 from clew.dialects.shape import WrittenRequest
-from clew.errors import RequestInvalid, Unrepresentable
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.request import NativeRequest, Request
 
-SCHEMA_NAME: Final = "answer"
-"""A schema must have a name; the client gave none."""
-
 TOO_MANY = "this backend takes fewer stop sequences"
 AT_MOST = "this backend says at most {} tokens at once"
 NO_TOP_K = "this backend has no top_k"
-NOT_TOLD = "this backend is not told who asks"
-TOO_LONG = "longer than this backend takes; its SHA-256 stands for it"
-NO_SCHEMA = "this backend does not take a schema for its answer"
-NOT_HELD = "it is asked for, not held to: that takes objects that require all their properties and allow no others"
-ANY_JSON = "this backend promises JSON, but not this schema"
 
 
 def max_tokens_of(parameters: RawObject, options: ChatRequestOptions) -> int | None:
@@ -71,21 +61,6 @@ def stop_sequences(parameters: RawObject, options: ChatRequestOptions, changes: 
     return {"stop": given[: options.stops]} if given[: options.stops] else {}
 
 
-def user_fields(parameters: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> dict[str, object]:
-    """Who asks. A long name (Claude Code's holds a device and a session) goes as its hash."""
-    metadata = parameters.object("metadata")
-    changes.leave_out_unknown("metadata", metadata.fields, {"user_id"})
-    name = metadata.string("user_id")
-    if name and not options.user:
-        changes.leave_out("metadata.user_id", NOT_TOLD)
-    if not name or not options.user:
-        return {}
-    if len(name) > options.user_length:
-        changes.add("metadata.user_id", "replaced", TOO_LONG)
-        name = hashlib.sha256(name.encode()).hexdigest()[: options.user_length]
-    return {options.user: name}
-
-
 def stream_fields(parameters: RawObject, options: ChatRequestOptions) -> dict[str, object]:
     """A stream reports its usage only if asked to."""
     if not parameters.value("stream", BOOLEAN):
@@ -95,32 +70,18 @@ def stream_fields(parameters: RawObject, options: ChatRequestOptions) -> dict[st
     return {"stream": True, "stream_options": {"include_usage": True}}
 
 
+def _one_tool(name: str) -> dict[str, object]:
+    return {"type": "function", "function": {"name": name}}
+
+
 def answer_format(parameters: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> dict[str, object]:
     """The schema that the answer must fit."""
-    config = parameters.object("output_config")
-    changes.leave_out_unknown("output_config", config.fields, {"effort", "format"})
-    form = config.object("format")
-    if not form.fields:
+    found = answer_schema(parameters, options, changes)
+    if found is None:
         return {}
-    changes.leave_out_unknown(form.path, form.fields, {"type", "schema"})
-    if form.type != "json_schema":
-        raise Unrepresentable(f"{form.path}: an answer of type {form.type!r} cannot be asked of this backend")
-    if options.schema == "none":
-        changes.leave_out(form.path, NO_SCHEMA)
-        return {}
-    if options.schema == "json_object":
-        changes.add(form.path, "replaced", ANY_JSON)
+    if found == "json_object":
         return {"response_format": {"type": "json_object"}}
-    path = f"{form.path}.schema"
-    if "schema" not in form.fields:
-        raise RequestInvalid(f"{path}: Field required", path=path)
-    given = form.fields["schema"]
-    schema = schema_to_send(given, path, options.validator, changes) or {"type": "object"}
-    strict = is_closed(given, path)
-    if not strict:
-        changes.add(path, "replaced", NOT_HELD)
-    described = {"name": SCHEMA_NAME, "schema": schema, "strict": strict}
-    return {"response_format": {"type": "json_schema", "json_schema": described}}
+    return {"response_format": {"type": "json_schema", "json_schema": found}}
 
 
 __all__ = ["read_request", "write_request"]
@@ -161,9 +122,9 @@ def write_request(request: Request, options: ChatOptions) -> WrittenRequest:
     effort = effort_fields(wish, max_tokens_of(parameters, wanted), wanted, changes)
     free = forced and wanted.forced != "as asked" and effort.thinks is not False
     fields: dict[str, object] = {"model": request.body.model, "messages": messages}
-    fields |= tools | tool_choice(parameters, bool(tools), free, wanted, changes)
+    fields |= tools | write_tool_choice(parameters, _one_tool if tools else None, free, wanted, changes)
     fields |= sampling(parameters, wanted, changes) | stop_sequences(parameters, wanted, changes)
-    fields |= answer_format(parameters, wanted, changes) | user_fields(parameters, wanted, changes)
+    fields |= answer_format(parameters, wanted, changes) | user_field(parameters, wanted, changes)
     fields |= stream_fields(parameters, wanted)
     body = merged(cast("JsonObject", fields), merged(wanted.always, effort.fields))
     for name in body:

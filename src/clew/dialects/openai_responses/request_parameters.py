@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 from msgspec import Raw
 
 from clew.dialects.openai.effort import EffortFields, merged
 from clew.dialects.openai.fields import INTEGER, RawObject, RequestChanges
-from clew.dialects.openai.tool_schemas import is_closed, schema_to_send
+from clew.dialects.openai.parameters import answer_schema
 from clew.dialects.openai_responses.options import ResponsesOptions
-from clew.errors import RequestInvalid, Unrepresentable
 from clew.model.json import JsonObject, object_of, text_of
 
 ENCRYPTED: Final = "reasoning.encrypted_content"
-SCHEMA_NAME: Final = "answer"
-"""A schema must have a name; the client gave none."""
 
 AT_MOST = "this backend says at most {} tokens at once"
 AT_LEAST = "this backend takes no fewer than {} tokens"
 NO_SAMPLING = "this backend does not take it"
 NO_STOPS = "this API has no stop sequences"
 NO_TOP_K = "this API has no top_k"
-NOT_TOLD = "this backend is not told who asks"
-TOO_LONG = "longer than this backend takes; its SHA-256 stands for it"
-NO_SCHEMA = "this backend does not take a schema for its answer"
-NOT_HELD = "it is asked for, not held to: that takes objects that require all their properties and allow no others"
-ANY_JSON = "this backend promises JSON, but not this schema"
 NO_SUMMARY = "this backend gives no summary of its thoughts"
 
 
@@ -65,21 +56,6 @@ def sampling(parameters: RawObject, options: ResponsesOptions, changes: RequestC
     return dict(given)
 
 
-def user_field(parameters: RawObject, options: ResponsesOptions, changes: RequestChanges) -> dict[str, object]:
-    """Who asks. A long name (Claude Code's holds a device and a session) goes as its hash."""
-    metadata = parameters.object("metadata")
-    changes.leave_out_unknown("metadata", metadata.fields, {"user_id"})
-    name = metadata.string("user_id")
-    if name and not options.user:
-        changes.leave_out("metadata.user_id", NOT_TOLD)
-    if not name or not options.user:
-        return {}
-    if len(name) > options.user_length:
-        changes.add("metadata.user_id", "replaced", TOO_LONG)
-        name = hashlib.sha256(name.encode()).hexdigest()[: options.user_length]
-    return {options.user: name}
-
-
 def include_field(own: list[str], options: ResponsesOptions) -> list[str]:
     """What the answer is to hold besides: what the client wants, and what a thought is given back with."""
     wanted = [each for each in own if each != ENCRYPTED or options.encrypted]
@@ -104,26 +80,5 @@ def reasoning_field(
 
 def answer_format(parameters: RawObject, options: ResponsesOptions, changes: RequestChanges) -> dict[str, object] | None:
     """The schema that the answer must fit."""
-    config = parameters.object("output_config")
-    changes.leave_out_unknown("output_config", config.fields, {"effort", "format"})
-    form = config.object("format")
-    if not form.fields:
-        return None
-    changes.leave_out_unknown(form.path, form.fields, {"type", "schema"})
-    if form.type != "json_schema":
-        raise Unrepresentable(f"{form.path}: an answer of type {form.type!r} cannot be asked of this backend")
-    if options.schema == "none":
-        changes.leave_out(form.path, NO_SCHEMA)
-        return None
-    if options.schema == "json_object":
-        changes.add(form.path, "replaced", ANY_JSON)
-        return {"type": "json_object"}
-    path = f"{form.path}.schema"
-    if "schema" not in form.fields:
-        raise RequestInvalid(f"{path}: Field required", path=path)
-    given = form.fields["schema"]
-    schema = schema_to_send(given, path, options.validator, changes) or {"type": "object"}
-    strict = is_closed(given, path)
-    if not strict:
-        changes.add(path, "replaced", NOT_HELD)
-    return {"type": "json_schema", "name": SCHEMA_NAME, "schema": schema, "strict": strict}
+    found = answer_schema(parameters, options, changes)
+    return {"type": found} if found == "json_object" else found and {"type": "json_schema", **found}

@@ -1,4 +1,4 @@
-"""Tools and the choice among them, for backends.
+"""Tools, for backends.
 
 A client of this dialect has its tools sent as it offered them, where the backend knows their kinds. All others are
 functions.
@@ -6,23 +6,14 @@ functions.
 
 from __future__ import annotations
 
-from typing import Final
-
-from clew.dialects.openai.fields import BOOLEAN, RawObject, RawRequest, RequestChanges
-from clew.dialects.openai.tool_schemas import ANY_OBJECT, is_closed, schema_to_send
+from clew.dialects.openai.fields import RawObject, RawRequest, RequestChanges
+from clew.dialects.openai.parameters import is_strict
+from clew.dialects.openai.tool_schemas import ANY_OBJECT, schema_to_send
 from clew.dialects.openai.tools import tool_name, tools_to_send
 from clew.dialects.openai_responses.detail import ResponsesDetail
 from clew.dialects.openai_responses.options import ResponsesOptions
-from clew.errors import Unrepresentable
 
-NO_STRICT = "this backend does not check tool inputs strictly"
-OPEN = "this backend is strict only about objects that require all their properties and allow no others"
-NO_TOOLS = "there are no tools to choose from"
-NO_PARALLEL = "this backend has no switch for parallel tool calls"
-THINKING = "this backend refuses a forced tool while it thinks; the choice is left to the model"
 UNKNOWN_KIND = "this backend does not know tools of this kind"
-
-_CHOICES: Final = {"auto": "auto", "any": "required", "none": "none"}
 
 
 def may_go_as_offered(detail: ResponsesDetail, options: ResponsesOptions) -> bool:
@@ -49,38 +40,5 @@ def _function(tool: RawObject, options: ResponsesOptions, changes: RequestChange
         function["description"] = description
     schema, path = tool.fields.get("input_schema", ANY_OBJECT), f"{tool.path}.input_schema"
     function["parameters"] = schema_to_send(schema, path, options.validator, changes) or None
-    function["strict"] = False  # left out, the server would try to be strict
-    if tool.value("strict", BOOLEAN):
-        if options.strict_tools and is_closed(schema, path):
-            function["strict"] = True
-        else:
-            changes.leave_out(f"{tool.path}.strict", OPEN if options.strict_tools else NO_STRICT)
+    function["strict"] = is_strict(tool, schema, options, changes)  # left out, the server would try to be strict
     return function
-
-
-def write_tool_choice(
-    parameters: RawObject, tools: bool, free: bool, options: ResponsesOptions, changes: RequestChanges
-) -> dict[str, object]:
-    """`tool_choice` and `parallel_tool_calls`. `free`: a forced choice is made a free one."""
-    if "tool_choice" not in parameters.fields:
-        return {}
-    if not tools:
-        changes.leave_out("tool_choice", NO_TOOLS)
-        return {}
-    choice = parameters.object("tool_choice")
-    changes.leave_out_unknown("tool_choice", choice.fields, {"type", "name", "disable_parallel_tool_use"})
-    sent: dict[str, object] = {"tool_choice": _CHOICES.get(choice.type)}
-    if free:
-        changes.add("tool_choice", "set", THINKING)
-        sent["tool_choice"] = "auto"
-    elif choice.type == "tool":
-        name = tool_name(choice.string("name"), "tool_choice.name", changes)
-        sent["tool_choice"] = {"type": "function", "name": name}
-    elif choice.type not in _CHOICES:
-        raise Unrepresentable(f"tool_choice: a choice of type {choice.type!r} cannot be said to this backend")
-    if choice.value("disable_parallel_tool_use", BOOLEAN):
-        if options.parallel:
-            sent["parallel_tool_calls"] = False
-        else:
-            changes.leave_out("tool_choice.disable_parallel_tool_use", NO_PARALLEL)
-    return sent

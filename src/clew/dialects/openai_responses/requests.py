@@ -29,6 +29,7 @@ from clew.dialects.openai.fields import (
     decode,
     read_raw,
 )
+from clew.dialects.openai.parameters import user_field, write_tool_choice
 from clew.dialects.openai.system import joined_text, prompt_blocks
 from clew.dialects.openai.tools import is_forced, refuse_server_tools
 from clew.dialects.openai_responses.detail import DIALECT_NAME, SYSTEM, detail_of
@@ -42,10 +43,9 @@ from clew.dialects.openai_responses.request_parameters import (
     max_tokens_of,
     reasoning_field,
     sampling,
-    user_field,
 )
 from clew.dialects.openai_responses.request_reader import STEP, read_request, read_request_with, references_in
-from clew.dialects.openai_responses.request_tools import UNKNOWN_KIND, may_go_as_offered, write_tool_choice, write_tools
+from clew.dialects.openai_responses.request_tools import UNKNOWN_KIND, may_go_as_offered, write_tools
 from clew.dialects.shape import WrittenRequest
 from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Request
@@ -176,7 +176,7 @@ class _RequestWriter:
     def _tool_choice(self, tools: bool, free: bool, *, as_offered: bool) -> dict[str, object]:
         if as_offered and self._is_untouched("tool_choice") and not free:
             return self._own_field("tool_choice") | self._own_field("parallel_tool_calls")
-        return write_tool_choice(self._given.parameters, tools, free, self._options, self.changes)
+        return write_tool_choice(self._given.parameters, _one_tool if tools else None, free, self._options, self.changes)
 
     def _length(self) -> dict[str, object]:
         """How long the answer may be, and how it is drawn."""
@@ -240,3 +240,7 @@ def _without_updates(given: RawRequest) -> RawRequest:
         for each in given.messages
     )
     return structs.replace(given, messages=messages)
+
+
+def _one_tool(name: str) -> dict[str, object]:
+    return {"type": "function", "name": name}
