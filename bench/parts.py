@@ -64,9 +64,9 @@ PARTS: dict[str, tuple[str, ...]] = {
     "shows heads, for bodies": ("clew.exchange.heads:kept_heads",),
     "hands the turn to the store": (
         "clew.store.base:DatabaseStore._record",
-        "clew.store.commits:call_when_over",
+        "clew.engine.driver:Driver.commit",
     ),
-    "marks blocks as seen": ("clew.engine.services:EngineServices.touch",),
+    "marks blocks as seen": ("clew.engine.process_commands:ProcessCommands.mark_in_use",),
     "tells log, metrics and feed": ("clew.engine.services:EngineServices.tell",),
     "writes to sockets": ("clew.http.transport_writer:WriteBatch.end",),
 }
