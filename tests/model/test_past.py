@@ -15,7 +15,7 @@ from clew.pipeline.system import _SYSTEM_MESSAGES
 from clew.pipeline.thinking.binding import _STRAYS
 from clew.pipeline.thinking_parameter import _CONFIGURED
 from clew.pipeline.tool_structure import _LEGALITY, _NO_SERVER_CALL
-from clew.thinking.history import _FIRST_QUESTION, _ROW, _RUNS
+from clew.thinking.history import _FIRST_QUESTION, _RUNS, SIGNED_ROW
 from clew.thinking.record import _SIGNED
 from tests.build import assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
@@ -30,7 +30,7 @@ FOLDS: list[Fold[object]] = [
     _STRAYS,
     _CONFIGURED,
     _FIRST_QUESTION,
-    _ROW,
+    SIGNED_ROW,
     _RUNS,
     _SIGNED,
 ]
