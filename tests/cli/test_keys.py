@@ -130,3 +130,14 @@ def test_a_table_that_cannot_be_read_ends_with_5(clew: Clew) -> None:
     for arguments in (["list"], ["add", "b"], ["remove", "a"]):
         result = clew("keys", *arguments)
         assert (result.exit_code, "can be used by others" in result.stderr) == (5, True)
+
+
+def test_a_key_keeps_its_team_when_it_is_rotated_and_shares_the_limits_of_the_team(clew: Clew) -> None:
+    clew("keys", "add", "anna", "--team", "web")
+    key = clew("keys", "rotate", "anna").stdout.strip()
+    holder = KeyTable("own", clew.home / "keys.json").holder_of(key)
+    assert holder is not None
+    assert (holder.key, holder.team) == ("anna", "web")
+    assert json.loads(clew("keys", "list", "--json").stdout)[0]["team"] == "web"
+    assert clew("limits", "set", "team:web", "5usd/1d").exit_code == 0
+    assert clew("keys", "add", "ben", "--team", "\n").exit_code == 2

@@ -34,21 +34,24 @@ def test_a_limit_is_set_listed_and_removed(clew: Clew) -> None:
 
 def test_all_limits_of_somebody_are_removed_together(clew: Clew) -> None:
     for amount in ("5usd/1d", "5usd/1h", "4parallel"):
-        assert clew("limits", "set", "team:web", amount).exit_code == 0
-    assert clew("limits", "set", "team:shop", "1usd/1h").exit_code == 0
-    assert len(clew("limits", "remove", "team:web", "usd").stdout.splitlines()) == 3
-    assert clew("limits", "remove", "team:web").stdout.splitlines()[0] == "team:web: 4 parallel requests is removed."
-    assert [row["scope"] for row in json.loads(clew("limits", "list", "--json").stdout)] == ["team:shop"]
+        assert clew("limits", "set", "principal:web", amount).exit_code == 0
+    assert clew("limits", "set", "principal:shop", "1usd/1h").exit_code == 0
+    assert len(clew("limits", "remove", "principal:web", "usd").stdout.splitlines()) == 3
+    assert (
+        clew("limits", "remove", "principal:web").stdout.splitlines()[0] == "principal:web: 4 parallel requests is removed."
+    )
+    assert [row["scope"] for row in json.loads(clew("limits", "list", "--json").stdout)] == ["principal:shop"]
 
 
 @pytest.mark.parametrize(
     ("given", "code", "said"),
     [
         (("set", "key:nobody", "5usd/1d"), 1, "there is no key 'nobody' (there are: none)"),
+        (("set", "team:nobody", "5usd/1d"), 1, "there is no team 'nobody' (there are: none)"),
         (("set", "anna", "5usd/1d"), 5, "say key:NAME, principal:NAME or team:NAME"),
-        (("set", "team:web", "5"), 5, "'5' is no limit: say how much of what over which window"),
-        (("set", "team:web", "60requests/1m", "--hard"), 5, "cannot be hard"),
-        (("remove", "team:web"), 1, "there is no such limit of team:web"),
+        (("set", "principal:web", "5"), 5, "'5' is no limit: say how much of what over which window"),
+        (("set", "principal:web", "60requests/1m", "--hard"), 5, "cannot be hard"),
+        (("remove", "principal:web"), 1, "there is no such limit of principal:web"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_words(clew: Clew, given: tuple[str, ...], code: int, said: str) -> None:
@@ -59,12 +62,12 @@ def test_what_cannot_be_done_is_said_in_words(clew: Clew, given: tuple[str, ...]
 
 def test_the_audit_says_who_changed_what(clew: Clew) -> None:
     assert clew("audit").stdout == "Nothing was changed so far.\n"
-    clew("limits", "set", "team:web", "5usd/1d")
-    clew("limits", "set", "team:web", "6usd/1d")
+    clew("limits", "set", "principal:web", "5usd/1d")
+    clew("limits", "set", "principal:web", "6usd/1d")
     newest, first = json.loads(clew("audit", "--json").stdout)
     assert (newest["what"], newest["target"], newest["before"], newest["after"]) == (
-        *("limit set", "team:web", "5usd/1d", "6usd/1d"),
+        *("limit set", "principal:web", "5usd/1d", "6usd/1d"),
     )
     assert newest["who"].endswith("(command line)")
     assert first["before"] == ""
-    assert "team:web" in clew("audit").stdout
+    assert "principal:web" in clew("audit").stdout

@@ -52,7 +52,7 @@ COMMANDS: Final[Mapping[str, _Row]] = {
     "models": _Row("clew.cli.models:models", "List the models that a client may ask for."),
     "config": _Row("clew.cli.config:config", "Create, find, check and show the settings file."),
     "store": _Row("clew.cli.store:store", "Move everything that is recorded to another store."),
-    "keys": _Row("clew.cli.keys:keys", "Give keys for the gateway to others, and take them back."),
+    "keys": _Row("clew.cli.keys:keys", "Add, list, rotate and remove keys of the gateway."),
     "audit": _Row("clew.cli.audit:audit", "Show who changed keys and limits."),
     "limits": _Row("clew.cli.limits:limits", "Limit what keys, principals and teams may use."),
     "statusline": _Row("clew.cli.statusline:statusline", "Print a line for Claude Code's status bar."),

@@ -40,7 +40,7 @@ Exit status: 0 done, 1 failed or a gateway has not applied it, 2 wrong usage, 5 
 """
 
 
-@click.group(short_help="Give keys for the gateway to others, and take them back.", epilog=_EXAMPLES)
+@click.group(short_help="Add, list, rotate and remove keys of the gateway.", epilog=_EXAMPLES)
 def keys() -> None:
     """Keys with which others may use the gateway, as x-api-key, Bearer or x-clew-key.
 
@@ -57,8 +57,9 @@ def keys() -> None:
     metavar="P",
     help="Whose conversations it opens: NAME's own, if not given. `local` is the owner of the gateway.",
 )
+@click.option("--team", default="", metavar="T", help="The team whose limits it shares: `clew limits set team:T …`.")
 @json_option
-def add(name: str, principal: str | None, json_: bool) -> None:
+def add(name: str, principal: str | None, team: str, json_: bool) -> None:
     """Make a key called NAME and print it, this once: only a hash of it is kept.
 
     A principal's conversations stay when its last key is removed; a new key of that principal opens them again.
@@ -67,6 +68,7 @@ def add(name: str, principal: str | None, json_: bool) -> None:
     Examples:
       clew keys add ci
       clew keys add laptop --principal local
+      clew keys add anna --team web
     """
     if not is_key_name(name):
         raise click.BadParameter(f"a key's name has 1 to {NAME_LENGTH} printable characters", param_hint="NAME")
@@ -77,12 +79,14 @@ def add(name: str, principal: str | None, json_: bool) -> None:
     owner = name if principal is None else principal
     if not owner.strip() or not owner.isprintable():
         raise click.BadParameter("a principal has a name that can be read", param_hint="--principal")
+    if team and not is_key_name(team):
+        raise click.BadParameter(f"a team's name has 1 to {NAME_LENGTH} printable characters", param_hint="--team")
     with report_errors():
         home = home_of(os.environ).make()
         rows = named_keys(home)
         if any(row.name == name for row in rows):
             raise Failed(f"there is a key {name!r} already: `clew keys rotate {name}` gives it a new secret")
-        row, key = add_key(home, name, principal=owner)
+        row, key = add_key(home, name, principal=owner, team=team)
         followed = roll_out_keys(home)
     _print_key(row, key, followed, json_, shared=owner in {LOCAL, *(row.principal for row in rows)})
 
@@ -98,8 +102,8 @@ def list_(json_: bool) -> None:
     page: list[TextLine | TextTable] = [TextLine("There are no named keys: `clew keys add NAME` makes one.")]
     if rows:
         days = [time.strftime("%Y-%m-%d", time.localtime(row.created)) if row.created else "?" for row in rows]
-        cells = [(row.name, row.kid, row.principal, day) for row, day in zip(rows, days, strict=True)]
-        page = [printable_table(("name", "kid", "principal", "made"), cells)]
+        cells = [(row.name, row.kid, row.principal, row.team, day) for row, day in zip(rows, days, strict=True)]
+        page = [printable_table(("name", "kid", "principal", "team", "made"), cells)]
     page.append(TextLine(f"The gateway's own key{where}", "quiet"))
     print_result([_row_json(row) for row in rows], page, as_json=json_)
 
@@ -167,4 +171,4 @@ def _print_key(row: NamedKey, key: str, followed: Rollout, json_: bool, *, share
 
 
 def _row_json(row: NamedKey) -> dict[str, object]:
-    return {"name": row.name, "kid": row.kid, "principal": row.principal, "created": row.created}
+    return {"name": row.name, "kid": row.kid, "principal": row.principal, "team": row.team, "created": row.created}

@@ -145,10 +145,11 @@ def use_json(use: LimitUse) -> dict[str, object]:
 
 
 def _check_holder(installation: Installation, scope: LimitScope) -> None:
-    """A limit for a key that is not there limits nobody: that is nearly always a slip."""
-    names = [row.name for row in named_keys(installation.home)]
-    if scope.kind == "key" and scope.name not in names:
-        raise Failed(f"there is no key {scope.name!r} (there are: {', '.join(names) or 'none'})")
+    """A limit for a key or a team that is not there limits nobody: that is nearly always a slip."""
+    rows = named_keys(installation.home)
+    known = {"key": [row.name for row in rows], "team": sorted({row.team for row in rows if row.team})}.get(scope.kind)
+    if known is not None and scope.name not in known:
+        raise Failed(f"there is no {scope.kind} {scope.name!r} (there are: {', '.join(known) or 'none'})")
 
 
 def _roll_out(installation: Installation, store: Store) -> Rollout:

@@ -57,6 +57,8 @@ class NamedKey(Struct, frozen=True, kw_only=True):
     """SHA-256 of the secret, in hex."""
     principal: str = LOCAL
     created: float = 0.0
+    team: str = ""
+    """Keys of one team share its limits."""
 
 
 class KeyHolder(Struct, frozen=True):
@@ -96,7 +98,7 @@ def named_keys(home: Home) -> tuple[NamedKey, ...]:
     return _read(home.keys)
 
 
-def add_key(home: Home, name: str, *, principal: str, now: float | None = None) -> tuple[NamedKey, str]:
+def add_key(home: Home, name: str, *, principal: str, team: str = "", now: float | None = None) -> tuple[NamedKey, str]:
     """A new key, and the text to give to its holder, which is not kept and cannot be shown again."""
     with locked(home.keys):
         rows = _read(home.keys)
@@ -106,7 +108,7 @@ def add_key(home: Home, name: str, *, principal: str, now: float | None = None) 
             raise SettingsInvalid(
                 f"there is a key {name!r} already: `clew keys rotate {name}` gives it a new secret", key="name"
             )
-        row, key = _mint(name, principal, now)
+        row, key = _mint(name, principal, team, now)
         _write(home.keys, (*rows, row))
     return row, key
 
@@ -125,7 +127,7 @@ def rotate_key(home: Home, name: str, *, now: float | None = None) -> tuple[Name
     with locked(home.keys):
         rows = _read(home.keys)
         old = _named(name, rows)
-        row, key = _mint(name, old.principal, now)
+        row, key = _mint(name, old.principal, old.team, now)
         _write(home.keys, tuple(row if each is old else each for each in rows))
     return row, key
 
@@ -171,7 +173,7 @@ class KeyTable:
         kid, _, secret = rest.partition("_") if prefix == _PREFIX else ("", "", "")
         row = self._rows.get(kid)
         same = hmac.compare_digest(_hash(secret), row.hash if row else _NO_HASH)
-        return KeyHolder(row.principal, row.name) if row and same else None
+        return KeyHolder(row.principal, row.name, row.team) if row and same else None
 
     def look(self) -> None:
         """Read the table if it changed. Any thread may call this."""
@@ -192,10 +194,10 @@ class KeyTable:
                     self.digest = digest
 
 
-def _mint(name: str, principal: str, now: float | None) -> tuple[NamedKey, str]:
+def _mint(name: str, principal: str, team: str, now: float | None) -> tuple[NamedKey, str]:
     kid, secret = _base62(_KID_LENGTH), _base62(_SECRET_LENGTH)
     created = time.time() if now is None else now
-    row = NamedKey(name=name, kid=kid, hash=_hash(secret), principal=principal, created=created)
+    row = NamedKey(name=name, kid=kid, hash=_hash(secret), principal=principal, created=created, team=team)
     return row, f"{_PREFIX}_{kid}_{secret}"
 
 
