@@ -101,6 +101,10 @@ def _parser() -> MarkdownIt:
     made = MarkdownIt("commonmark", {"html": False}, renderer_cls=_SafeRenderer).enable(["table", "strikethrough"])
     # A relative address would lead into the pages that show the text.
     made.validateLink = lambda url: _ADDRESS.match(url) is not None
+    # A ruler compiles its rules when it is first asked for them, and has only some of them meanwhile: another thread would
+    # fail, or render nothing.
+    for ruler in (made.core.ruler, made.block.ruler, made.inline.ruler, made.inline.ruler2):
+        ruler.getRules()
     return made
 
 
