@@ -27,7 +27,7 @@ from clew.settings.load import load
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from clew.testing.simulator import Background
-from tests.patient import PATIENT
+from tests.forking import ClewProcess
 
 KEY = "chaos-key"
 PATIENCE = 120.0
@@ -127,10 +127,10 @@ class ProcessGate:
         self._start()
 
     def _start(self) -> None:
-        command = [*PATIENT, "serve", "--config", self._file, "--port", "0", "--no-admin"]
+        asked = ["serve", "--config", self._file, "--port", "0", "--no-admin", "--json"]
         with self._log.open("a") as log:
-            self._process = subprocess.Popen(
-                [*command, "--json"], env=self._environ, stdout=subprocess.PIPE, stderr=log, text=True
+            self._process = ClewProcess(
+                asked, patient=True, env=self._environ, stdout=subprocess.PIPE, stderr=log, text=True
             )
         assert self._process.stdout is not None
         self.url = json.loads(self._process.stdout.readline())["url"]

@@ -18,6 +18,7 @@ from clew.cli import main
 from clew.model.turn import TurnRecord
 from clew.store.sqlite.store import SqliteStore
 from tests.build import text, thinking, tool_use
+from tests.forking import ClewProcess
 from tests.store.turns import GLM, OPUS, recorded, turn
 
 CLEW = str(Path(sys.executable).with_name("clew"))
@@ -82,17 +83,7 @@ class Home:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """With pipes that nobody makes quicker than they are for people."""
         environ = {name: value for name, value in (os.environ | self.environ).items() if name != "PYTHONUNBUFFERED"}
-        # A suite that runs in the background of a shell ignores SIGINT, and so would its children.
-        listens = (
-            "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from clew.cli import main; main()"
-        )
-        return subprocess.Popen(
-            [sys.executable, "-c", listens, *arguments],
-            env=environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return ClewProcess(arguments, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
@@ -18,20 +17,10 @@ from pathlib import Path
 
 from tests.chat.display.screen import Screen
 from tests.cli.homes import Home
+from tests.forking import ClewProcess
 from tests.gateway.served import MOST_SECONDS
 
 __all__ = ["Pty", "on_terminal"]
-
-_LISTENS = """
-import fcntl, signal, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
-from clew.cli import main
-main()
-"""
-"""It is the terminal's own, so that it hears Ctrl-C, which the children of a suite in the background of a shell ignore, and
-that the terminal is gone, which they ignore under `nohup`."""
 
 
 class Pty:
@@ -96,8 +85,8 @@ def on_terminal(home: Home, *arguments: str, width: int = 90, height: int = 30) 
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
     environ = {**os.environ, **home.environ, "TERM": "xterm-256color", "INPUTRC": os.devnull}
-    process = subprocess.Popen(
-        [sys.executable, "-c", _LISTENS, *arguments],
+    process = ClewProcess(
+        arguments,
         env={name: value for name, value in environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")},
         stdin=theirs,
         stdout=theirs,

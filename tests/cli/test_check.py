@@ -19,6 +19,8 @@ from clew.settings.home import write_private
 from clew.thinking.keyring import read_secret_text, secret_file_of
 from clew.thinking.seal import Seal
 from tests.build import assistant, redacted, text, thinking, user
+from tests.counts import examples
+from tests.forking import ClewProcess, run_clew
 from tests.manifest import proves, public
 from tests.waiting import until
 
@@ -369,9 +371,9 @@ def test_bad_json_is_shown_with_line_column_and_what_was_expected() -> None:
     assert conversation["not_json"] == {"line": 1, "column": 6, "reason": "expecting ':' delimiter"}
 
 
-MILLION = (
+TOO_MANY = (
     b'{"model":"m","max_tokens":1,"messages":['
-    + b'{"role":"user","content":"x"},' * 999_999
+    + b'{"role":"user","content":"x"},' * examples(100_000, soak=999_999)
     + b'{"role":"user","content":"x"}]}'
 )
 
@@ -393,7 +395,7 @@ MILLION = (
         pytest.param(b'"x"', "R4.body-not-object", id="a string"),
         pytest.param(b"{}", "R4.model-required", id="no fields"),
         pytest.param(b'{"model":"m","max_tokens":1,"messages":"x"}', "messages", id="messages of another type"),
-        pytest.param(MILLION, "R17.too-many-messages", id="a million messages"),
+        pytest.param(TOO_MANY, "R17.too-many-messages", id="too many messages"),
         pytest.param(b"[" + b"1," * 17_000_000 + b"1]", "R62.too-large", id="34 MB"),
     ],
 )
@@ -459,14 +461,15 @@ def test_on_a_terminal_there_are_colours_and_elsewhere_none(tmp_path: Path) -> N
         "TERM": "xterm",
         "COLUMNS": "120",
     }
-    ran = subprocess.run([*CLEW, "check", "r.json"], cwd=tmp_path, stdout=theirs, env=env, timeout=120)
+    with ClewProcess(["check", "r.json"], cwd=tmp_path, stdout=theirs, env=env) as ran:
+        ran.wait(120)
     os.close(theirs)
     shown = os.read(ours, 100_000)
     os.close(ours)
     assert ran.returncode == 1
     assert b"\x1b[1;31m1 violation for claude-opus-5-5" in shown
-    plain = subprocess.run([*CLEW, "check", "r.json"], cwd=tmp_path, capture_output=True, env=env, timeout=120)
-    assert b"\x1b" not in plain.stdout + plain.stderr
+    plain = run_clew(["check", "r.json"], cwd=tmp_path, env=env, timeout=120)
+    assert "\x1b" not in plain.stdout + plain.stderr
 
 
 @pytest.mark.slow

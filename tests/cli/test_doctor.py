@@ -25,6 +25,7 @@ from clew.exchange.redact import Redactor
 from clew.settings.processes import RegisteredGateway, register
 from clew.store.sqlite.store import SqliteStore
 from tests.database import connected
+from tests.forking import ClewProcess
 from tests.gateway.served import Served, backend
 from tests.manifest import proves
 from tests.store.turns import recorded, turn
@@ -503,10 +504,8 @@ def test_it_loads_no_web_server(patient: Patient) -> None:
 def test_a_person_at_a_terminal_sees_what_is_being_looked_at(patient: Patient) -> None:
     """Colour and progress only on a terminal; every line is whole all the same."""
     leader, follower = pty.openpty()
-    command = [sys.executable, "-c", "from clew.cli import main; main(['doctor'])"]
-    child = subprocess.Popen(
-        command, env={**patient.environ, "TERM": "xterm", "COLUMNS": "200"}, stdin=follower, stdout=follower, stderr=follower
-    )
+    environ = {**patient.environ, "TERM": "xterm", "COLUMNS": "200"}
+    child = ClewProcess(["doctor"], env=environ, stdin=follower, stdout=follower, stderr=follower)
     os.close(follower)
     shown = b""
     with contextlib.suppress(OSError):  # the end of a terminal is an error on Linux

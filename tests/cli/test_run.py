@@ -18,6 +18,7 @@ from clew.model.change import Change
 from clew.model.turn import Exchange
 from clew.testing import Simulator
 from tests.build import GLM, OPUS
+from tests.forking import ClewProcess, run_clew
 from tests.gateway.served import CLEW, MOST_SECONDS, backend
 from tests.manifest import proves, public
 from tests.store.turns import recorded
@@ -58,9 +59,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 def run(home: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [CLEW, "run", *arguments], env=environment(home, **more), capture_output=True, text=True, timeout=3 * MOST_SECONDS
-    )
+    return run_clew(["run", *arguments], env=environment(home, **more), timeout=3 * MOST_SECONDS)
 
 
 def configure(home: Path, **backends: str) -> None:
@@ -211,7 +210,7 @@ def test_a_command_that_is_not_there_is_said_to_be_so(home: Path) -> None:
 @pytest.mark.slow
 def test_signals_are_passed_on_and_a_death_by_signal_is_told_as_a_shell_does(home: Path) -> None:
     script = "trap 'exit 9' TERM; touch ready; while :; do sleep 0.05; done"
-    process = subprocess.Popen([CLEW, "run", "--", "sh", "-c", script], env=environment(home), cwd=home)
+    process = ClewProcess(["run", "--", "sh", "-c", script], env=environment(home), cwd=home)
     try:
         until((home / "ready").exists)
         process.send_signal(signal.SIGTERM)

@@ -37,8 +37,9 @@ from tests.cli.invoking import Clew
 from tests.cli.ptys import on_terminal
 from tests.counts import examples
 from tests.database import connected
+from tests.forking import ClewProcess, run_clew
 from tests.gateway.conftest import KEYED, PASSTHROUGH, settings_with
-from tests.gateway.served import CLEW, MOST_SECONDS, Served, backend
+from tests.gateway.served import MOST_SECONDS, Served, backend
 from tests.manifest import proves, public
 from tests.waiting import until
 
@@ -48,9 +49,7 @@ def serving(*options: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
     """The command with a home of its own, and its standard output."""
     with tempfile.TemporaryDirectory(prefix="clew-") as home:
         env = {"PATH": os.environ["PATH"], "CLEW_HOME": home, **environ}
-        process = subprocess.Popen(
-            [CLEW, "serve", *options], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        process = ClewProcess(["serve", *options], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             yield process
         finally:
@@ -106,8 +105,8 @@ def test_the_second_of_two_gateways_says_who_has_the_usual_port(tmp_path: Path) 
     """Also a port that a process has which the registry does not know."""
     with serving("--json", "--no-admin") as first:
         url = json.loads(line(first))["url"]
-        command, environ = [CLEW, "serve", "--json", "--no-admin"], {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path)}
-        with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as second:
+        command, environ = ["serve", "--json", "--no-admin"], {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path)}
+        with ClewProcess(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as second:
             other = json.loads(line(second))["url"]
             second.send_signal(signal.SIGTERM)
             told = second.communicate(timeout=MOST_SECONDS)[1]
@@ -134,7 +133,7 @@ def test_a_busy_port_of_the_settings_is_not_exchanged_for_another(tmp_path: Path
         port = taken.getsockname()[1]
         (tmp_path / "clew.toml").write_text(f"[gateway]\nport = 0\nadmin_port = {port}\n")
         environ = {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path)}
-        failed = subprocess.run([CLEW, "serve"], env=environ, capture_output=True, text=True, timeout=MOST_SECONDS)
+        failed = run_clew(["serve"], env=environ, timeout=MOST_SECONDS)
     said = f"port {port} is in use by {_us()}: choose another with --admin-port"
     assert (failed.returncode, said in failed.stderr) == (1, True)
 
@@ -354,8 +353,7 @@ UNUSABLE = {"damaged": _damaged, "newer": _too_new, "can be used by others": _op
 def started_with(home: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """A start that fails: the command's own end."""
     env = {"PATH": os.environ["PATH"], "CLEW_HOME": str(home)}
-    command = [CLEW, "serve", "--port", "0", *options]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=MOST_SECONDS)
+    return run_clew(["serve", "--port", "0", *options], env=env, timeout=MOST_SECONDS)
 
 
 @pytest.mark.slow
@@ -481,10 +479,10 @@ def test_workers_without_a_store_are_said_to_be_unseen(tmp_path: Path, workers: 
     file, errors = tmp_path / "clew.toml", tmp_path / "errors"
     file.write_text('[store]\nurl = "off"\n')
     env = {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path / "home")}
-    command = [CLEW, "serve", "--json", "--config", file, "--port", "0", "--admin-port", "0", "--workers", workers]
+    command = ["serve", "--json", "--config", file, "--port", "0", "--admin-port", "0", "--workers", workers]
     with (
         errors.open("w") as out,
-        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=out, text=True) as process,
+        ClewProcess(command, env=env, stdout=subprocess.PIPE, stderr=out, text=True) as process,
     ):
         assert line(process)
         process.send_signal(signal.SIGTERM)

@@ -18,16 +18,13 @@ from click.testing import CliRunner
 
 from clew.cli import COMMANDS, main
 from clew.simulator.server import kinds
+from tests.forking import ClewProcess
 from tests.simulator.wire import ask, call
-
-CLEW = [sys.executable, "-c", "from clew.cli import main; main()"]
 
 
 @contextmanager
 def running(*options: str) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [*CLEW, "sim", "--port", "0", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = ClewProcess(["sim", "--port", "0", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         yield process
     finally:

@@ -10,7 +10,8 @@ import pytest
 
 from clew.model.change import Change
 from clew.model.turn import TokenUsage
-from tests.cli.homes import CLEW, Home, turn, yesterday
+from tests.cli.homes import Home, turn, yesterday
+from tests.forking import run_clew
 from tests.store.make_old import OLD
 
 
@@ -108,9 +109,9 @@ MANGLED = {
 def test_whatever_the_config_is_the_prompt_gets_one_line(home: Home, text: bytes) -> None:
     """As a shell or Claude Code runs it."""
     home.config.write_bytes(text)
-    done = subprocess.run([CLEW, "statusline"], env=home.environ, input="{}", capture_output=True, text=True, timeout=120)
+    done = run_clew(["statusline"], env=home.environ, input="{}", timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"clew → no backend · {BROKEN}\n", "")
-    checked = subprocess.run([CLEW, "config", "check"], env=home.environ, capture_output=True, text=True, timeout=120)
+    checked = run_clew(["config", "check"], env=home.environ, timeout=120)
     assert (checked.returncode, "Traceback" in checked.stderr) == (5, False)
 
 

@@ -18,6 +18,7 @@ from clew.chat.formats import FORMATS
 from clew.cli.output import visible_json
 from tests.build import text
 from tests.cli.homes import THREAD, Home, yesterday
+from tests.forking import ClewProcess
 from tests.store.turns import recorded, turn
 
 EVIL = "\x9b31mred\x85 \x7f safe\u202egpj.exe\u2066x\u2069 \u200e\u061c"
@@ -41,9 +42,7 @@ def home(tmp_path: Path) -> Home:
 def on_terminal(home: Home, *arguments: str) -> str:
     """All that a command writes to the terminal that is its standard output."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "clew", *arguments], env={**os.environ, **home.environ, "TERM": "xterm"}, stdout=theirs
-    ) as process:
+    with ClewProcess(arguments, env={**os.environ, **home.environ, "TERM": "xterm"}, stdout=theirs) as process:
         os.close(theirs)
         raw = b""
         while part := _read(ours):
@@ -84,9 +83,10 @@ def test_an_export_on_a_terminal_holds_nothing_that_it_would_obey(home: Home, fo
 def test_an_export_into_a_pipe_or_a_file_keeps_its_bytes(home: Home, tmp_path: Path, format: str) -> None:
     file = tmp_path / "out"
     home.lines("export", THREAD, "-q", "--format", format, "-o", str(file))
-    asked = [sys.executable, "-m", "clew", "export", THREAD, "-q", "--format", format]
-    piped = subprocess.run(asked, env={**os.environ, **home.environ}, capture_output=True, timeout=120, check=True).stdout
-    assert piped == file.read_bytes()
+    asked = ["export", THREAD, "-q", "--format", format]
+    with ClewProcess(asked, env={**os.environ, **home.environ}, stdout=subprocess.PIPE) as process:
+        piped = process.communicate(timeout=120)[0]
+    assert (process.returncode, piped) == (0, file.read_bytes())
     if FORMATS[format].suffix.endswith(("json", "jsonl")):
         assert EVIL.encode() in piped
 

@@ -5,19 +5,20 @@ the gateway and start it again.
 """
 
 import json
-import shlex
+import os
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Thread
 from types import TracebackType
 from typing import Any, Self
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from tests.patient import PATIENT
+from tests.forking import ClewProcess, run_clew
 from tests.ports import own_port
 from tests.waiting import until
 
@@ -26,14 +27,15 @@ KEY = "a-gateway-key-for-tests"
 MOST_SECONDS = 60
 USE = """
 seen=$(grep -c '"backend switch"' {log})
-env {environment} {clew} use "$1" || exit 1
+echo "$1" > {choices}
 looks=0
 until [ $(grep -c '"backend switch"' {log}) -gt $seen ]; do
   looks=$((looks + 1)); [ $looks -gt 600 ] && exit 1
   sleep 0.05
 done
 """
-"""Switch, and wait until the gateway says that it has. A second is promised; a machine that is busy with tests gets thirty."""
+"""Have the backend switched, and wait until the gateway says that it has. A second is promised; a machine that is busy with tests
+gets thirty."""
 
 
 AGAIN = """
@@ -58,13 +60,18 @@ class Gateway:
         self.port = own_port()
         self.config = self.home / "clew.toml"
         self.config.write_text(config)
+        os.mkfifo(self.choices_file)
 
     def __enter__(self) -> Self:
         self.start()
+        self._switching = Thread(target=self._switch)
+        self._switching.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.kill()
+        self.choices_file.write_text("\n")
+        self._switching.join()
         self._directory.cleanup()
 
     @property
@@ -90,11 +97,17 @@ class Gateway:
         """A line for each time that it took requests."""
         return self.home / "serve.starts"
 
+    @property
+    def choices_file(self) -> Path:
+        """A pipe, for names of backends; an empty one ends it."""
+        return self.home / "choices"
+
     def start(self) -> None:
         """Start it, and wait until it takes requests."""
         with self.log_file.open("a") as log:
-            self._process = subprocess.Popen(
-                [*PATIENT, "serve", "--port", str(self.port), "--no-admin"],
+            self._process = ClewProcess(
+                ["serve", "--port", str(self.port), "--no-admin"],
+                patient=True,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -130,20 +143,27 @@ class Gateway:
 
     def clew(self, *arguments: str) -> str:
         """Run a command beside it."""
-        done = subprocess.run([CLEW, *arguments], env=self.environment, capture_output=True, text=True, timeout=MOST_SECONDS)
+        done = run_clew(arguments, env=self.environment, timeout=MOST_SECONDS)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def leave_commands(self, directory: Path) -> None:
-        """Put `use`, `kill9` and `again` where a client's tools run: `sh use b` does what a user does in another terminal.
+        """Put `use`, `kill9` and `again` where a client's tools run: `sh use b` has `clew use b` run, as by a user in another terminal.
 
         `again` kills it and waits until it is back, which is for the test to see to.
         """
         directory.mkdir(parents=True, exist_ok=True)
-        given = shlex.join(f"{name}={value}" for name, value in self.environment.items())
-        (directory / "use").write_text(USE.format(log=self.log_file, environment=given, clew=CLEW))
+        (directory / "use").write_text(USE.format(log=self.log_file, choices=self.choices_file))
         (directory / "kill9").write_text(f"kill -9 $(cat {self.pid_file})\n")
         (directory / "again").write_text(AGAIN.format(starts=self.starts_file, pid=self.pid_file))
+
+    def _switch(self) -> None:
+        """Run `clew use` for each name that comes through the pipe."""
+        with os.fdopen(
+            os.open(self.choices_file, os.O_RDWR)
+        ) as names:  # not read alone: it would end with the first who writes
+            for name in iter(lambda: names.readline().strip(), ""):
+                run_clew(["use", name], env=self.environment, timeout=MOST_SECONDS)
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
         until(lambda: process.poll() is not None or self._is_ready())

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.clients.codex import MOST_SECONDS, UNGUARDED, Codex
-from tests.clients.gateway import CLEW
 from tests.clients.installed import codex
 from tests.clients.makers import LOOP, Makers, makers
 from tests.counts import SOAK
+from tests.forking import run_clew
 from tests.manifest import public
 
 pytestmark = pytest.mark.slow
@@ -85,13 +85,11 @@ def test_codex_is_started_with_a_gateway_of_its_own_in_one_line(tmp_path: Path) 
         home = tmp_path / "clew"
         home.mkdir(mode=0o700)
         (home / "clew.toml").write_text(stage.gateway.config.read_text())
-        done = subprocess.run(
-            [CLEW, "run", "--backend", "claude", "--", codex(), "exec", *UNGUARDED, "-m", "gpt-5.5", "Have a look."],
+        done = run_clew(
+            ["run", "--backend", "claude", "--", codex(), "exec", *UNGUARDED, "-m", "gpt-5.5", "Have a look."],
             env={**stage.gateway.environment, "HOME": str(tmp_path), "CLEW_HOME": str(home), "OPENAI_API_KEY": "sk-other"},
             cwd=tmp_path,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
             timeout=MOST_SECONDS,
         )
         assert done.returncode == 0, done.stderr

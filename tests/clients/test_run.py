@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.clients.claude import MOST_SECONDS, ClaudeCode
-from tests.clients.gateway import CLEW
 from tests.clients.installed import MODULES, NODE, clients_python
 from tests.clients.scene import CONFIG
 from tests.clients.test_claude_code import YES
 from tests.clients.test_claude_code_alone import LOOP
 from tests.clients.translated import translated
 from tests.clients.witness import Witness
+from tests.forking import run_clew
 from tests.manifest import proves
 
 pytestmark = pytest.mark.slow
@@ -36,12 +36,10 @@ def run(client: ClaudeCode, config: str, *command: str, backend: str = "", **own
     home.mkdir(parents=True, mode=0o700, exist_ok=True)
     (home / "clew.toml").write_text(config)
     environment = {name: value for name, value in client.environment.items() if not name.startswith("ANTHROPIC_")}
-    return subprocess.run(
-        [CLEW, "run", *(["--backend", backend] if backend else []), "--", *command],
+    return run_clew(
+        ["run", *(["--backend", backend] if backend else []), "--", *command],
         env={**environment, "CLEW_HOME": str(home), "SIM_KEY": Witness.key, **own},
         cwd=client.work,
-        capture_output=True,
-        text=True,
         timeout=MOST_SECONDS,
     )
 

@@ -21,7 +21,6 @@ from tests.faults.scene import question
 from tests.gateway.served import KEY, Served, backend
 from tests.manifest import proves
 from tests.numbers import note
-from tests.patient import PATIENT
 from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -130,7 +129,7 @@ def test_what_a_client_was_told_survives_the_death_of_the_gateway(vendor: Simula
     chance = random.Random(20261116)
     config = 'active = "claude"\n[gateway]\nadmin_port = 0\n' + backend("claude", vendor.url, 'realm = "anthropic"\n')
     told = 0
-    with Served(config, "--no-admin", command=PATIENT) as gateway:
+    with Served(config, "--no-admin", patient=True) as gateway:
         talkers = [Talker(gateway, number) for number in range(CLIENTS)]
         for number in range(ROUNDS):
             load(talkers, gateway, chance.randrange(2 * CLIENTS, 12 * CLIENTS))

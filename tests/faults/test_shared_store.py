@@ -20,7 +20,6 @@ from tests.engine.talk import MODEL, SHOWN, content_of, refusals
 from tests.faults.scene import question
 from tests.gateway.served import KEY, Served, backend
 from tests.numbers import note
-from tests.patient import PATIENT
 from tests.postgres import PostgresServer, private_server
 from tests.waiting import until
 
@@ -80,7 +79,7 @@ def test_a_client_that_lost_its_thinking_gets_it_back_from_whichever_gateway_it_
     chance, url = random.Random(20261118), server.create()
     config, messages, told = config_of(vendor, url), list[Json](), list[str]()
     with ExitStack() as stack:
-        gateways = [stack.enter_context(SharedGateway(config, "--no-admin", command=PATIENT)) for _ in range(GATEWAYS)]
+        gateways = [stack.enter_context(SharedGateway(config, "--no-admin", patient=True)) for _ in range(GATEWAYS)]
         for number in range(TURNS):
             if number == TURNS // 2:
                 gateways.pop().process.kill()
@@ -99,7 +98,7 @@ def test_a_client_that_lost_its_thinking_gets_it_back_from_whichever_gateway_it_
 
 def test_answers_go_on_while_the_database_is_away_and_all_turns_reach_it(server: PostgresServer, vendor: Simulator) -> None:
     url, messages, told = server.create(), list[Json](), list[str]()
-    with SharedGateway(config_of(vendor, url), "--no-admin", command=PATIENT) as gateway:
+    with SharedGateway(config_of(vendor, url), "--no-admin", patient=True) as gateway:
 
         def ask() -> None:
             asking = user(f"Question {len(told)}?")
@@ -124,7 +123,7 @@ def test_answers_go_on_while_the_database_is_away_and_all_turns_reach_it(server:
 def test_a_gateway_starts_without_its_database(server: PostgresServer, vendor: Simulator) -> None:
     url = server.create()
     server.stop()
-    with SharedGateway(config_of(vendor, url), "--no-admin", command=PATIENT) as gateway:
+    with SharedGateway(config_of(vendor, url), "--no-admin", patient=True) as gateway:
         answer = send(gateway, [user("Is anybody there?")])
         server.start()
         until(lambda: not any((gateway.home / "spool").iterdir()))

@@ -10,10 +10,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from clew.model.turn import Exchange
 from clew.store.sqlite.store import SqliteStore
+from tests.forking import ClewProcess, run_clew
 from tests.http.conftest import Peer
 from tests.waiting import until
 
@@ -35,13 +36,19 @@ def worked(pid: int) -> float:
 
 
 class Served:
-    """`with Served(config) as gateway:`; the process is killed if it has not ended by itself. `command` is instead of `clew`;
-    `beside` is a gateway whose home this one shares, with a config of its own."""
+    """`with Served(config) as gateway:`; the process is killed if it has not ended by itself. `command` is a program instead
+    of `clew`; `patient` is as for `ClewProcess`; `beside` is a gateway whose home this one shares, with a config of its own."""
 
     def __init__(
-        self, config: str, *options: str, command: Sequence[str | Path] = (CLEW,), beside: "Served | None" = None
+        self,
+        config: str,
+        *options: str,
+        command: Sequence[str | Path] = (),
+        patient: bool = False,
+        beside: "Served | None" = None,
     ) -> None:
         self._command = command
+        self._patient = patient
         self._directory = tempfile.TemporaryDirectory(prefix="clew-")
         own = Path(self._directory.name)
         self.home = beside.home if beside else own
@@ -57,13 +64,12 @@ class Served:
 
     def __enter__(self) -> Self:
         self.log = (self.config.parent / "log").open("w")
-        self.process = subprocess.Popen(
-            [*self._command, "serve", "--json", "--config", self.config, *self._options],
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-            text=True,
-        )
+        arguments = ["serve", "--json", "--config", self.config, *self._options]
+        pipes: Any = {"env": self.environment, "stdout": subprocess.PIPE, "stderr": self.log, "text": True}
+        if self._command:
+            self.process = subprocess.Popen([*self._command, *arguments], **pipes)
+        else:
+            self.process = ClewProcess(arguments, patient=self._patient, **pipes)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, f"it did not start:\n{(self.config.parent / 'log').read_text()}"
@@ -124,9 +130,7 @@ class Served:
 
     def clew(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
         """Another command in the same home, with these variables beside the gateway's."""
-        return subprocess.run(
-            [CLEW, *arguments], env=self.environment | environ, capture_output=True, text=True, timeout=MOST_SECONDS
-        )
+        return run_clew(arguments, env=self.environment | environ, timeout=MOST_SECONDS)
 
     def exchanges(self) -> Sequence[Exchange]:
         with SqliteStore(self.home / "clew.db") as store:

@@ -6,14 +6,17 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from clew.testing import Simulator
 from tests.admin.booth import Unix
-from tests.gateway.served import CLEW, KEY, Served, backend, listens
+from tests.forking import ClewProcess, run_clew
+from tests.gateway.served import KEY, Served, backend, listens
 from tests.gateway.test_workers import of_all, workers
 from tests.waiting import until
 
@@ -166,7 +169,7 @@ def test_a_gateway_that_lacks_the_key_of_the_new_backend_is_named_and_answers_50
         assert answered_by(gateway) == "503"
         status = gateway.clew("status", ZAI_API_KEY="sim-test-key").stdout
         assert "chosen is glm" in status and "none, not glm" in status
-        line = subprocess.run([CLEW, "statusline"], env=gateway.environment, input="{}", capture_output=True, text=True)
+        line = run_clew(["statusline"], env=gateway.environment, input="{}")
         assert line.stdout == "clew → none (503) (chosen: glm)\n"
         checked = gateway.clew("doctor", ZAI_API_KEY="sim-test-key")
         assert checked.returncode == 1
@@ -178,10 +181,22 @@ def test_a_gateway_that_lacks_the_key_of_the_new_backend_is_named_and_answers_50
         assert answered_by(gateway) == "a"
 
 
+def hangs(gateway: Served) -> bool:
+    """Stop it, but not while it writes to the store: then nobody else could."""
+    gateway.signal(signal.SIGSTOP)
+    with closing(apsw.Connection(str(gateway.home / "clew.db"))) as store:
+        try:
+            store.execute("BEGIN IMMEDIATE; ROLLBACK")
+        except apsw.BusyError:
+            gateway.signal(signal.SIGCONT)
+            return False
+    return True
+
+
 def test_a_gateway_that_hangs_is_named(config: str) -> None:
     with Served(config) as gateway:
         ready(gateway)
-        gateway.signal(signal.SIGSTOP)
+        until(lambda: hangs(gateway))
         used = gateway.clew("use", "b")
         gateway.signal(signal.SIGCONT)
         assert used.returncode == 1
@@ -237,11 +252,11 @@ def test_a_gateway_whose_port_is_open_is_known_to_commands(config: str, options:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environ = {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path / "home")}
-    command = [CLEW, "serve", "--no-admin", "--config", file, "--port", str(port), *options]
-    with subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL) as process:
+    command = ["serve", "--no-admin", "--config", file, "--port", str(port), *options]
+    with ClewProcess(command, env=environ, stdout=subprocess.DEVNULL) as process:
         try:
             until(lambda: listens(port), 60)
-            used = subprocess.run([CLEW, "use", "b"], env=environ, capture_output=True, text=True, timeout=60)
+            used = run_clew(["use", "b"], env=environ, timeout=60)
         finally:
             process.terminate()
     assert "There is no backend" not in used.stderr

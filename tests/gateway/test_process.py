@@ -168,7 +168,7 @@ def test_a_config_that_cannot_be_used_changes_nothing_and_is_told(vendors: dict[
 
 @proves("fault:X12")
 def test_no_key_is_in_any_log_or_on_any_command_line(vendors: dict[str, Simulator]) -> None:
-    with Served(config(vendors, drain=1), "--workers", "2") as gateway:
+    with Served(config(vendors, drain=1), "--workers", "2", command=(CLEW,)) as gateway:
         gateway.ask().read_until(b"0\r\n\r\n")
         lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if _readable(path)]
         assert [line for line in lines if KEY.encode() in line or b"sim-test-key" in line] == []

@@ -3,13 +3,13 @@
 import json
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from clew.testing import Simulator
-from tests.gateway.served import CLEW, KEY, MOST_SECONDS, Served
+from tests.forking import run_clew
+from tests.gateway.served import KEY, MOST_SECONDS, Served
 from tests.gateway.test_workers import workers
 from tests.manifest import proves
 from tests.waiting import until
@@ -63,9 +63,7 @@ def test_an_empty_file_is_an_error_at_the_start(tmp_path: Path, text: str) -> No
     config = tmp_path / "clew.toml"
     config.write_text(text)
     environ = {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path)}
-    done = subprocess.run(
-        [CLEW, "serve", "--port", "0"], env=environ, capture_output=True, text=True, timeout=MOST_SECONDS, check=False
-    )
+    done = run_clew(["serve", "--port", "0"], env=environ, timeout=MOST_SECONDS)
     assert (done.returncode, done.stderr) == (
         5,
         f"Error: {config}: the file is empty. Delete it to use what the environment gives, or write a new one with "

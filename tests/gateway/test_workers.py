@@ -19,7 +19,8 @@ from clew.gateway.workers import Workers
 from clew.settings.load import SettingsText
 from clew.testing import Simulator
 from tests.admin.booth import Unix
-from tests.gateway.served import CLEW, MOST_SECONDS, Served, backend, listens
+from tests.forking import run_clew
+from tests.gateway.served import MOST_SECONDS, Served, backend, listens
 from tests.gateway.test_idle import MOST_WAKES, wakes_a_second
 from tests.store.test_writer import Lock
 from tests.waiting import until
@@ -219,8 +220,8 @@ def test_a_signal_ends_them_though_none_of_them_listens_yet(tmp_path: Path) -> N
 def test_none_is_started_where_others_are_not_let_in(tmp_path: Path) -> None:
     """4.1: said once by their parent, and not by each of them again and again."""
     environ = {"PATH": os.environ["PATH"], "CLEW_HOME": str(tmp_path / "home")}
-    command = [CLEW, "serve", "--workers", "2", "--host", "0.0.0.0", "--no-admin"]
-    told = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=MOST_SECONDS)
+    command = ["serve", "--workers", "2", "--host", "0.0.0.0", "--no-admin"]
+    told = run_clew(command, env=environ, timeout=MOST_SECONDS)
     assert (told.returncode, told.stdout) == (5, "")
     assert told.stderr.startswith("Error: 0.0.0.0 can be reached by others, and no key was given out: set CLEW_KEY")
 
