@@ -25,7 +25,7 @@ settings.register_profile(
     "clew",
     deadline=None,
     derandomize=not SOAK,
-    max_examples=examples(40, soak=100),
+    max_examples=examples(25, soak=100),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("clew")

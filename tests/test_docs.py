@@ -274,7 +274,13 @@ def serving(home: Path, *options: str) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("own", [{}, {"ANTHROPIC_API_KEY": "sk-ant-of-a-reader"}], ids=["no-key", "a-vendors-key-is-set"])
+@pytest.mark.parametrize(
+    "own",
+    [
+        pytest.param({}, marks=pytest.mark.soak, id="no-key"),
+        pytest.param({"ANTHROPIC_API_KEY": "sk-ant-of-a-reader"}, id="a-vendors-key-is-set"),
+    ],
+)
 def test_the_demo_in_the_readme_works(demo: int, tmp_path: Path, own: dict[str, str]) -> None:
     """The block as it stands, in another folder."""
     [(_, code)] = [(page, code) for page, code in blocks("bash") if page == "README.md"]

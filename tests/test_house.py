@@ -18,11 +18,27 @@ SOURCE = Path(__file__).parent.parent / "src/clew"
 parsed = cache(ast.parse)
 """Several rules look at each file."""
 
+
+@cache
+def nodes(source: str) -> list[ast.AST]:
+    """Everything in a file, in the order of `ast.walk`."""
+    return [*ast.walk(parsed(source))]
+
+
+@cache
+def sources() -> dict[Path, str]:
+    """The text of each source file."""
+    found = {path: path.read_text() for path in sorted(SOURCE.rglob("*.py"))}
+    assert len(found) > 50, "the sources are not where they were"
+    return found
+
+
 MOST_LINES = 350
 MOST_FUNCTION_LINES = 50
 MOST_IN_REAL_TIME = 40
 
 LATER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+DATABASE = re.compile("sqlite|apsw", re.IGNORECASE)
 VAGUE = re.compile(r"(Manager|Helper|Handler|Processor|Util|Utils|Impl)$")
 UNEXPLAINED = re.compile(r"(type|pyright): ignore|noqa(:\s*[A-Z0-9, ]+)?\s*$")
 """A check that is switched off: for types never, for style only with a reason behind it."""
@@ -136,9 +152,7 @@ PUBLIC = [
 
 def offences(find: Callable[[str], Iterator[str]]) -> list[str]:
     """What the rule finds in each source file, with the file's name."""
-    files = sorted(SOURCE.rglob("*.py"))
-    assert len(files) > 50, "the sources are not where they were"
-    return [f"{path.relative_to(SOURCE)}: {offence}" for path in files for offence in find(path.read_text())]
+    return [f"{path.relative_to(SOURCE)}: {offence}" for path, text in sources().items() for offence in find(text)]
 
 
 def test_a_file_holds_one_concept_in_at_most_350_lines() -> None:
@@ -155,7 +169,7 @@ def test_a_function_has_at_most_50_lines() -> None:
 
 
 def long_functions(source: str) -> Iterator[str]:
-    for node in ast.walk(parsed(source)):
+    for node in nodes(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             lines = node.end_lineno - node.lineno + 1
@@ -194,13 +208,14 @@ def test_only_the_store_knows_what_it_is_made_of() -> None:
 
 
 def databases_named(source: str) -> Iterator[str]:
-    tree = ast.parse(source)
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    if not DATABASE.search(source):
+        return
+    prose = {id(node.value) for node in nodes(source) if isinstance(node, ast.Expr)}
+    for node in nodes(source):
         words = [getattr(node, field, None) for field in ("id", "attr", "name", "arg", "module")]
         if isinstance(node, ast.Constant) and id(node) not in prose:
             words.append(node.value)
-        yield from (word for word in words if isinstance(word, str) and re.search("sqlite|apsw", word, re.IGNORECASE))
+        yield from (word for word in words if isinstance(word, str) and DATABASE.search(word))
 
 
 def test_no_file_leaves_work_for_later() -> None:
@@ -212,7 +227,7 @@ def test_no_class_has_a_name_that_says_nothing() -> None:
 
 
 def vague_classes(source: str) -> Iterator[str]:
-    classes = [node.name for node in ast.walk(parsed(source)) if isinstance(node, ast.ClassDef)]
+    classes = [node.name for node in nodes(source) if isinstance(node, ast.ClassDef)]
     yield from filter(VAGUE.search, classes)
 
 
@@ -221,6 +236,8 @@ def test_a_check_is_switched_off_only_with_a_reason() -> None:
 
 
 def unexplained(source: str) -> Iterator[str]:
+    if not re.search("ignore|noqa", source):  # most files, and to read their tokens takes long
+        return
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT and UNEXPLAINED.search(token.string):
             yield f"{token.start[0]}: {token.string}"
@@ -236,10 +253,9 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
 
 
 def foreign_modules() -> set[str]:
-    trees = [parsed(path.read_text()) for path in SOURCE.rglob("*.py")]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    plain = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
-    modules = plain | {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+    everything = [node for source in sources().values() for node in nodes(source)]
+    plain = {name.name for node in everything if isinstance(node, ast.Import) for name in node.names}
+    modules = plain | {str(node.module) for node in everything if isinstance(node, ast.ImportFrom)}
     return {module.partition(".")[0] for module in modules} - sys.stdlib_module_names - {"clew"}
 
 
@@ -275,8 +291,8 @@ def test_each_rule_finds_what_it_is_for() -> None:
 def test_a_public_class_name_exists_once() -> None:
     """Two classes of one name are told apart only by their imports."""
     places: dict[str, list[str]] = {}
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.parse(path.read_text("utf-8")).body:
+    for path, text in sources().items():
+        for node in parsed(text).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}

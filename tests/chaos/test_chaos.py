@@ -18,7 +18,7 @@ from tests.numbers import note
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-SEEDS = examples(8, soak=200)
+SEEDS = examples(4, soak=200)
 TURNS = 50
 BATCH = 10
 """Seeds in one test: the simulators and the port are the expensive part."""

@@ -20,7 +20,7 @@ from tests.numbers import note
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 TURNS = 50
-SEEDS = examples(2, soak=40)
+SEEDS = examples(1, soak=40)
 BATCH = 10
 CLIENTS = (
     *("chat, returns nothing", "chat, returns details without texts", "responses, Codex", "responses, opencode"),

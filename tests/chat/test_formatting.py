@@ -238,7 +238,7 @@ def is_thought(block: Any) -> bool:
 
 @public("library")
 @proves("req:C14", "req:C15", "req:C16")
-@settings(max_examples=examples(80, soak=4000))
+@settings(max_examples=examples(48, soak=4000))
 @given(talks, readers)
 def test_thinking_goes_as_it_came_in_its_order_or_not_at_all(kept: list[Message], reader: Any) -> None:
     """C14, C15, C16: none is moved, none invented, none made from what was shown."""
@@ -250,7 +250,7 @@ def test_thinking_goes_as_it_came_in_its_order_or_not_at_all(kept: list[Message]
 
 @public("library")
 @proves("req:C17")
-@settings(max_examples=examples(80, soak=4000))
+@settings(max_examples=examples(48, soak=4000))
 @given(talks, readers)
 def test_what_a_reader_gets_only_ever_grows(kept: list[Message], reader: Any) -> None:
     """Law 3: a conversation that goes on is sent as one that goes on."""

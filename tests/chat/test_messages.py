@@ -35,7 +35,7 @@ messages = st.builds(
 
 @public("library")
 @proves("req:S2-15", "req:C16")
-@settings(max_examples=examples(80, soak=4000))
+@settings(max_examples=examples(48, soak=4000))
 @given(messages)
 def test_a_message_survives_saving_and_loading(message: Message) -> None:
     """S2-15: halves of characters, huge numbers and all."""

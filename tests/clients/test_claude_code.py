@@ -191,7 +191,6 @@ turn:
 
 @public("gateway")
 @proves("req:S1-35", "req:S1-53")
-@both_versions
 def test_two_sub_agents_and_a_switch_disturb_nobody(claude_code: Installed, tmp_path: Path) -> None:
     """While their first answers are on the way, the parent switches the backend: they stay where they began, and it moves."""
     with scene(SWITCHED_AGENTS, tmp_path) as stage:

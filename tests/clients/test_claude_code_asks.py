@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.clients.claude import ClaudeCode
-from tests.clients.conftest import both_versions
 from tests.clients.installed import NEW
 from tests.clients.scene import Scene, scene
 from tests.clients.sitting import Sitting
@@ -83,7 +82,6 @@ def test_a_compacted_conversation_goes_on_with_either_backend(claude_code: Insta
         assert b.given_back() == [[], b.made[:1]]
 
 
-@both_versions
 def test_what_a_classifier_would_need_goes_to_anthropic_alone(claude_code: Installed, tmp_path: Path) -> None:
     """Auto mode sends `safeguards` with paths, names and rules of the user's machine (clients, 1.10)."""
     with scene(YES, tmp_path) as stage:

@@ -14,10 +14,7 @@ pytestmark = pytest.mark.slow
 ALL = [(name, api) for name, client in CLIENTS.items() for api in client.apis]
 FEW = [
     ("openai-python", "chat"),
-    ("openai-python", "stored"),
     ("openai-js", "responses"),
-    ("ai-sdk", "chat"),
-    ("ai-sdk", "responses"),
     ("ai-sdk", "stored"),
     ("agents", "responses"),
     ("langchain", "chat"),

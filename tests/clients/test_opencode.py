@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 SCRIPT = LOOP.replace("call: run {", 'call: bash {"description": "a command", ')
 
 
-@pytest.mark.parametrize("api", ["responses", "chat"])
+@pytest.mark.parametrize("api", ["responses", "chat"] if SOAK else ["responses"])
 @public("gateway", "cli")
 @proves("case:111")
 def test_each_maker_gets_its_own_back_and_nothing_else(api: str, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ from clew.thinking.keyring import keyring_of
 from clew.upstream.pool import Pool, PoolSettings
 from clew.wire.sse import SseReader
 from tests.clock import ClockedLoop
+from tests.database import leave_empty_store
 
 __all__ = ["KEY", "Answer", "Gate", "claude", "other", "post"]
 
@@ -130,6 +131,7 @@ class Gate:
             self.store.close()
 
     def _opened(self) -> SqliteStore:
+        leave_empty_store(self.home / "clew.db")
         return SqliteStore(self.home / "clew.db", content=self._kept.content, keep=self._kept.kept_bodies)
 
     async def _start(self) -> Server:

@@ -9,6 +9,7 @@ import pytest
 from clew.model.change import Change
 from clew.settings.values import ThinkingSettings
 from clew.testing.plugin import StartSimulator
+from tests.counts import examples
 from tests.database import connected
 from tests.engine.conftest import Gating
 from tests.engine.gate import Answer, Gate
@@ -18,7 +19,7 @@ from tests.engine.test_strand_growth import converse, row_for
 
 pytestmark = pytest.mark.slow
 
-TURNS = 200
+TURNS = examples(70, soak=200)
 OF_A_TURN = 640
 """Bytes. Measured: 400 where the client drops its thinking, 540 where it is hidden from it; as JSON 10,400 and 12,800."""
 
@@ -47,7 +48,7 @@ class Forgetful(Talk):
         ("deepseek-chat", "hide", Talk, "the client was given nothing to send back for it"),
     ],
 )
-def test_two_hundred_turns_whose_thinking_is_restored_keep_little(
+def test_many_turns_whose_thinking_is_restored_keep_little(
     gating: Gating, simulators: StartSimulator, kind: str, show: str, client: type[Talk], why: str
 ) -> None:
     gate = gating(row_for(kind, simulators(kind=kind, realm=kind)), thinking=ThinkingSettings(show_reasoning=show))

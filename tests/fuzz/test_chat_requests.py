@@ -35,7 +35,7 @@ def requests(draw: st.DrawFn) -> bytes:
     return json.dumps(body).encode()
 
 
-@settings(max_examples=examples(150, soak=20_000))
+@settings(max_examples=examples(90, soak=20_000))
 @given(requests())
 def test_a_request_is_read_or_refused_and_never_a_traceback(raw: bytes) -> None:
     with suppress(RequestInvalid, BodyTooLarge, Unrepresentable):

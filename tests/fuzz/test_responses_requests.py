@@ -69,7 +69,7 @@ def requests(draw: st.DrawFn) -> bytes:
     return json.dumps(body).encode()
 
 
-@settings(max_examples=examples(150, soak=5000), deadline=None)
+@settings(max_examples=examples(90, soak=5000), deadline=None)
 @given(raw=requests())
 def test_a_request_is_read_or_refused_and_what_is_read_is_sent_the_same_each_time(raw: bytes) -> None:
     references_in(raw)
@@ -88,7 +88,7 @@ def test_a_request_is_read_or_refused_and_what_is_read_is_sent_the_same_each_tim
         assert isinstance(json.loads(sent)["input"], list)
 
 
-@settings(max_examples=examples(100, soak=5000), deadline=None)
+@settings(max_examples=examples(60, soak=5000), deadline=None)
 @given(raw=st.binary(max_size=60) | values.map(lambda value: json.dumps({"model": "m", "input": value}).encode()))
 def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     references_in(raw)

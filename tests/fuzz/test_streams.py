@@ -15,7 +15,7 @@ WHY, AND = "WHY", "AND"
 
 
 @proves("req:S3-16", "req:S3-17", "req:S3-20", "req:S3-39")
-@settings(max_examples=examples(48, soak=20_000), deadline=None)
+@settings(max_examples=examples(29, soak=20_000), deadline=None)
 @given(SEGMENTS, ENVELOPE, MANNERS, ENDS, st.lists(DAMAGE, max_size=3), SPEECH, CUTS)
 def test_every_stream_is_told_legally_and_no_thought_is_told_as_text(
     segments: list[Segment],
@@ -35,7 +35,7 @@ def test_every_stream_is_told_legally_and_no_thought_is_told_as_text(
     assert WHY not in heard.said("input_json_delta")
 
 
-@settings(max_examples=examples(32, soak=10_000), deadline=None)
+@settings(max_examples=examples(19, soak=10_000), deadline=None)
 @given(
     st.sampled_from(["<think>", "<thinking>", "<thought>", "<seed:think>", "[THINK]", "◁think▷"]),
     st.text("ab <>/`\n", max_size=12),

@@ -57,7 +57,7 @@ def found(family: str, pieces: list[str], *, regular: bool) -> list[TextPiece]:
 
 
 @proves("req:S3-37")
-@settings(max_examples=examples(300, soak=50_000), deadline=None)
+@settings(max_examples=examples(180, soak=50_000), deadline=None)
 @given(FAMILIES, TEXTS, CUTS, st.booleans())
 @example("qwen", "<tool_call>\\", [11], True)
 def test_what_is_found_does_not_depend_on_the_cuts(family: str, text: str, cuts: list[int], regular: bool) -> None:
@@ -67,7 +67,7 @@ def test_what_is_found_does_not_depend_on_the_cuts(family: str, text: str, cuts:
     assert found(family, list(text), regular=regular) == at_once
 
 
-@settings(max_examples=examples(300, soak=50_000), deadline=None)
+@settings(max_examples=examples(180, soak=50_000), deadline=None)
 @given(FAMILIES, TEXTS, CUTS, st.booleans())
 def test_texts_are_parts_of_what_was_said_in_order_and_calls_are_of_offered_tools(
     family: str, text: str, cuts: list[int], regular: bool
@@ -84,7 +84,7 @@ def test_texts_are_parts_of_what_was_said_in_order_and_calls_are_of_offered_tool
         assert "".join(map(str, pieces)) == text
 
 
-@settings(max_examples=examples(150, soak=20_000), deadline=None)
+@settings(max_examples=examples(90, soak=20_000), deadline=None)
 @given(FAMILIES, TEXTS, CUTS, st.sampled_from(["stop", "length", "tool_calls"]))
 def test_the_stream_is_legal_and_says_the_same_in_one_piece(family: str, text: str, cuts: list[int], finish: str) -> None:
     """`Told` holds every event to the strict grammar."""

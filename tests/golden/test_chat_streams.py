@@ -82,7 +82,7 @@ def test_no_single_cut_of_the_bytes_matters(scene: Scene) -> None:
         _check_pieces(scene, [backend[:at], backend[at:]])
 
 
-@settings(max_examples=examples(80, soak=4000), deadline=None)
+@settings(max_examples=examples(48, soak=4000), deadline=None)
 @given(st.sampled_from(SCENES), st.lists(st.integers(0, 5000), max_size=6))
 def test_no_cuts_of_the_bytes_matter(scene: Scene, cuts: list[int]) -> None:
     """In any pieces."""
@@ -99,7 +99,7 @@ def test_a_stream_that_breaks_off_never_looks_whole(scene: Scene) -> None:
         _check_broken(scene, backend[:at])
 
 
-@settings(max_examples=examples(80, soak=4000), deadline=None)
+@settings(max_examples=examples(48, soak=4000), deadline=None)
 @given(st.sampled_from(SCENES), st.integers(0, 5000), st.binary(max_size=6), st.integers(0, 8))
 def test_bytes_that_are_spoilt_break_nothing(scene: Scene, at: int, new: bytes, lost: int) -> None:
     """Some bytes replaced by others: whatever comes of it, a client can read it."""

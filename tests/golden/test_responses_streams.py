@@ -48,7 +48,7 @@ def test_every_client_of_responses_can_read_it(scene: Scene) -> None:
     assert accumulated(scene.sections["client"])["status"] in ("completed", "incomplete")
 
 
-@settings(max_examples=examples(60, soak=4000), deadline=None)
+@settings(max_examples=examples(36, soak=4000), deadline=None)
 @given(st.sampled_from(BACKS), st.lists(st.integers(0, 5000), max_size=6))
 def test_no_cuts_of_the_bytes_matter(scene: Scene, cuts: list[int]) -> None:
     """The same as event by event, but for how many deltas a text is told in."""

@@ -37,6 +37,9 @@ IN_PLACE = ("before += more", 'text += text_of(part.get("text"))')
 STEPS = 20
 """Of SQLite, between two times that they are counted."""
 
+SHARE = 6
+"""Of the things that can be repeated the suite takes one of so many."""
+
 Place = tuple[str, int]
 
 
@@ -107,12 +110,12 @@ def grows_too_fast(few: Work, many: Work) -> list[str]:
 
 
 def each_with(things: Mapping[str, object], readers: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Each thing that can be repeated, with each reader: five minutes of work, for the soak. The suite takes every fourth thing,
+    """Each thing that can be repeated, with each reader: five minutes of work, for the soak. The suite takes every sixth thing,
     with the readers in turn, and each reader at least once."""
     if SOAK:
         return [*product(things, readers)]
-    some = islice(cycle(things), 0, None, 4)
-    return [*islice(zip(some, cycle(readers), strict=False), max(len(things) // 4, len(readers)))]
+    some = islice(cycle(things), 0, None, SHARE)
+    return [*islice(zip(some, cycle(readers), strict=False), max(len(things) // SHARE, len(readers)))]
 
 
 def check_growth(make: Callable[[int], Any], work: Callable[[Any], object], n: int) -> None:

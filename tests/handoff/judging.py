@@ -17,7 +17,7 @@ from tests.handoff.seats import KINDS
 
 NONE_FOR_A_CALL = "this backend wants the thinking of every tool call back, and one has none"
 
-NEAR = 2
+NEAR = 1
 """So many kinds after itself each kind meets in the suite, beside itself and Claude. All meet all in the soak."""
 
 NEVER_BACK = {"deepseek-r1", "tags"}

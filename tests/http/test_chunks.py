@@ -87,7 +87,7 @@ BODIES = st.one_of(
 )
 
 
-@settings(max_examples=examples(120, soak=6000), deadline=None)
+@settings(max_examples=examples(72, soak=6000), deadline=None)
 @given(
     bodies=st.lists(BODIES, min_size=1, max_size=8),
     cuts=st.lists(st.integers(0, 400), max_size=12),

@@ -37,7 +37,7 @@ def test_header_values_are_kept_as_they_came() -> None:
 
 @pytest.mark.parametrize("answer", [LENGTH, CHUNKED, INTERIM + LENGTH, INTERIM + CHUNKED])
 @given(data=st.data())
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(30, soak=1000))
 def test_the_cuts_between_reads_change_nothing(answer: bytes, data: st.DataObject) -> None:
     """U13: one-byte chunks, borders inside CRLF."""
     cuts = data.draw(st.lists(st.integers(1, len(answer) - 1)))
@@ -195,7 +195,7 @@ def test_a_reader_that_was_used_before_reads_like_a_new_one(before: bytes, answe
 
 @pytest.mark.parametrize("close", [b"", b"Connection: close\r\n"])
 @given(data=st.data())
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(30, soak=1000))
 def test_streams_that_come_side_by_side_do_not_mix(close: bytes, data: st.DataObject) -> None:
     """Between two chunks a stream has no parser, and takes whichever rests; each is still read to its own end."""
     paragraphs = [b"data: %d\n\n" % number for number in range(6)]

@@ -14,7 +14,7 @@ from clew.http.long_body import LongBody
 from tests.counts import examples
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(30, soak=1000))
 @given(st.integers(1, 3000), st.integers(0, 1 << 20))
 def test_a_body_is_what_came_however_it_came(length: int, seed: int) -> None:
     chance = random.Random(seed)

@@ -49,7 +49,7 @@ def test_pipelined_requests_come_out_in_order() -> None:
     assert read(PIPELINE) == REQUESTS
 
 
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 @given(st.lists(st.integers(0, len(PIPELINE)), max_size=12).map(sorted))
 def test_requests_do_not_depend_on_where_the_bytes_were_cut(cuts: list[int]) -> None:
     """The property of the cut, for the server's reader."""

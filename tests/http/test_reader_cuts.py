@@ -47,7 +47,7 @@ messages_of = st.lists(
 )
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(60, soak=2000), deadline=None)
 @given(messages_of, st.lists(st.integers(0, 200), max_size=4).map(sorted))
 def test_a_request_in_several_reads_is_read_as_in_one(messages: list[bytes], cuts: list[int]) -> None:
     """Whole, and with others behind it."""

@@ -14,7 +14,7 @@ from tests.numbers import note
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
-SEEDS = examples(4, soak=200)
+SEEDS = examples(2, soak=200)
 
 
 def measured(client: str, plan: Plan) -> Tally:

@@ -12,7 +12,7 @@ from tests.numbers import note
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
-SEEDS = examples(12, soak=400)
+SEEDS = examples(6, soak=400)
 
 
 def measured(plan: Plan) -> Tally:

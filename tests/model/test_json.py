@@ -34,7 +34,7 @@ def test_every_prefix_reads_as_in_the_sdk_when_strings_are_kept() -> None:
 
 @pytest.mark.slow
 @given(tree=objects(unique=False), data=st.data())
-@settings(max_examples=examples(60, soak=1500), deadline=None)
+@settings(max_examples=examples(36, soak=1500), deadline=None)
 def test_any_prefix_of_any_object_reads_as_in_the_official_sdk(tree: Any, data: st.DataObject) -> None:
     text = spelled(tree, data.draw).decode()
     prefix = text[: data.draw(st.integers(1, len(text)))]

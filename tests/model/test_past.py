@@ -54,7 +54,7 @@ def test_a_fold_that_goes_on_comes_to_the_same(fold: Fold[object]) -> None:
     """Wherever it went on, and also where a history went back in between."""
 
     @given(histories, st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=1, max_size=4))
-    @settings(max_examples=examples(40), deadline=None)
+    @settings(max_examples=examples(24, soak=800), deadline=None)
     def holds(said: list[object], cuts: Sequence[tuple[int, bool]]) -> None:
         plain = request(*said).messages  # pyright: ignore[reportArgumentType]
         known: Retold | None = None

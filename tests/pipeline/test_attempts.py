@@ -244,7 +244,7 @@ OUTCOMES = st.fixed_dictionaries(
     told=st.lists(OUTCOMES, min_size=12, max_size=12),
     jitter=st.floats(0, 1, exclude_max=True),
 )
-@settings(max_examples=examples(80, soak=4000))
+@settings(max_examples=examples(48, soak=4000))
 def test_every_story_ends_within_its_bounds(targets: list[Candidate], told: list[dict[str, Any]], jitter: float) -> None:
     """3.2: bounded tries, bounded waits, in the order given, and an end that says success or what failed."""
     story = Story(*targets, jitter=jitter)

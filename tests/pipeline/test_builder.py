@@ -71,7 +71,7 @@ messages_of = st.lists(
 
 @public("library")
 @proves("req:S0-2", "req:C22")
-@settings(max_examples=examples(80, soak=4000))
+@settings(max_examples=examples(48, soak=4000))
 @given(messages_of)
 def test_normalising_shares_nothing_with_the_history_and_leaves_it_alone(messages: list) -> None:
     """S0-2: deep compare, and no mutable object in common."""
@@ -89,7 +89,7 @@ def _mutable(value: Any) -> set[int]:
 
 @public("library")
 @proves("req:S0-2")
-@settings(max_examples=examples(40, soak=2000))
+@settings(max_examples=examples(24, soak=2000))
 @given(messages_of)
 def test_filtering_is_idempotent_and_shortens_only_the_last_message(messages: list) -> None:
     once, _ = filter_trailing_thinking(messages)

@@ -157,7 +157,7 @@ system_of = st.lists(st.sampled_from([text("s"), marked(text("t")), marked(text(
 
 
 @proves("req:S0-24")
-@settings(max_examples=examples(60, soak=3000))
+@settings(max_examples=examples(36, soak=3000))
 @given(messages_of, tools_of, system_of, st.sampled_from(["5m", "1h"]), st.booleans())
 def test_a_request_never_ends_up_with_more_than_four(
     messages: list, tools: list, prompt: list, ttl: Any, nearest: bool

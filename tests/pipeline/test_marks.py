@@ -175,7 +175,7 @@ rule_sets = st.builds(
 
 @public("library")
 @proves("req:S0-24", "req:S0-2")
-@settings(max_examples=examples(80, soak=4000))
+@settings(max_examples=examples(48, soak=4000))
 @given(histories, rule_sets, st.integers(0, 6))
 def test_marking_is_pure_idempotent_and_bounded(history: list, rules: CacheRules, fixed: int) -> None:
     """S0-24 for any history: ≤ 4, none on thinking, the same when done again, and the input untouched."""

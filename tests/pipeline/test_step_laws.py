@@ -58,7 +58,7 @@ facts_of = st.sampled_from(
     [Facts(), Facts(options=ALL_ON), Facts(options=BY_VARIABLE), Facts(version="2026-10-21")],
 )
 models_of = st.sampled_from(MODELS)
-some = settings(max_examples=examples(30, soak=2000), deadline=None)
+some = settings(max_examples=examples(18, soak=2000), deadline=None)
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__)

@@ -39,7 +39,7 @@ _message = st.builds(
     lambda role, content: {"role": role, "content": content}, st.sampled_from(["user", "assistant", "system"]), _content
 )
 STEPS: tuple[Step, ...] = (normalise, system_messages, tool_structure)
-many = settings(max_examples=examples(120, soak=5000), deadline=None)
+many = settings(max_examples=examples(72, soak=5000), deadline=None)
 
 
 @pytest.mark.parametrize("step", STEPS)

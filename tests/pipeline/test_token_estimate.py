@@ -183,7 +183,7 @@ def _seconds(history: Any) -> float:
     return time.thread_time() - began
 
 
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 @given(st.text(max_size=300))
 def test_no_text_has_fewer_tokens_than_none_or_many_more_than_bytes(words: str) -> None:
     raw = words.encode("utf-8", "replace")
@@ -191,7 +191,7 @@ def test_no_text_has_fewer_tokens_than_none_or_many_more_than_bytes(words: str) 
     assert 0 <= tokens_of(raw) <= 1.5 * len(raw)
 
 
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 @given(st.text(max_size=100), st.text(min_size=1, max_size=100))
 def test_more_text_is_never_fewer_tokens(one: str, more: str) -> None:
     """To a token or so: a word may go on where the other ended."""

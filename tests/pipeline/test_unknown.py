@@ -26,7 +26,7 @@ ODD: list[Any] = [thinking("h", None), thinking("h", ""), thinking("h", "clew1.x
     st.sampled_from(["claude-opus-5-5", "claude-sonnet-4-5"]),
     st.sampled_from([Options(), Options(restore=False), Options(policy="strip")]),
 )
-@settings(max_examples=examples(32, soak=1600), deadline=None)
+@settings(max_examples=examples(19, soak=1600), deadline=None)
 def test_it_goes_as_it_would_if_each_answer_were_decided_about(
     messages: list[Any], odd: Any, name: str, options: Options
 ) -> None:

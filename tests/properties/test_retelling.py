@@ -144,7 +144,7 @@ def recorded(talk: Played) -> list[Recording]:
 
 
 @given(played, st.lists(st.tuples(st.sampled_from(DAMAGES), st.integers(0, 10**6)), min_size=1, max_size=4))
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(30, soak=1000), deadline=None)
 def test_a_request_read_from_another_is_laid_out_as_it_is(
     talk: Played, damages: list[tuple[Callable[[bytes, int], bytes], int]]
 ) -> None:

@@ -179,7 +179,7 @@ TURNS = [
     st.builds(Drop, st.integers(0, 9)),
 ]
 
-many = settings(max_examples=examples(60, soak=3000), deadline=None)
+many = settings(max_examples=examples(36, soak=3000), deadline=None)
 
 
 @many

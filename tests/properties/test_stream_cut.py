@@ -30,7 +30,7 @@ def told(chunks: list[bytes]) -> tuple[JsonObject, list[AssembledBlock]]:
 
 @accepts("rule:R65")
 @given(events=answers(), data=st.data())
-@settings(max_examples=examples(60, soak=1500), deadline=None)
+@settings(max_examples=examples(36, soak=1500), deadline=None)
 def test_a_stream_is_the_same_wherever_it_is_cut(events: list[Event], data: st.DataObject) -> None:
     """Style gallery 1: in any spelling of line ends, padding and comments, also inside a character."""
     stream = wire_bytes(events, data.draw)
@@ -41,7 +41,7 @@ def test_a_stream_is_the_same_wherever_it_is_cut(events: list[Event], data: st.D
 
 
 @given(stream=st.text("\r\n :adet\ufeff1é", max_size=40).map(str.encode) | st.binary(max_size=40), data=st.data())
-@settings(max_examples=examples(120, soak=2000), deadline=None)
+@settings(max_examples=examples(72, soak=2000), deadline=None)
 def test_any_bytes_are_read_the_same_wherever_they_are_cut(stream: bytes, data: st.DataObject) -> None:
     chunks = cut(stream, data.draw(st.lists(st.integers(0, len(stream)), max_size=12)))
 

@@ -154,7 +154,7 @@ class OneIllegalMove(LegalStreams):
         return wrong
 
 
-STEPS = settings(max_examples=examples(40), stateful_step_count=25, deadline=None)
+STEPS = settings(max_examples=examples(24, soak=800), stateful_step_count=25, deadline=None)
 TestLegalStreams = LegalStreams.TestCase
 TestLegalStreams.settings = STEPS
 TestOneIllegalMove = OneIllegalMove.TestCase

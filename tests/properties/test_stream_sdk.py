@@ -18,7 +18,7 @@ from tests.properties.stream_strategies import answers, plainly, sdk_message, wi
 
 @accepts("rule:R70")
 @given(events=answers())
-@settings(max_examples=examples(60, soak=1500), deadline=None)
+@settings(max_examples=examples(36, soak=1500), deadline=None)
 def test_a_legal_stream_assembles_to_what_the_official_sdk_assembles(events: list[Event]) -> None:
     """R70. Whatever an official SDK accumulates, ours does too."""
     assert plainly(assemble(events)) == plainly(sdk_message(events))
@@ -26,7 +26,7 @@ def test_a_legal_stream_assembles_to_what_the_official_sdk_assembles(events: lis
 
 @accepts("rule:R70")
 @given(events=answers(), data=st.data())
-@settings(max_examples=examples(60, soak=1500), deadline=None)
+@settings(max_examples=examples(36, soak=1500), deadline=None)
 def test_a_stream_that_ends_early_holds_what_the_official_sdk_holds(events: list[Event], data: st.DataObject) -> None:
     """R70, R71: partial tool input included, at every event."""
     told = events[: data.draw(st.integers(1, len(events)))]
@@ -36,7 +36,7 @@ def test_a_stream_that_ends_early_holds_what_the_official_sdk_holds(events: list
 
 @accepts("rule:R70")
 @given(first=st.text(max_size=5), second=st.text(max_size=5), words=st.text(max_size=5))
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(18, soak=600), deadline=None)
 def test_tolerated_orders_assemble_as_in_the_official_sdk(first: str, second: str, words: str) -> None:
     """Two signatures, text behind a signature, a tool call without its stop: legal for readers only."""
     events: list[Event] = [
@@ -57,7 +57,7 @@ def test_tolerated_orders_assemble_as_in_the_official_sdk(first: str, second: st
 
 
 @given(events=answers(), chunk=st.integers(1, 20))
-@settings(max_examples=examples(60, soak=1500), deadline=None)
+@settings(max_examples=examples(36, soak=1500), deadline=None)
 def test_a_message_unfolds_into_a_stream_that_folds_back(events: list[Event], chunk: int) -> None:
     """assemble(events_of(m)) == m, by the strict table and in the official SDK's eyes."""
     message = assemble(events)
@@ -71,7 +71,7 @@ def test_a_message_unfolds_into_a_stream_that_folds_back(events: list[Event], ch
 
 
 @given(events=answers())
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 def test_what_is_written_is_read_back_event_by_event(events: list[Event]) -> None:
     assert [decode_event(sse) for sse in SseReader().feed(wire_bytes(events))] == events
 

@@ -89,7 +89,7 @@ def test_both_judges_see_each_case_of_the_book_alike(case: Case) -> None:
 # ── legal, and one step away
 
 
-@settings(max_examples=examples(40, soak=5000), **generating)
+@settings(max_examples=examples(24, soak=5000), **generating)
 @given(legal_requests())
 def test_both_judges_find_nothing_in_a_legal_request(asked: Asked) -> None:
     """Laws of the vendor, kept by construction: what is put together legally is legal to both."""
@@ -152,7 +152,7 @@ def disputes(draw: Any) -> tuple[Asked | None, dict[str, str], frozenset[Grade],
 
 @pytest.mark.slow
 @proves("conflict:C-2", "conflict:C-3", "conflict:C-4", "conflict:C-7", "conflict:C-8", "conflict:C-13", "conflict:C-14")
-@settings(max_examples=examples(40, soak=5000), **generating)
+@settings(max_examples=examples(24, soak=5000), **generating)
 @given(disputes())
 def test_both_judges_agree_whatever_the_stance_and_the_grades(
     dispute: tuple[Asked | None, dict[str, str], frozenset[Grade], frozenset[str]],

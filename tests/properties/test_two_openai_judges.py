@@ -108,7 +108,7 @@ def conversations(draw: Any) -> Items:
     return items
 
 
-@settings(max_examples=examples(60, soak=3000), **generating)
+@settings(max_examples=examples(36, soak=3000), **generating)
 @given(conversations())
 def test_both_judges_find_nothing_in_a_legal_conversation(items: Items) -> None:
     assert judged(items) == []

@@ -112,7 +112,7 @@ OFF = st.sets(st.sampled_from("ABCD")).map(sorted)
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(120, soak=6000), deadline=None)
+@settings(max_examples=examples(72, soak=6000), deadline=None)
 @given(body=bodies, off=OFF, kind=st.sampled_from(["anthropic", "compat"]))
 def test_no_body_makes_the_judge_raise(body: Any, off: list[str], kind: str) -> None:
     """The judge never raises for what a client can send, not even with every grade switched off."""
@@ -137,7 +137,7 @@ messages = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(120, soak=6000), deadline=None)
+@settings(max_examples=examples(72, soak=6000), deadline=None)
 @given(messages=messages)
 def test_what_is_static_is_what_the_judge_says_first(messages: Any) -> None:
     """A static finding of an early phase is the verdict, unless a phase that is not static comes before it."""

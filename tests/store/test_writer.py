@@ -240,7 +240,7 @@ def test_closing_commits_what_waits_and_then_refuses(path: Path) -> None:
 
 
 def test_many_threads_read_while_one_writes(store: SqliteStore) -> None:
-    answers = conversation(60)
+    answers = conversation(25)
     wrong: list[object] = []
     done = threading.Event()
 

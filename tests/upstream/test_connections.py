@@ -61,7 +61,7 @@ def test_a_slot_is_not_lost_with_whoever_leaves(given_first: bool) -> None:
     assert asyncio.run(story()) == 1
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(30, soak=1000), deadline=None)
 @given(st.integers(1, 3), st.lists(st.sampled_from(["come", "leave", "cancel"]), max_size=30))
 def test_as_many_are_free_as_are_not_held(count: int, steps: list[str]) -> None:
     """After any story: every slot is held by one, or free."""

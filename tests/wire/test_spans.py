@@ -37,7 +37,7 @@ def test_a_doubled_key_is_listed_twice() -> None:
 
 @given(tree=objects(unique=False), data=st.data())
 @example(tree=("object", [("a", 12), ("a", 1), ("b", "x")]), data=None)
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 def test_every_member_of_an_object_is_found(tree: Any, data: Any) -> None:
     """Doubled keys included: the bytes between the spans are nothing but keys and punctuation."""
     raw = spelled(tree, data.draw) if data else b'{"a":12,"a":1,"b":"x"}'
@@ -52,7 +52,7 @@ def test_every_member_of_an_object_is_found(tree: Any, data: Any) -> None:
 
 
 @given(tree=arrays(), data=st.data())
-@settings(max_examples=examples(80, soak=2000), deadline=None)
+@settings(max_examples=examples(48, soak=2000), deadline=None)
 def test_every_element_of_an_array_is_found(tree: list[Any], data: st.DataObject) -> None:
     raw = spelled(tree, data.draw)
 
@@ -96,7 +96,7 @@ def test_depth_costs_the_search_for_doubled_keys_no_stack() -> None:
 
 
 @given(tree=trees(unique=False), data=st.data())
-@settings(max_examples=examples(80, soak=2000), deadline=None)
+@settings(max_examples=examples(48, soak=2000), deadline=None)
 def test_doubled_keys_are_exactly_those_that_a_full_reading_finds(tree: Any, data: st.DataObject) -> None:
     doubled: set[str] = set()
 

@@ -142,7 +142,7 @@ def test_an_insertion_at_no_place_is_a_mistake_of_the_caller() -> None:
 
 
 @given(tree=arrays(), data=st.data())
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 def test_an_edited_array_means_what_the_edited_list_means(tree: list[Any], data: st.DataObject) -> None:
     """parse(apply(edit)) == edit(parse), and every kept element keeps its bytes."""
     raw = spelled(tree, data.draw)
@@ -166,7 +166,7 @@ def test_an_edited_array_means_what_the_edited_list_means(tree: list[Any], data:
 
 
 @given(tree=objects(unique=False), key=KEYS, data=st.data())
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 def test_a_key_that_is_set_changes_its_value_and_no_other_byte(tree: Any, key: str, data: st.DataObject) -> None:
     raw = spelled(tree, data.draw)
     places = [each for each in members(raw) if each.key == key]
@@ -188,7 +188,7 @@ def test_a_key_that_is_set_changes_its_value_and_no_other_byte(tree: Any, key: s
 
 
 @given(tree=objects(), key=KEYS, data=st.data())
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 def test_a_key_that_is_dropped_takes_no_other_member_with_it(tree: Any, key: str, data: st.DataObject) -> None:
     raw = spelled(tree, data.draw)
 

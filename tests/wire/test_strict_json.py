@@ -15,7 +15,7 @@ from tests.wire.json_texts import plain, spelled, trees
 
 
 @given(tree=trees(unique=False), data=st.data())
-@settings(max_examples=examples(80, soak=2000), deadline=None)
+@settings(max_examples=examples(48, soak=2000), deadline=None)
 def test_every_spelling_of_a_document_is_read(tree: Any, data: st.DataObject) -> None:
     assert decode_json(spelled(tree, data.draw)) == plain(tree)
 
@@ -71,7 +71,7 @@ def test_a_byte_order_mark_is_no_json() -> None:
 
 
 @given(raw=st.binary(max_size=40) | st.text('[]{}",:\\ua0d8 \n1e.-NaInfty', max_size=20).map(str.encode))
-@settings(max_examples=examples(160, soak=8000), deadline=None)
+@settings(max_examples=examples(96, soak=8000), deadline=None)
 def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     """Never another exception; and what is accepted, the standard library accepts too."""
     try:

@@ -143,7 +143,7 @@ hostile = st.one_of(
 
 
 @given(hostile, hostile, hostile)
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(24, soak=800), deadline=None)
 def test_nothing_that_anybody_said_becomes_a_tag_of_the_page(one: str, two: str, three: str) -> None:
     talk = answered(
         thinking(one, "s"),

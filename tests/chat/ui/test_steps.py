@@ -106,7 +106,7 @@ BLOCKS = st.one_of(
 )
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(30, soak=1000), deadline=None)
 @given(blocks=st.lists(BLOCKS, max_size=5), chunk=st.integers(1, 20))
 def test_however_it_is_cut_the_message_is_the_same_and_every_part_is_closed(blocks: list[Any], chunk: int) -> None:
     numbered = [{**block, "id": f"t{at}"} if block["type"] == "tool_use" else block for at, block in enumerate(blocks)]

@@ -88,7 +88,7 @@ def test_half_a_call_or_a_block_that_never_started_is_refused(came: list[Event])
         told(*came)
 
 
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 @given(
     st.lists(st.sampled_from([THINKING, TEXT]), min_size=1, max_size=4),
     st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=12),

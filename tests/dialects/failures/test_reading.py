@@ -170,7 +170,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 @given(st.sampled_from([400, 401, 413, 429, 500, 503, 599]), values)
 def test_no_body_breaks_it_and_every_failure_has_words(status: int, body: Any) -> None:
     failure = said(status, body)

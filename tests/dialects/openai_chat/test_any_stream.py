@@ -93,7 +93,7 @@ QUIRKS = st.builds(
 
 
 @proves("req:S3-16", "req:S3-17", "req:S3-20", "req:S3-39")
-@settings(max_examples=examples(60, soak=3000), deadline=None)
+@settings(max_examples=examples(36, soak=3000), deadline=None)
 @given(st.lists(PIECES, max_size=10), QUIRKS, st.booleans(), st.lists(st.integers(0, 2000), max_size=8))
 def test_any_stream_is_told_legally_and_the_same_at_any_cut(
     pieces: list[bytes], speech: ChatAnswerOptions, eager: bool, cuts: list[int]
@@ -111,7 +111,7 @@ def test_any_stream_is_told_legally_and_the_same_at_any_cut(
     assert told.events[-1].type in ("message_stop", "error")
 
 
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["reasoning", "content"]), st.sampled_from(["R", "r "])), max_size=12))
 def test_reasoning_is_never_text_and_text_is_never_reasoning(said: list[tuple[str, str]]) -> None:
     """§3, invariant (iv): each word arrives where it belongs, and none is lost."""

@@ -62,7 +62,7 @@ def test_code_is_told_from_text(text: str, expected: bool) -> None:
     assert is_code(text) is expected
 
 
-@settings(max_examples=examples(300, soak=20_000), deadline=None)
+@settings(max_examples=examples(180, soak=20_000), deadline=None)
 @given(TEXTS, TEXTS)
 def test_what_markdown_shows_as_code_counts_as_code(before: str, after: str) -> None:
     """Not the other way round: a lone backtick counts before anybody knows whether another one follows."""
@@ -70,7 +70,7 @@ def test_what_markdown_shows_as_code_counts_as_code(before: str, after: str) -> 
         assert is_code(before)
 
 
-@settings(max_examples=examples(200, soak=20_000), deadline=None)
+@settings(max_examples=examples(120, soak=20_000), deadline=None)
 @given(st.lists(TEXTS, max_size=6))
 def test_a_cut_changes_nothing(pieces: list[str]) -> None:
     assert is_code(*pieces) is is_code("".join(pieces)) is is_code(*"".join(pieces))

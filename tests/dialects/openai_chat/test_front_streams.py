@@ -252,7 +252,7 @@ BLOCKS = st.lists(
 )
 
 
-@settings(max_examples=examples(60, soak=2000), deadline=None)
+@settings(max_examples=examples(36, soak=2000), deadline=None)
 @given(BLOCKS, st.integers(1, 7))
 def test_a_streamed_answer_adds_up_to_the_whole_one(blocks: list[Any], size: int) -> None:
     """Whatever it says: the official client's message is that of the same answer in one piece."""

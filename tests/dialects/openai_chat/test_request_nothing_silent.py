@@ -184,7 +184,7 @@ def names(change: Change, path: tuple[str, ...]) -> bool:
     )
 
 
-@settings(max_examples=examples(80, soak=4000), deadline=None)
+@settings(max_examples=examples(48, soak=4000), deadline=None)
 @given(marked_requests(), wires)
 def test_what_the_client_sent_goes_out_or_a_change_names_it(sent: Json, wire: ChatRequestOptions) -> None:
     encoded = write_request(parse(json.dumps(sent).encode()), ChatOptions(wire))
@@ -202,7 +202,7 @@ def test_what_the_client_sent_goes_out_or_a_change_names_it(sent: Json, wire: Ch
     assert lost == []
 
 
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 @given(marked_requests(), wires)
 def test_a_change_names_a_place_of_the_clients_request(sent: Json, wire: ChatRequestOptions) -> None:
     """Or, for what was put in, the place where it stands."""

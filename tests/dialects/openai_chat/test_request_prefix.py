@@ -114,7 +114,7 @@ def sent(said: list[Json], wire: ChatRequestOptions) -> list[Json]:
     return json.loads(write_request(parse(raw(*said, system="be brief")), ChatOptions(wire)).body)["messages"]
 
 
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 @given(st.lists(turns, max_size=5), st.lists(turns, max_size=3), wires)
 def test_a_conversation_that_goes_on_is_a_list_that_goes_on(
     before: list[Json], after: list[Json], wire: ChatRequestOptions
@@ -125,7 +125,7 @@ def test_a_conversation_that_goes_on_is_a_list_that_goes_on(
     assert second[: len(first)] == first
 
 
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 @given(st.lists(turns, max_size=5), wires)
 def test_the_same_request_is_the_same_bytes_and_the_same_changes(said: list[Json], wire: ChatRequestOptions) -> None:
     once, again = (write_request(parse(raw(*said)), ChatOptions(wire)) for _ in range(2))
@@ -133,7 +133,7 @@ def test_the_same_request_is_the_same_bytes_and_the_same_changes(said: list[Json
     assert once == again
 
 
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 @given(st.lists(turns, max_size=5), wires)
 def test_no_thought_is_ever_text(said: list[Json], wire: ChatRequestOptions) -> None:
     marked = [_marked(each) for each in said]

@@ -72,7 +72,7 @@ def cut(text: str, size: int) -> list[str]:
 
 
 @proves("req:S3-30")
-@settings(max_examples=examples(60, soak=3000), deadline=None)
+@settings(max_examples=examples(36, soak=3000), deadline=None)
 @given(TEXTS, st.sampled_from(["reasoning", "reasoning_content", "thinking"]), TEXTS, CALLS, st.integers(1, 5))
 def test_a_whole_answer_has_the_blocks_of_its_stream(
     thought: str, field: str, content: str, calls: list[tuple[str, str]], size: int

@@ -158,7 +158,7 @@ CONTENT = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=examples(80, soak=4000), deadline=None)
+@settings(max_examples=examples(48, soak=4000), deadline=None)
 @given(CONTENT, st.lists(st.integers(0, 60)), st.sampled_from(["leading", "anywhere", "never"]), st.booleans())
 def test_the_pieces_do_not_depend_on_the_cuts_and_lose_nothing(
     content: str, cuts: list[int], mode: str, implicit: bool

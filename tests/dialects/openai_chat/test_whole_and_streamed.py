@@ -138,7 +138,7 @@ CALLS = st.lists(st.tuples(st.sampled_from(["a", "b.c", ""]), st.sampled_from(['
 
 
 @proves("req:S3-30")
-@settings(max_examples=examples(120, soak=6000), deadline=None)
+@settings(max_examples=examples(72, soak=6000), deadline=None)
 @given(st.sampled_from(sorted(SHAPES)), THOUGHTS, ANSWERS, CALLS, st.integers(1, 5), st.sampled_from(["stop", "length"]))
 def test_a_whole_answer_has_the_blocks_of_its_stream_in_every_shape(
     shape: str, thought: str, answer: str, calls: list[tuple[str, str]], size: int, finish: str

@@ -418,7 +418,7 @@ BLOCKS: list[JsonObject] = [
 STOPS = ["end_turn", "tool_use", "max_tokens", "refusal", "pause_turn"]
 
 
-@settings(max_examples=examples(60, soak=4000), deadline=None)
+@settings(max_examples=examples(36, soak=4000), deadline=None)
 @given(st.lists(st.sampled_from(BLOCKS), max_size=8), st.sampled_from(STOPS), st.integers(1, 9))
 def test_every_answer_is_a_stream_that_clients_can_read(blocks: list[JsonObject], stop: str, size: int) -> None:
     told = message(*blocks, stop=stop)

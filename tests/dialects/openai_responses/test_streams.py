@@ -493,7 +493,7 @@ PARTS: list[Json] = [
 ]
 
 
-@settings(max_examples=examples(60, soak=4000), deadline=None)
+@settings(max_examples=examples(36, soak=4000), deadline=None)
 @given(st.lists(st.integers(1, 4000), max_size=8))
 def test_no_cut_of_the_bytes_matters(cuts: list[int]) -> None:
     whole = stream(PARTS[:13], PARTS[-1])
@@ -514,7 +514,7 @@ ODD = [
 ]
 
 
-@settings(max_examples=examples(80, soak=8000), deadline=None)
+@settings(max_examples=examples(48, soak=8000), deadline=None)
 @given(st.lists(st.sampled_from(PARTS + ODD), max_size=24), st.binary(max_size=3), st.integers(0, 2000))
 def test_a_read_for_each_event_tells_what_one_read_tells(events: list[Json], new: bytes, at: int) -> None:
     """Also where an event is spoilt."""
@@ -537,7 +537,7 @@ def test_nothing_is_told_behind_a_failure_however_the_bytes_are_cut() -> None:
     assert joined(read(*reads)) == joined(read(b"".join(reads)))
 
 
-@settings(max_examples=examples(80, soak=8000), deadline=None)
+@settings(max_examples=examples(48, soak=8000), deadline=None)
 @given(st.lists(st.sampled_from(PARTS), max_size=24), st.integers(1, 200))
 def test_events_in_any_order_are_told_legally(events: list[Json], size: int) -> None:
     """And what is not told to its end fails."""
@@ -549,7 +549,7 @@ def test_events_in_any_order_are_told_legally(events: list[Json], size: int) -> 
     assert has_end or not any(isinstance(each, MessageDelta) for each in found)
 
 
-@settings(max_examples=examples(80, soak=8000), deadline=None)
+@settings(max_examples=examples(48, soak=8000), deadline=None)
 @given(st.integers(0, 4000), st.binary(max_size=6), st.integers(0, 8))
 def test_bytes_that_are_spoilt_break_nothing(at: int, new: bytes, lost: int) -> None:
     whole = stream(PARTS[:13], PARTS[-1])

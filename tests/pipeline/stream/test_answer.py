@@ -53,7 +53,7 @@ CLOSE = wired(streams.stop(0), streams.ending(), streams.DONE)
 
 
 @given(events=answers() | odd_answers(), data=st.data())
-@settings(max_examples=examples(32, soak=3000), deadline=None)
+@settings(max_examples=examples(19, soak=3000), deadline=None)
 def test_folded_at_once_is_folded_event_by_event(events: list[Event], data: st.DataObject) -> None:
     """Law 1, in any spelling: BOM, line ends, comments, padding; several signatures, citations, unknown deltas."""
     stream = whole_events(wire_bytes(events, data.draw))
@@ -82,7 +82,7 @@ def test_what_was_read_on_the_way_folds_like_what_came(worn: ViewOptions, events
 
 
 @given(events=odd_answers(), data=st.data())
-@settings(max_examples=examples(32, soak=3000), deadline=None)
+@settings(max_examples=examples(19, soak=3000), deadline=None)
 def test_an_answer_that_is_cut_gives_the_blocks_that_came_to_their_stop(events: list[Event], data: st.DataObject) -> None:
     """C8, S1-8: a block counts from its stop event."""
     stream = wire_bytes(events)

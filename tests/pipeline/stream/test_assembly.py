@@ -51,7 +51,7 @@ TEXT = (opens(1, type="text", text=""), grows(1, type="text_delta", text="hello"
 
 
 @proves("req:S0-45")
-@settings(max_examples=examples(30, soak=1000))
+@settings(max_examples=examples(18, soak=1000))
 @given(st.lists(st.integers(1, 40), max_size=40))
 def test_deltas_become_thinking_with_its_signature_and_then_text_at_any_cut(cuts: list[int]) -> None:
     """S0-45."""

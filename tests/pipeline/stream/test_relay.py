@@ -56,7 +56,7 @@ def renamed(stream: bytes) -> bytes:
 
 
 @given(events=answers() | odd_answers(), data=st.data())
-@settings(max_examples=examples(32, soak=3000), deadline=None)
+@settings(max_examples=examples(19, soak=3000), deadline=None)
 def test_the_bytes_that_came_go_on_but_for_the_models_name(events: list[Event], data: st.DataObject) -> None:
     """Untouched is untouched, at any cut of any spelling. Law 5, C11, C21."""
     stream = wire_bytes(events, data.draw)
@@ -77,7 +77,7 @@ def passes(relay: PassedAnswer, read: bytes) -> bool:
 
 @pytest.mark.parametrize("worn", [PLAIN, SEALED], ids=["plain", "sealed"])
 @given(events=answers() | odd_answers(), data=st.data())
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 def test_a_chunk_that_may_pass_as_it_came_is_what_feeding_it_gives(
     worn: ViewOptions, events: list[Event], data: st.DataObject
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_chunk_that_may_pass_as_it_came_is_what_feeding_it_gives(
 
 
 @given(events=answers() | odd_answers(), data=st.data())
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 def test_where_nobody_notes_anything_the_same_goes_on(events: list[Event], data: st.DataObject) -> None:
     """Then a chunk is looked at by itself, whatever its relay."""
     stream = wire_bytes(events, data.draw)
@@ -165,7 +165,7 @@ def test_a_chunk_that_is_no_delta_of_an_open_block_never_passes_as_it_came(befor
 
 
 @given(events=answers())
-@settings(max_examples=examples(50, soak=2000), deadline=None)
+@settings(max_examples=examples(30, soak=2000), deadline=None)
 def test_nothing_goes_on_before_the_first_content_and_the_end_is_held(events: list[Event]) -> None:
     """Failover is invisible until then; the end waits for the store (law 8)."""
     relay = passed_answer(ClientView(PLAIN))
@@ -225,7 +225,7 @@ def test_a_stream_cut_at_any_byte_never_looks_whole(worn: ViewOptions) -> None:
 
 @proves("req:C8")
 @given(events=odd_answers(), data=st.data())
-@settings(max_examples=examples(50, soak=2000), deadline=None)
+@settings(max_examples=examples(30, soak=2000), deadline=None)
 def test_of_a_cut_answer_the_client_holds_what_the_recording_says_that_it_holds(
     events: list[Event], data: st.DataObject
 ) -> None:
@@ -315,6 +315,10 @@ def test_a_start_that_names_no_model_passes_as_it_is() -> None:
     assert Passed([bare + BLOCK + END]).all == bare + BLOCK + END
 
 
+MANY = 2000
+"""Deltas of a hundred letters: twenty times as much as may be left."""
+
+
 @pytest.mark.parametrize("worn", [PLAIN, FOREIGN[0]])
 def test_a_stream_of_which_nobody_wants_the_words_takes_no_memory(worn: ViewOptions) -> None:
     """A gateway without a store: what was said about the answer is left at its end, and nothing of its megabytes."""
@@ -325,11 +329,11 @@ def test_a_stream_of_which_nobody_wants_the_words_takes_no_memory(worn: ViewOpti
     def begin() -> Callable[[], None]:
         relay = relays[len(sent)]
         relay.feed(opening)
-        return lambda: sent.append(sum(len(relay.feed(delta)) for _ in range(5000)))
+        return lambda: sent.append(sum(len(relay.feed(delta)) for _ in range(MANY)))
 
-    assert left_by(begin) < 10_000
-    assert sent == [len(delta) * 5000] * 3
-    for relay in relays:
+    assert left_by(begin, enough=10_000) < 10_000
+    assert set(sent) == {len(delta) * MANY}
+    for relay in relays[: len(sent)]:
         relay.feed(ending)
         assert (relay.size, relay.raw) == (len(opening) + sent[0] + len(ending), b"")
         assert answer_of_parts(relay.parts, PASSTHROUGH.read_run, blocks=False).stop_reason == "end_turn"

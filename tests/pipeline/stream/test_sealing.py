@@ -74,7 +74,7 @@ def visible(blocks: list[JsonObject]) -> list[JsonObject]:
 
 @proves("req:C10")
 @given(events=odd_answers())
-@settings(max_examples=examples(32, soak=3000), deadline=None)
+@settings(max_examples=examples(19, soak=3000), deadline=None)
 def test_every_seal_opens_and_carries_what_the_maker_wants_back(events: list[Event]) -> None:
     """Design §4, C10: whatever the maker sent, none, an empty one, several, or one in the start."""
     own, held = said(events, SEALED)
@@ -90,7 +90,7 @@ def test_every_seal_opens_and_carries_what_the_maker_wants_back(events: list[Eve
 
 @proves("req:S3-32")
 @given(events=odd_answers())
-@settings(max_examples=examples(32, soak=3000), deadline=None)
+@settings(max_examples=examples(19, soak=3000), deadline=None)
 def test_a_thinking_block_gets_one_signature_and_that_just_before_its_stop(events: list[Event]) -> None:
     """S3-32, as the official SDKs read it: the last signature wins, and none may follow."""
     passed = Passed([wire_bytes(events)], SEALED)
@@ -108,7 +108,7 @@ def test_a_thinking_block_gets_one_signature_and_that_just_before_its_stop(event
 
 
 @given(events=odd_answers(), dress=worn)
-@settings(max_examples=examples(32, soak=3000), deadline=None)
+@settings(max_examples=examples(19, soak=3000), deadline=None)
 def test_the_recording_knows_what_the_client_holds(events: list[Event], dress: ViewOptions) -> None:
     """`Dress.held` is what a client accumulates from the dressed stream, block by block."""
     passed = Passed([wire_bytes(events)], dress)
@@ -117,7 +117,7 @@ def test_the_recording_knows_what_the_client_holds(events: list[Event], dress: V
 
 
 @given(events=odd_answers(), dress=worn, data=st.data())
-@settings(max_examples=examples(50, soak=2000), deadline=None)
+@settings(max_examples=examples(30, soak=2000), deadline=None)
 def test_what_the_client_gets_does_not_depend_on_the_cut(
     events: list[Event], dress: ViewOptions, data: st.DataObject
 ) -> None:
@@ -127,7 +127,7 @@ def test_what_the_client_gets_does_not_depend_on_the_cut(
 
 
 @given(events=odd_answers(), dress=worn)
-@settings(max_examples=examples(32, soak=3000), deadline=None)
+@settings(max_examples=examples(19, soak=3000), deadline=None)
 def test_streamed_or_not_the_client_gets_the_same_blocks(events: list[Event], dress: ViewOptions) -> None:
     """S3-30 for this dialect: and the recording is the same too."""
     passed = Passed([wire_bytes(events)], dress)
@@ -140,7 +140,7 @@ def test_streamed_or_not_the_client_gets_the_same_blocks(events: list[Event], dr
 
 
 @given(events=odd_answers())
-@settings(max_examples=examples(32, soak=3000), deadline=None)
+@settings(max_examples=examples(19, soak=3000), deadline=None)
 def test_hidden_thinking_leaves_no_trace_and_no_gap(events: list[Event]) -> None:
     """`show_reasoning = "hide"`: nothing foreign ever reaches the client's history."""
     passed = Passed([wire_bytes(events)], HIDDEN)
@@ -178,7 +178,7 @@ def test_what_has_no_signature_has_nothing_to_refer_to() -> None:
 
 
 @given(events=odd_answers())
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(30, soak=1000), deadline=None)
 def test_the_seal_of_a_maker_that_wants_no_signature_back_carries_none(events: list[Event]) -> None:
     """`signed = false`: redacted data goes back all the same, since it is all that there is."""
     own, held = said(events, wear(sealer=SEALER, carries=False))
@@ -287,7 +287,7 @@ CLAUDES = wear(sealer=SEALER, whole=True, origin=Origin("anthropic", "claude", "
 
 
 @given(events=odd_answers(), dress=st.sampled_from([WHOLE_SEALS, CLAUDES]))
-@settings(max_examples=examples(32, soak=3000), deadline=None)
+@settings(max_examples=examples(19, soak=3000), deadline=None)
 def test_a_whole_seal_brings_the_block_that_the_maker_said(events: list[Event], dress: ViewOptions) -> None:
     own, held = said(events, dress)
 

@@ -177,7 +177,7 @@ def check_laws(transform: Callable[[Any], list[Any]], messages: list) -> None:
 @public("library")
 @proves("req:S4-11")
 @pytest.mark.parametrize("name", TRANSFORMS)
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(24, soak=800))
 @given(messages=messages_of)
 def test_what_a_transform_leaves_alone_is_the_same_object(name: str, messages: list) -> None:
     """S4-11: equal means identical."""

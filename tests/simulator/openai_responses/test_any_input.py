@@ -100,7 +100,7 @@ def answer(kind: str, body: dict[str, Any], taken: Any) -> bool:
 
 
 @pytest.mark.parametrize("kind", list(responses_vendors()))
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(24, soak=800), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_any_value_anywhere_gets_a_verdict(kind: str, data: st.DataObject) -> None:
     body = whole(kind)
@@ -117,7 +117,7 @@ def test_with_every_rule_switched_off_all_of_it_is_answered(kind: str) -> None:
     assert answer(kind, whole(kind), LAX)
 
 
-@settings(max_examples=examples(40, soak=2000), deadline=None)
+@settings(max_examples=examples(24, soak=2000), deadline=None)
 @given(st.binary(max_size=60) | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_bytes_get_a_verdict(raw: bytes) -> None:
     vendor = responses_vendors()[KIND]

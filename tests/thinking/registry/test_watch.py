@@ -44,7 +44,7 @@ def test_a_streamed_block_is_registered_at_its_stop_with_its_whole_text() -> Non
 
 @public("library")
 @proves("req:S1-6")
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(24, soak=800))
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=30), max_size=12), st.text("abc123", min_size=1, max_size=9))
 def test_a_streamed_block_gets_the_key_of_the_same_block_sent_whole(pieces: list[str], proof: str) -> None:
     """However it was cut into deltas, and under either kind of key."""
