@@ -14,7 +14,6 @@ from clew.testing import Simulator
 from tests.build import user
 from tests.faults.test_shared_store import SharedGateway, config_of, send
 from tests.gateway.served import backend
-from tests.patient import PATIENT
 from tests.postgres import prepared_url
 from tests.waiting import until
 
@@ -31,7 +30,7 @@ def test_a_choice_holds_on_every_gateway_when_the_command_ends(vendors: tuple[Si
     url = prepared_url()
     config = config_of(vendors[0], url) + backend("other", vendors[1].url, 'realm = "anthropic"\n')
     with ExitStack() as stack, PostgresStore(url) as store:
-        gateways = [stack.enter_context(SharedGateway(config, "--no-admin", command=PATIENT)) for _ in range(3)]
+        gateways = [stack.enter_context(SharedGateway(config, "--no-admin", patient=True)) for _ in range(3)]
         until(lambda: len(store.gateways()) == 3)
         done = gateways[0].clew("use", "other", "--json", CLEW_CONFIG=str(gateways[0].config))
         said = json.loads(done.stdout)["followed"]
@@ -43,7 +42,7 @@ def test_a_choice_holds_on_every_gateway_when_the_command_ends(vendors: tuple[Si
 
 
 def test_a_gateway_with_another_secret_does_not_start(vendors: tuple[Simulator, Simulator], tmp_path: Path) -> None:
-    with SharedGateway(config_of(vendors[0], prepared_url()), "--no-admin", command=PATIENT) as gateway:
+    with SharedGateway(config_of(vendors[0], prepared_url()), "--no-admin", patient=True) as gateway:
         send(gateway, [user("Hello?")])
         strange = {"CLEW_SECRET": "fedcba9876543210" * 4, "CLEW_HOME": str(tmp_path)}
         done = gateway.clew("serve", "--port", "0", "--no-admin", "--config", str(gateway.config), **strange)
