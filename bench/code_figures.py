@@ -24,6 +24,9 @@ from hops import measured
 
 ROOT = Path(__file__).parent.parent
 
+SHARED = ("failures", "openai")
+"""Folders beside the dialects' own, which several dialects use."""
+
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -101,7 +104,7 @@ def across_dialects(modules: Sequence[Module]) -> list[str]:
             folders = {
                 path.parts[2]
                 for path in (each.path for each in modules)
-                if path.parts[:2] == parts[:2] and len(path.parts) > 3 and path.parts[2] != "failures"  # shared by all
+                if path.parts[:2] == parts[:2] and len(path.parts) > 3 and path.parts[2] not in SHARED
             }
             others = {f"clew.dialects.{folder}" for folder in folders} - {own}
             found += [
