@@ -8,7 +8,6 @@ from clew.backends.presets import BACKENDS
 from clew.backends.row import Backend, Manner, Quirks, chat_options_of, target_of
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.exchange.backend_dialect import backend_dialect
-from clew.exchange.call import Call
 from clew.model.facts.chat_backends import validators
 
 
@@ -28,11 +27,11 @@ def test_a_backend_that_nobody_knows_reads_every_field_and_is_asked_for_nothing(
     assert (
         chat_options_of(unknown, "m").request,
         chat_options_of(unknown, "m").answer,
-        backend_dialect(unknown, "m").path(Call(body=b"")),
+        backend_dialect(unknown, "m").own_path,
     ) == (
         ChatRequestOptions(),
         ChatAnswerOptions(),
-        "/chat/completions",
+        "",
     )
     assert (
         ChatRequestOptions().knob,
@@ -57,10 +56,8 @@ def test_what_stands_in_for_missing_reasoning_is_said_by_the_quirk_alone() -> No
 
 
 def test_a_path_of_the_rows_own_is_appended_instead() -> None:
-    assert (
-        backend_dialect(backend(path="/chat/completions?api-version=1"), "m").path(Call(body=b""))
-        == "/chat/completions?api-version=1"
-    )
+    row = backend(path="/chat/completions?api-version=1")
+    assert backend_dialect(row, "m").own_path == "/chat/completions?api-version=1"
 
 
 @pytest.mark.parametrize(

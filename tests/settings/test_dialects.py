@@ -9,7 +9,6 @@ from clew.backends.presets import BACKENDS
 from clew.backends.row import Backend, Manner, Quirks, chat_options_of, manner_of
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.exchange.backend_dialect import backend_dialect
-from clew.exchange.call import Call
 from clew.settings.load import faults_of, load
 from clew.settings.values import ThinkingSettings
 from tests.manifest import proves
@@ -66,7 +65,7 @@ def test_a_server_on_this_machine_needs_no_key_and_may_have_one(file: Path) -> N
 def test_a_path_of_ones_own_may_have_a_query(file: Path) -> None:
     text = 'preset = "azure"\nurl = "https://me.openai.azure.com/openai/deployments/d"\n'
     row = made(file, f'{text}path = "/chat/completions?api-version=2025-01-01"\n{KEY}')
-    assert backend_dialect(row, "m").path(Call(body=b"")) == "/chat/completions?api-version=2025-01-01"
+    assert backend_dialect(row, "m").own_path == "/chat/completions?api-version=2025-01-01"
 
 
 # ── whose word counts
