@@ -482,7 +482,7 @@ def test_a_client_that_leaves_cancels_the_backend(gating: Gating, always: Starti
         ("content-type text/html", "text/html instead of"),
         ("status 200 content-type=text/event-stream body=", ""),
         ("status 200 content-type=text/event-stream body='{}'", ""),
-        ("status 200 body=", "an answer that is none: nothing"),
+        ("status 200 body=", "not a valid answer: nothing"),
         ("bomb 1000 coding=gzip", "which nobody asked for"),
     ],
 )

@@ -30,6 +30,7 @@ STREAM: list[Event] = [
     *(BlockStart(0, {"type": "text", "text": ""}), BlockDelta(0, {"type": "text_delta", "text": "Hi."}), BlockStop(0)),
     *(MessageDelta({"stop_reason": "end_turn", "stop_sequence": None}), MessageStop()),
 ]
+ESTIMATE = b'"output_tokens":2,"output_tokens_estimated":true'
 CHAT: Json = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi."}, "finish_reason": "stop"}]}
 
 ANSWERS: dict[str, tuple[Any, bytes, str]] = {
@@ -50,7 +51,7 @@ def read(client: anthropic.Anthropic, asked: Any, *, stream: bool) -> anthropic.
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_sdk_reads_an_answer_whose_backend_tells_no_usage(gating: Gating, name: str) -> None:
-    """However it was asked for and however it comes, the second time too. Translated, the output is estimated."""
+    """However it was asked for and however it comes, the second time too. The output is estimated."""
     row, body, kind = ANSWERS[name]
     asked: Any = {"model": MODEL, "max_tokens": 100, "messages": [user("Hello")]}
     with telling(body, kind=kind) as backend:
@@ -61,7 +62,7 @@ def test_an_sdk_reads_an_answer_whose_backend_tells_no_usage(gating: Gating, nam
 
     for message in messages:
         assert (message.content[0].type, message.model) == ("text", MODEL)
-        assert (message.usage.input_tokens >= 0, message.usage.output_tokens) == (True, 2 if row is chat_row else 0)
+        assert (message.usage.input_tokens >= 0, message.usage.output_tokens) == (True, 2)
     assert exchange_of(gate, answer).usage is None or row is chat_row
 
 
@@ -71,14 +72,14 @@ def test_an_event_keeps_all_its_other_bytes(gating: Gating, realm: str) -> None:
     said = said.replace(b'"delta":{"stop_reason"', b'"own": [1.50],"delta":{"stop_reason"')
     told = streamed(gating, said, realm)
     told = told.replace(b',"usage":{"input_tokens":0,"output_tokens":0}', b"", 1)
-    told = told.replace(b',"usage":{"output_tokens":0}', b"", 1)
+    told = told.replace(b',"usage":{%b}' % ESTIMATE, b"", 1)
     assert told == said.replace(b'"model":"m"', f'"model":"{MODEL}"'.encode())
 
 
 def test_an_event_into_which_nothing_can_be_put_goes_as_it_came(gating: Gating) -> None:
     """Half a character in it was an error of ours."""
     said = b"".join(map(encode_event, STREAM)).replace(b'"msg_1"', rb'"msg_\ud83d"')
-    assert streamed(gating, said, "local").replace(b',"usage":{"output_tokens":0}', b"", 1) == said
+    assert streamed(gating, said, "local").replace(b',"usage":{%b}' % ESTIMATE, b"", 1) == said
 
 
 def streamed(gating: Gating, said: bytes, realm: str) -> bytes:
@@ -100,5 +101,5 @@ def test_a_message_keeps_all_its_other_bytes(gating: Gating) -> None:
 
     for answer in answers:
         assert answer.raw != said
-        assert answer.raw.replace(b',"usage":{"input_tokens":0,"output_tokens":0}', b"") == said
+        assert answer.raw.replace(b',"usage":{"input_tokens":0,%b}' % ESTIMATE, b"") == said
     assert counted.raw == said
