@@ -35,8 +35,8 @@ pytestmark = pytest.mark.slow
 def _counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work for a thread is done where it is asked for, because only this thread is counted."""
 
-    async def here(work: Callable[..., T], *arguments: Any) -> T:
-        return work(*arguments)
+    async def here(work: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        return work(*arguments, **options)
 
     monkeypatch.setattr(asyncio, "to_thread", here)
 
