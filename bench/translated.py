@@ -20,6 +20,7 @@ from clew.dialects.openai_responses.stream_writer import ResponsesStreamWriter
 from clew.dialects.openai_responses.streams import ResponsesStreamReader
 from clew.dialects.shape import AnswerContext, StreamReader, StreamWriter
 from clew.model.origin import Origin
+from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.stream.passthrough import PassedAnswer
@@ -84,4 +85,4 @@ def _run(reads: Reads, answer: AnswerStream) -> object:
     for read in reads:
         answer.feed(read)
     answer.flush()
-    return answer.answer(blocks=True)
+    return answer_of_parts(answer.parts, answer.read_run, blocks=True)

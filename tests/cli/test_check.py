@@ -473,12 +473,16 @@ def test_on_a_terminal_there_are_colours_and_elsewhere_none(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_quietly_with_130() -> None:
+def test_ctrl_c_ends_quietly_with_130(tmp_path: Path) -> None:
     # A suite that runs in the background of a shell ignores SIGINT, and so would its children.
     listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     code = f"{listen}; from clew.cli import main; import clew.cli.check; print('ready', flush=True); main(['check', '-'])"
     process = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", code],
+        env=os.environ | {"CLEW_HOME": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
@@ -496,7 +500,10 @@ def _is_reading(pid: int) -> bool:
 @pytest.mark.slow
 def test_a_reader_that_left_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_bytes(BAD)
-    ran = subprocess.run(f"{CLEW[0]} check r.json | true", shell=True, cwd=tmp_path, capture_output=True, timeout=120)
+    home = os.environ | {"CLEW_HOME": str(tmp_path)}
+    ran = subprocess.run(
+        f"{CLEW[0]} check r.json | true", shell=True, cwd=tmp_path, env=home, capture_output=True, timeout=120
+    )
     assert ran.stderr == b""
 
 

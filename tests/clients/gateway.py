@@ -60,9 +60,9 @@ class Gateway:
         self.port = own_port()
         self.config = self.home / "clew.toml"
         self.config.write_text(config)
-        os.mkfifo(self.choices_file)
 
     def __enter__(self) -> Self:
+        os.mkfifo(self.choices_file)
         self.start()
         self._switching = Thread(target=self._switch)
         self._switching.start()

@@ -85,7 +85,8 @@ class CutAnswer:
     async def _pass(self) -> None:
         first = await self._stream.first(HEAD)
         assert isinstance(first, bytes)
-        await self._stream.pass_on(first)
+        await Push(first)
+        await self._stream.pass_on()
 
     def _carry_out(self, command: ExchangeCommand[Any]) -> object:
         match command:

@@ -28,7 +28,7 @@ from tests.faults.scene import asked, impatient, kept, question, story
 pytestmark = pytest.mark.slow
 
 PAGE = 4096
-IN_DOUBT = "which backend this conversation stays with"
+IN_DOUBT = "which backend this conversation is pinned to"
 SESSIONS = {"alice": {"x-claude-code-session-id": "s-alice"}, "bob": {}}
 
 

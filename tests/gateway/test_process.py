@@ -78,7 +78,7 @@ def test_a_signal_lets_streams_finish_and_tells_those_that_cannot(vendors: dict[
         gateway.signal()
         until(lambda: not listens(gateway.port))
         status, headers, body = gateway.get("/readyz", idle)
-        assert (status, headers["connection"], body) == (503, "close", b'{"status":"draining"}')
+        assert (status, headers["connection"], body) == (503, "close", b'{"status":"draining","store":"ok"}')
         endings = [rest(peer) for peer in peers]
         for short, long in zip(endings[::2], endings[1::2], strict=True):
             assert b"message_stop" in short

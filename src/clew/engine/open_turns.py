@@ -49,7 +49,9 @@ class OpenTurns:
         """Keep it once when it is under way, then after each block."""
         stream, notes = self._stream, self._exchange.notes
         assert stream is not None, "it was told to watch"
-        if notes.received.options.keeps_bodies and (not notes.times or notes.times[-1][0] != stream.size):
+        if notes.received.options.keeps_bodies:
+            if len(notes.times) > 1 and notes.times[-1][0] == notes.times[-2][0] == stream.size:
+                notes.times.pop()  # of a silence, its first and its last moment
             notes.times.append((stream.size, round(self._services.clock() - notes.began, 3)))
         if stream.stops != self._flushed:
             self._flushed = stream.stops

@@ -22,7 +22,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
@@ -133,7 +133,7 @@ class ProcessRegistration:
     @contextmanager
     def announcing(self, runtime: Runtime) -> Generator[None]:
         """In this block, gateways that share the store know of this one, and of what it has taken over."""
-        store, current, release = runtime.store, runtime.current, version("clew")
+        store, current = runtime.store, runtime.current
 
         def announce() -> None:
             if store is not None and current.taken >= 0:
@@ -143,7 +143,7 @@ class ProcessRegistration:
                         machine=socket.gethostname(),
                         pid=os.getpid(),
                         address=(self._entry.admin_url or self._entry.url) if self._entry else "",
-                        version=release,
+                        version=_release(),
                         config=current.loaded.digest,
                         active=current.snapshot.active,
                         problem=current.problem,
@@ -317,3 +317,10 @@ async def open_gateway(
         raise
     plane.listening(plan.host, server.port)
     return Gateway(plan, loaded, home, environ, key, plane, server, keys, registration)
+
+
+@cache
+def _release() -> str:
+    from importlib.metadata import version  # late: it imports parsers of mail and archives
+
+    return version("clew")
