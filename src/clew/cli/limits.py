@@ -24,7 +24,7 @@ WRITE_SECONDS: Final = 10.0
 _EXAMPLES: Final = """\b
 Examples:
   clew limits set key:anna 5usd/1d              five dollars a day
-  clew limits set team:web 200usd/30d --hard    never more than that
+  clew limits set team:web 200usd/30d --hard    room is reserved before each request
   clew limits set principal:ci 2000000tokens/5h
   clew limits set key:anna 60requests/1m        a rate
   clew limits set key:anna 4parallel            so many at the same time
@@ -46,7 +46,7 @@ def limits() -> None:
     in UTC. A request above a limit is answered with status 429 and the time until the window ends.
 
     A soft limit refuses once its cap is reached, so what is under way then may exceed it. A hard limit (--hard) reserves the
-    most that a request can use before its backend is asked, and is never exceeded.
+    most that a request can use before its backend is asked, by an estimate of the prompt.
     """
 
 

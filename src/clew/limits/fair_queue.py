@@ -13,7 +13,7 @@ class FairQueue(Generic[T]):
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[T]] = {}
-        """In the order in which owners are served: whoever was served goes to the end."""
+        """In the order in which owners are served: an owner that was served goes to the end."""
 
     def __len__(self) -> int:
         return sum(map(len, self._waiting.values()))

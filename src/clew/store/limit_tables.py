@@ -4,7 +4,7 @@
 So sums are exact, a turn that is sent again counts once, and no gateway waits for another. A total is the sum over all
 processes.
 
-A hard limit is kept by reservations. Whoever reserves locks the scopes, in one order, adds up what is used and what is
+A hard limit is kept by reservations. A reservation locks the scopes, in one order, adds up what is used and what is
 reserved, and adds a row if there is room. The row goes with the turn that it was made for, or with the process that made it.
 """
 
