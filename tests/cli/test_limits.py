@@ -61,7 +61,7 @@ def test_what_cannot_be_done_is_said_in_words(clew: Clew, given: tuple[str, ...]
 
 
 def test_the_audit_says_who_changed_what(clew: Clew) -> None:
-    assert clew("audit").stdout == "Nothing was changed so far.\n"
+    assert clew("audit").stdout == "No limit was changed so far.\n"
     clew("limits", "set", "principal:web", "5usd/1d")
     clew("limits", "set", "principal:web", "6usd/1d")
     newest, first = json.loads(clew("audit", "--json").stdout)

@@ -53,7 +53,7 @@ COMMANDS: Final[Mapping[str, _Row]] = {
     "config": _Row("clew.cli.config:config", "Create, find, check and show the settings file."),
     "store": _Row("clew.cli.store:store", "Move everything that is recorded to another store."),
     "keys": _Row("clew.cli.keys:keys", "Add, list, rotate and remove keys of the gateway."),
-    "audit": _Row("clew.cli.audit:audit", "Show who changed keys and limits."),
+    "audit": _Row("clew.cli.audit:audit", "Show who changed limits."),
     "limits": _Row("clew.cli.limits:limits", "Limit what keys, principals and teams may use."),
     "statusline": _Row("clew.cli.statusline:statusline", "Print a line for Claude Code's status bar."),
     "completion": _Row("clew.cli.completion:completion", "Print a shell completion script."),

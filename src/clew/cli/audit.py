@@ -1,4 +1,4 @@
-"""`clew audit`: who changed what."""
+"""`clew audit`: who changed which limit."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from clew.cli.output import Page, TextLine, print_result, printable_table
 from clew.store.audit_table import AuditEntry
 
 
-@click.command(short_help="Show who changed keys and limits.")
+@click.command(short_help="Show who changed limits.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many changes.")
 @json_option
 def audit(limit: int, json_: bool) -> None:
-    """Show the last changes of keys and limits, the newest first: when, who, what, before and after. No secrets.
+    """Show the last changes of limits, the newest first: when, who, what, before and after. No secrets.
 
     \b
     Examples:
@@ -25,7 +25,7 @@ def audit(limit: int, json_: bool) -> None:
     """
     with report_errors(), store_for_reading(find_installation()) as store:
         entries = store.audit.entries(limit=limit) if store else ()
-    page: Page = [TextLine("Nothing was changed so far.")]
+    page: Page = [TextLine("No limit was changed so far.")]
     if entries:
         page = [printable_table(("when", "who", "what", "of", "before", "after"), [_cells(each) for each in entries])]
     print_result(entries, page, as_json=json_)
