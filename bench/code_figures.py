@@ -1,9 +1,9 @@
 """Figures of the code: its size, its functions and names, and what one request passes through.
 
-    python bench/code_figures.py [--source CHECKOUT] [--static] [--hops]
+    python bench/code_figures.py [--source CHECKOUT] [--static] [--hops] [--once]
 
 `CHECKOUT` is another checkout of clew to count, for example a worktree of an older commit. With `--static` nothing is run.
-`--hops` names the functions that a reader of one request goes through.
+`--hops` names the functions that a reader of one request goes through, `--once` the private functions that are used once.
 """
 
 from __future__ import annotations
@@ -74,15 +74,33 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("__")
 
 
-def used_once(module: Module) -> tuple[int, int]:
-    """Private functions and methods that their own file names exactly once; and all private ones."""
-    private = [function.name for function in module.functions if is_private(function.name)]
-    uses = Counter(
-        node.id if isinstance(node, ast.Name) else node.attr
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Name | ast.Attribute)
-    )
-    return sum(uses[name] == 1 for name in private), len(private)
+def private_functions(module: Module) -> list[Function]:
+    return [function for function in module.functions if is_private(function.name)]
+
+
+def used_once(module: Module) -> list[Function]:
+    """Private functions and methods that their own file names exactly once."""
+    uses = Counter(name_of(node) for node in ast.walk(module.tree))
+    return [function for function in private_functions(module) if uses[function.name] == 1]
+
+
+def name_of(node: ast.AST) -> str:
+    """The name that an expression ends with."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def lines_about_once_used(module: Module) -> Iterator[str]:
+    """Where each of them is, its lines, and the function that uses it with its own: together they may be one."""
+    holders = {
+        name_of(node): function
+        for function in module.functions  # outer ones first, so the innermost counts
+        for node in ast.walk(function)
+        if node is not function
+    }
+    for function in used_once(module):
+        holder = holders.get(function.name)
+        user = f"{holder.name} ({length_of(holder)})" if holder else "the module"
+        yield f"{module.path}:{function.lineno}  {function.name} ({length_of(function)}) in {user}"
 
 
 def repeated_classes(modules: Sequence[Module]) -> dict[str, list[str]]:
@@ -117,7 +135,7 @@ def static_figures(source: Path) -> Iterator[str]:
     modules = modules_of(source)
     functions = [function for module in modules for function in module.functions]
     lengths = sorted(map(length_of, functions))
-    once, private = (sum(column) for column in zip(*map(used_once, modules), strict=True))
+    private, once = (sum(len(of(module)) for module in modules) for of in (private_functions, used_once))
     repeated, across = repeated_classes(modules), across_dialects(modules)
     yield f"files                                   {len(modules):,}"
     yield f"lines                                   {sum(module.lines for module in modules):,}"
@@ -138,9 +156,13 @@ def main() -> None:
     parser.add_argument("--source", type=Path, default=ROOT, help="another checkout to count")
     parser.add_argument("--static", action="store_true", help="run nothing")
     parser.add_argument("--hops", action="store_true", help="name the functions that a reader of one request goes through")
+    parser.add_argument("--once", action="store_true", help="name the private functions that are used once, and where")
     given = parser.parse_args()
     for line in static_figures(given.source):
         print(line)
+    if given.once:
+        for module in modules_of(given.source):
+            print(*lines_about_once_used(module), sep="\n", end="\n" if used_once(module) else "")
     if not given.static:
         print(measured(given.source, names_hops=given.hops))
 

@@ -66,7 +66,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "clew.store.base:DatabaseStore._record",
         "clew.engine.driver:Driver.commit",
     ),
-    "marks blocks as seen": ("clew.engine.process_commands:ProcessCommands.mark_in_use",),
+    "marks blocks as seen": ("clew.engine.process_memory:SeenKeys.news",),
     "tells log, metrics and feed": ("clew.engine.services:EngineServices.tell",),
     "writes to sockets": ("clew.http.transport_writer:WriteBatch.end",),
 }
@@ -76,7 +76,7 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
     "the exchange's row, its thread and its usage": ("clew.store.sqlite.writes:record",),
     "the recording and its marks": ("clew.store.sqlite.writes:_add_recording",),
     "marks of seen blocks": ("clew.store.sqlite.writes:touch",),
-    "bodies: their rows": ("clew.store.sqlite.bodies:add_bodies",),
+    "bodies: their rows": ("clew.store.sqlite.statements:add_bodies",),
     "the transaction around it": ("clew.store.sqlite.writer:Writer._transact",),
     "telling who waits": ("clew.store.sqlite.writer:Writer._report",),
     "checkpoints": ("clew.store.sqlite.writer:Writer._checkpoint",),

@@ -106,9 +106,18 @@ class Caller:
 
     def __init__(self, target: Target, session: Session) -> None:
         self.session = session
-        self._connection = socket.create_connection(("127.0.0.1", target.port), timeout=60)
+        self._port = target.port
+        self._connection = self._connected()
         lines = (f"POST {PATH} HTTP/1.1", f"Host: 127.0.0.1:{target.port}", *session.headers, *target.headers)
         self._head = "\r\n".join(lines).encode()
+
+    def _connected(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self._port), timeout=60)
+
+    def renew(self) -> None:
+        """Go on with a new connection: servers close those that were silent for long."""
+        self.close()
+        self._connection = self._connected()
 
     def ask(self, body: bytes) -> bytes:
         self._connection.sendall(b"%b\r\nContent-Length: %d\r\n\r\n" % (self._head, len(body)))
@@ -211,6 +220,8 @@ class Sessions:
             done = sum(answered(callers).done for _ in range(turns))
             return Load(**dict.fromkeys(Load.__dataclass_fields__, 0) | {"done": done})
 
+        for caller in callers:  # meanwhile all other targets were asked
+            caller.renew()
         return self._bench.sample(SESSION, target, load).each
 
     def spent(self, name: str) -> list[float]:

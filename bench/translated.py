@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import sse
-from clew.dialects.anthropic.options import AnthropicOptions
 from clew.dialects.anthropic.passthrough import PASSTHROUGH
+from clew.dialects.anthropic.requests import AnthropicOptions
 from clew.dialects.anthropic.streams import AnthropicStreamReader, AnthropicStreamWriter
 from clew.dialects.openai_chat import ChatOptions
 from clew.dialects.openai_chat.streams import ChatStreamReader, ChatStreamWriter

@@ -61,6 +61,16 @@ def test_what_is_counted_without_running_anything(figures: ModuleType, tmp_path:
     }
 
 
+def test_what_is_used_once_is_named_with_its_user(figures: ModuleType, tmp_path: Path) -> None:
+    file = tmp_path / "src/clew/dialects/anthropic/writing.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(ANTHROPIC)
+
+    [module] = figures.modules_of(tmp_path)
+
+    assert [*figures.lines_about_once_used(module)] == ["clew/dialects/anthropic/writing.py:20  _once (1) in write (1)"]
+
+
 def test_a_streamed_answer_is_put_together(figures: ModuleType) -> None:
     del figures
     lines = [
