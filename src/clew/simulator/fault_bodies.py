@@ -35,7 +35,16 @@ _CONTENT: Final = re.compile(
 def steps_around(steps: Steps, fault: FaultSpec) -> tuple[Steps, Steps]:
     """The steps before and after the place: by default the first byte of the body, and at the latest the end."""
     if fault.at is not None:
-        return _around_byte(steps, fault.at)
+        at = fault.at
+        for place, step in enumerate(steps):
+            if isinstance(step, End):
+                return steps[:place], steps[place:]
+            if isinstance(step, Send):
+                if len(step.data) >= at:
+                    head, tail = Send(step.data[:at], step.event), Send(step.data[at:], step.event)
+                    return (*steps[:place], head), (tail, *steps[place + 1 :])
+                at -= len(step.data)
+        return steps, ()
     if fault.before:
         place = _nth(steps, re.compile(re.escape(fault.before)), 0)
     elif fault.content:
@@ -61,18 +70,6 @@ def _nth(steps: Steps, names: re.Pattern[str] | None, count: int) -> int:
                 return place
             count -= 1
     return len(steps)
-
-
-def _around_byte(steps: Steps, at: int) -> tuple[Steps, Steps]:
-    for place, step in enumerate(steps):
-        if isinstance(step, End):
-            return steps[:place], steps[place:]
-        if isinstance(step, Send):
-            if len(step.data) >= at:
-                head, tail = Send(step.data[:at], step.event), Send(step.data[at:], step.event)
-                return (*steps[:place], head), (tail, *steps[place + 1 :])
-            at -= len(step.data)
-    return steps, ()
 
 
 # Events.
@@ -207,23 +204,19 @@ def packed(coding: str, size: int) -> bytes:
     """So many zeros, packed; for `members`, so many empty gzip members."""
     match coding:
         case "gzip":
-            return _gzip(size)
+            # One member. A block of zeros is packed once and repeated: the packer's window is cleared after each block.
+            count, rest = divmod(size, len(_BLOCK))
+            body = _deflated(_BLOCK) * count + _deflated(_BLOCK[:rest]) + b"\x03\x00"
+            check = 0
+            for length in (*[len(_BLOCK)] * count, rest):
+                check = zlib.crc32(memoryview(_BLOCK)[:length], check)
+            head = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
+            return head + body + check.to_bytes(4, "little") + (size % 2**32).to_bytes(4, "little")
         case "zstd":
             count, rest = divmod(size, _ZSTD_BLOCK)
             return _ZSTD_HEAD + _same_byte(_ZSTD_BLOCK, last=False) * count + _same_byte(rest, last=True)
         case _:
             return gzip.compress(b"", mtime=0) * size
-
-
-def _gzip(size: int) -> bytes:
-    """One member. A block of zeros is packed once and repeated: the packer's window is cleared after each block."""
-    count, rest = divmod(size, len(_BLOCK))
-    body = _deflated(_BLOCK) * count + _deflated(_BLOCK[:rest]) + b"\x03\x00"
-    check = 0
-    for length in (*[len(_BLOCK)] * count, rest):
-        check = zlib.crc32(memoryview(_BLOCK)[:length], check)
-    head = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
-    return head + body + check.to_bytes(4, "little") + (size % 2**32).to_bytes(4, "little")
 
 
 def _deflated(zeros: bytes) -> bytes:

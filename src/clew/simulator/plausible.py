@@ -102,22 +102,18 @@ def _typed(schema: JsonObject, place: _SchemaPlace) -> JsonValue:
             count = least if isinstance(least, int) else 0
             return [_value(schema.get("items", {}), place.inside(place.name)) for _ in range(count)]
         case "string":
-            return _string(schema, place)
+            form = schema.get("format")
+            text = _FORMATS[form] if isinstance(form, str) and form in _FORMATS else _by_name(place)
+            least, most = schema.get("minLength"), schema.get("maxLength")
+            if isinstance(least, int):
+                text = text.ljust(least, "x")
+            return text[:most] if isinstance(most, int) else text
         case "integer" | "number":
             return _number(schema)
         case "boolean":
             return False
         case _:
             return None
-
-
-def _string(schema: JsonObject, place: _SchemaPlace) -> str:
-    form = schema.get("format")
-    text = _FORMATS[form] if isinstance(form, str) and form in _FORMATS else _by_name(place)
-    least, most = schema.get("minLength"), schema.get("maxLength")
-    if isinstance(least, int):
-        text = text.ljust(least, "x")
-    return text[:most] if isinstance(most, int) else text
 
 
 def _by_name(place: _SchemaPlace) -> str:

@@ -36,7 +36,7 @@ class Background(LoopThread):
     def __init__(self) -> None:
         super().__init__("clew-background")
 
-    def call(self, work: Coroutine[Any, Any, T], timeout: float = 30.0) -> T:
+    def call(self, work: Coroutine[Any, Any, T], timeout: float = 120.0) -> T:
         """Run the coroutine in that thread, and wait for it here, `timeout` seconds at most."""
         return self._begun(work).result(timeout)
 

@@ -153,7 +153,21 @@ def _events(whole: MessageAnswer) -> Iterator[Step]:
                 pinged = True
                 yield _PING
         index += isinstance(item, AnswerBlock)
-    yield _event(_message_delta(whole))
+    answer = whole.answer
+    usage = _usage_at_end(whole)
+    event: JsonObject = {
+        "type": "message_delta",
+        "delta": {
+            "stop_reason": answer.stop_reason,
+            "stop_sequence": answer.stop_sequence,
+            "stop_details": answer.stop_details,
+            "container": None,
+        },
+        "usage": {name: usage[name] for name in _CUMULATIVE if name in usage},
+    }
+    if whole.prompt.applied_edits is not None:
+        event["context_management"] = {"applied_edits": [*whole.prompt.applied_edits]}
+    yield _event(event)
     yield _event({"type": "message_stop"})
 
 
@@ -190,24 +204,6 @@ def _frame(whole: MessageAnswer) -> JsonObject:
     if whole.prompt.transformations is not None:
         frame["input_transformations"] = [*whole.prompt.transformations]
     return frame
-
-
-def _message_delta(whole: MessageAnswer) -> JsonObject:
-    answer = whole.answer
-    usage = _usage_at_end(whole)
-    event: JsonObject = {
-        "type": "message_delta",
-        "delta": {
-            "stop_reason": answer.stop_reason,
-            "stop_sequence": answer.stop_sequence,
-            "stop_details": answer.stop_details,
-            "container": None,
-        },
-        "usage": {name: usage[name] for name in _CUMULATIVE if name in usage},
-    }
-    if whole.prompt.applied_edits is not None:
-        event["context_management"] = {"applied_edits": [*whole.prompt.applied_edits]}
-    return event
 
 
 def _usage_at_start(whole: MessageAnswer) -> JsonObject:

@@ -81,7 +81,16 @@ class MessagesServer(VendorServer):
         if request.method == "POST" and request.path in (_MESSAGES, _COUNT):
             return self._judge_and_answer(visit)
         if request.method == "GET" and (request.path == _MODELS or request.path.startswith(f"{_MODELS}/")):
-            return self._models(visit)
+            kind, known = self.settings.kind, self.settings.stance.models
+            if visit.request.path == _MODELS:
+                found = model_page(visit.request.query, kind, known)
+            else:
+                name = visit.request.path.removeprefix(f"{_MODELS}/")
+                found = model_row(name, kind, known) or refusal_of_rule("R62.not-found")
+            headers = _identity(visit.ids, visit.account)
+            if isinstance(found, VendorRefusal):
+                return self.write_refusal(found, visit.entry, headers)
+            return json_reply(found, headers)
         return self.write_refusal(refusal_of_rule("R62.not-found"), entry, _identity(ids, account))
 
     def _judge_and_answer(self, visit: AccountRequest) -> Steps:
@@ -137,18 +146,6 @@ class MessagesServer(VendorServer):
         else:
             steps = (*silences_of(answer), *json_reply(message(whole), headers))
         return apply_faults(answer.faults, steps, visit.ids.request, ANTHROPIC_ERRORS)
-
-    def _models(self, visit: AccountRequest) -> Steps:
-        kind, known = self.settings.kind, self.settings.stance.models
-        if visit.request.path == _MODELS:
-            found = model_page(visit.request.query, kind, known)
-        else:
-            name = visit.request.path.removeprefix(f"{_MODELS}/")
-            found = model_row(name, kind, known) or refusal_of_rule("R62.not-found")
-        headers = _identity(visit.ids, visit.account)
-        if isinstance(found, VendorRefusal):
-            return self.write_refusal(found, visit.entry, headers)
-        return json_reply(found, headers)
 
     def write_refusal(self, refusal: VendorRefusal, entry: JournalEntry, headers: HeaderPairs) -> Steps:
         entry.record_refusal(refusal)

@@ -34,7 +34,15 @@ def draft_of(answer: ModelAnswer, case: ChatCase, salt: str) -> MessageDraft:
             case "thinking" | "redacted_thinking":
                 _add_thought(draft, item, case, salt)
             case "text":
-                _add_text(draft, item, case)
+                text = as_str(item.block.get("text"))
+                draft.text += text
+                draft.content += text
+                in_list = case.form == "chunks" and bool(draft.chunks)
+                if in_list:
+                    draft.chunks.append({"type": "text", "text": text})
+                for delta in item.deltas:
+                    part = delta.get("text")
+                    draft.add("content", {"content": [{"type": "text", "text": part}] if in_list else part})
             case "tool_use":
                 _add_call(draft, item, case, salt)
             case _:
@@ -90,18 +98,6 @@ def _add_thought(draft: MessageDraft, piece: AnswerBlock, case: ChatCase, salt: 
         salt=salt,
     )
     THOUGHT_FORMS[case.form](draft, thought)
-
-
-def _add_text(draft: MessageDraft, piece: AnswerBlock, case: ChatCase) -> None:
-    text = as_str(piece.block.get("text"))
-    draft.text += text
-    draft.content += text
-    in_list = case.form == "chunks" and bool(draft.chunks)
-    if in_list:
-        draft.chunks.append({"type": "text", "text": text})
-    for delta in piece.deltas:
-        part = delta.get("text")
-        draft.add("content", {"content": [{"type": "text", "text": part}] if in_list else part})
 
 
 def _add_call(draft: MessageDraft, piece: AnswerBlock, case: ChatCase, salt: str) -> None:

@@ -113,16 +113,14 @@ def prompt_tokens(body: JsonObject) -> int:
 def prompt_segments(body: JsonObject) -> Iterator[tuple[JsonValue, int]]:
     """The prompt piece by piece, with the tokens of each: its tools, then its messages."""
     for segment in (*as_list(body.get("tools")), *as_list(body.get("messages"))):
-        yield segment, _tokens(segment)
-
-
-def _tokens(segment: JsonValue) -> int:
-    parts = as_list(as_dict(segment).get("content"))
-    others = [part for part in parts if as_dict(part).get("type") != "image_url"]
-    if len(others) == len(parts):
-        return tokens_of_json(segment)
-    light: JsonObject = {**as_dict(segment), "content": others}
-    return tokens_of_json(light) + (len(parts) - len(others)) * _TOKENS_PER_IMAGE
+        parts = as_list(as_dict(segment).get("content"))
+        others = [part for part in parts if as_dict(part).get("type") != "image_url"]
+        if len(others) == len(parts):
+            tokens = tokens_of_json(segment)
+        else:
+            light: JsonObject = {**as_dict(segment), "content": others}
+            tokens = tokens_of_json(light) + (len(parts) - len(others)) * _TOKENS_PER_IMAGE
+        yield segment, tokens
 
 
 # Proofs.

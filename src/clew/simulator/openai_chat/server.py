@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
-from typing import Final
+
+import msgspec
 
 from clew.errors import SettingsInvalid
 from clew.http.message import HttpRequest
 from clew.model.json import JsonObject, JsonValue
+from clew.simulator.error_shapes import ShapedErrors
 from clew.simulator.fault_effects import apply_faults
 from clew.simulator.identity import IdMaker, Ids, signing_key
-from clew.simulator.interfaces import Account, Prompt, VendorRefusal
+from clew.simulator.interfaces import Account, VendorRefusal
 from clew.simulator.journal import JournalEntry
-from clew.simulator.marks import add_mark
 from clew.simulator.openai_chat.completion import (
     Completion,
     chunks,
@@ -29,44 +29,56 @@ from clew.simulator.openai_chat.completion import (
     reasoning_field,
     usage_of,
 )
-from clew.simulator.openai_chat.errors import ChatErrors
-from clew.simulator.openai_chat.judge.case import (
-    CHAT_RULES,
-    ChatCase,
-    IndexedMessage,
-    answer_limit,
-    calls_of,
-    text_of,
-)
+from clew.simulator.openai_chat.judge.case import CHAT_RULES, ChatCase, IndexedMessage, answer_limit, calls_of, text_of
 from clew.simulator.openai_chat.judge.judging import judge_chat
 from clew.simulator.openai_chat.memory import AnswerMemory, GivenAnswer, prompt_segments, prompt_tokens
 from clew.simulator.openai_chat.vendors import ChatVendor, chat_vendors, model_list, model_row
+from clew.simulator.openai_model import OpenaiModel, model_request, text_blocks
 from clew.simulator.openai_server import ForgetfulPart, OpenaiServer, identity
 from clew.simulator.player import PlayedTurn
-from clew.simulator.prefix_cache import PrefixCache
 from clew.simulator.steps import SSE_HEADERS, End, SendHead, Steps, json_reply, silences_of
 from clew.simulator.values import as_dict, as_list, as_str
-from clew.simulator.vendor_server import AccountRequest, ScriptedModel, SimulatorSettings, decoded, misuse
-
-_DEFAULT_LIMIT: Final = 4096
-_CHOICES: Final[dict[str, str]] = {"none": "none", "auto": "auto", "required": "any", "any": "any"}
+from clew.simulator.vendor_server import AccountRequest, SimulatorSettings, decoded, misuse
 
 
-class ChatModel:
+class ChatErrors(ShapedErrors):
+    """How one vendor writes errors and keep-alives inside a stream."""
+
+    def __init__(self, vendor: ChatVendor) -> None:
+        super().__init__(CHAT_RULES, vendor)
+        self._vendor = vendor
+
+    @property
+    def ping(self) -> bytes:
+        return f": {self._vendor.chunks.comment or 'keep-alive'}\n\n".encode()
+
+    def event(self, fault: str, message: str, form: str = "", before: Steps = ()) -> bytes:
+        """A fault on demand, inside a stream that began with 200."""
+        error = self.fault(fault, message, self.status(fault))
+        value = self._shape(error)
+        if self._vendor.envelope == "openrouter":
+            value = {
+                "id": "gen-sim",
+                "object": "chat.completion.chunk",
+                "created": 0,
+                "model": "",
+                "provider": "",
+                "error": {"code": error.status, "message": error.message},
+                "choices": [
+                    {"index": 0, "delta": {"content": ""}, "finish_reason": "error", "native_finish_reason": "error"}
+                ],
+            }
+        return b"data: " + msgspec.json.encode(value) + b"\n\n"
+
+
+class ChatModel(OpenaiModel):
     """All models of one simulator."""
-
-    def __init__(self, *, scenario: str, seed: int) -> None:
-        self._model = ScriptedModel(scenario=scenario, seed=seed)
-        self._cache = PrefixCache()
 
     def answer(self, case: ChatCase, *, account: str, ids: Ids, created: int) -> tuple[PlayedTurn, Completion]:
         """Answer a legal request. Raises SettingsInvalid if it names an unknown scenario."""
-        prompt = Prompt(thinking="adaptive" if case.thinking else "off", interleaved=True)
-        mark = partial(add_mark, case.memory.secret)
-        request = _messages_request(case)
-        played = self._model.play(request, prompt=prompt, signer=None, ids=ids, empty_delta=False, mark=mark)
+        played = self.play(_request_of(case), thinks=case.thinking, secret=case.memory.secret, ids=ids)
         draft, vendor = draft_of(played.answer, case, ids.message), case.vendor
-        cached = self._cache.use(prompt_segments(case.body), owner=account, model=case.model, unit=vendor.numbers.unit)
+        cached = self.cached(prompt_segments(case.body), owner=account, model=case.model, unit=vendor.numbers.unit)
         completion = Completion(
             id=vendor.completion_id + ids.message.removeprefix("msg_01"),
             model=case.model,
@@ -80,32 +92,21 @@ class ChatModel:
         )
         return played, completion
 
-    def reset(self) -> None:
-        self._cache.reset()
 
-
-# The request as one of the Messages API.
-
-
-def _messages_request(case: ChatCase) -> JsonObject:
-    stop = case.body.get("stop")
-    request: JsonObject = {
-        "model": case.model,
-        "max_tokens": answer_limit(case.body) or _DEFAULT_LIMIT,
-        "messages": _messages(case.messages),
-        "tools": [
-            {"name": function.get("name"), "input_schema": as_dict(function.get("parameters")) or {"type": "object"}}
-            for function in (as_dict(as_dict(tool).get("function")) for tool in as_list(case.body.get("tools")))
-        ],
-        "stop_sequences": [stop] if isinstance(stop, str) else as_list(stop),
-    }
-    choice = _tool_choice(case.body)
-    schema = as_dict(as_dict(case.body.get("response_format")).get("json_schema")).get("schema")
-    if choice:
-        request["tool_choice"] = choice
-    if isinstance(schema, dict):
-        request["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
-    return request
+def _request_of(case: ChatCase) -> JsonObject:
+    """The request as one of the Messages API."""
+    body, stop = case.body, case.body.get("stop")
+    functions = [as_dict(as_dict(tool).get("function")) for tool in as_list(body.get("tools"))]
+    request = model_request(
+        body,
+        model=case.model,
+        limit=answer_limit(body) or None,
+        messages=_messages(case.messages),
+        tools=[(function.get("name"), as_dict(function.get("parameters"))) for function in functions],
+        chosen=as_str(as_dict(as_dict(body.get("tool_choice")).get("function")).get("name")),
+        schema=as_dict(as_dict(body.get("response_format")).get("json_schema")).get("schema"),
+    )
+    return {**request, "stop_sequences": [stop] if isinstance(stop, str) else as_list(stop)}
 
 
 def _messages(chat_messages: tuple[IndexedMessage, ...]) -> list[JsonValue]:
@@ -113,46 +114,20 @@ def _messages(chat_messages: tuple[IndexedMessage, ...]) -> list[JsonValue]:
     messages: list[JsonValue] = []
     in_results = False
     for each in chat_messages:
-        message = _message(each)
-        if in_results and message["role"] == "user":
-            as_list(as_dict(messages[-1])["content"]).extend(as_list(message["content"]))
+        content = each.message.get("content")
+        is_result = each.role == "tool"
+        blocks: list[JsonValue] = (
+            [{"type": "tool_result", "content": text_of(content)}] if is_result else text_blocks(content)
+        )
+        if each.role == "assistant":
+            blocks += [{"type": "tool_use", "id": call.get("id")} for call in calls_of(each.message)]
+        role = {"assistant": "assistant", "user": "user", "tool": "user"}.get(each.role, "system")
+        if in_results and role == "user":
+            as_list(as_dict(messages[-1])["content"]).extend(blocks)
             continue
-        in_results = each.role == "tool"
-        messages.append(message)
+        in_results = is_result
+        messages.append({"role": role, "content": blocks})
     return messages
-
-
-def _message(each: IndexedMessage) -> JsonObject:
-    content = each.message.get("content")
-    match each.role:
-        case "tool":
-            result: JsonObject = {"type": "tool_result", "content": text_of(content)}
-            return {"role": "user", "content": [result]}
-        case "assistant":
-            calls: list[JsonValue] = [{"type": "tool_use", "id": call.get("id")} for call in calls_of(each.message)]
-            return {"role": "assistant", "content": [*_texts(content), *calls]}
-        case "user":
-            return {"role": "user", "content": _texts(content)}
-        case _:
-            return {"role": "system", "content": _texts(content)}
-
-
-def _texts(content: JsonValue) -> list[JsonValue]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    parts = (as_dict(part) for part in as_list(content))
-    return [{"type": "text", "text": part.get("text")} for part in parts if "text" in part]
-
-
-def _tool_choice(body: JsonObject) -> JsonObject:
-    given = body.get("tool_choice")
-    single: JsonObject = {"disable_parallel_tool_use": True} if body.get("parallel_tool_calls") is False else {}
-    if isinstance(given, str):
-        return {"type": _CHOICES.get(given, "auto"), **single}
-    name = as_str(as_dict(as_dict(given).get("function")).get("name"))
-    if name:
-        return {"type": "tool", "name": name, **single}
-    return {"type": "auto", **single} if single else {}
 
 
 # The server.
@@ -186,24 +161,21 @@ class ChatServer(OpenaiServer):
     def answer(self, request: HttpRequest, account: Account | VendorRefusal, ids: Ids, entry: JournalEntry) -> Steps:
         if isinstance(account, VendorRefusal):
             return self.write_refusal(account, entry, identity(ids))
-        if request.method == "POST" and request.path.endswith(self.ending):
-            return self._complete(AccountRequest(request=request, account=account, ids=ids, entry=entry))
-        return self.answer_about_models(request, ids, entry)
-
-    def _complete(self, visit: AccountRequest) -> Steps:
-        request = decoded(visit.request)
-        if isinstance(request, VendorRefusal):
-            return self.write_refusal(request, visit.entry, identity(visit.ids))
-        verdict = judge_chat(request.body, vendor=self.vendor, stance=self.settings.stance, memory=self._memory)
-        visit.entry.record_thinking([piece.as_json() for piece in verdict.thinking], verdict.violation)
+        if request.method != "POST" or not request.path.endswith(self.ending):
+            return self.answer_about_models(request, ids, entry)
+        chat = decoded(request)
+        if isinstance(chat, VendorRefusal):
+            return self.write_refusal(chat, entry, identity(ids))
+        verdict = judge_chat(chat.body, vendor=self.vendor, stance=self.settings.stance, memory=self._memory)
+        entry.record_thinking([piece.as_json() for piece in verdict.thinking], verdict.violation)
         if verdict.violation is not None or verdict.case is None:
             assert verdict.violation is not None, "a legal request has a case"
             maker = verdict.case.traits.maker if verdict.case else ""
-            return self.write_refusal(verdict.violation, visit.entry, identity(visit.ids), verdict.names, maker)
+            return self.write_refusal(verdict.violation, entry, identity(ids), verdict.names, maker)
         try:
-            return self._play_model(visit, verdict.case)
+            return self._play_model(AccountRequest(request=request, account=account, ids=ids, entry=entry), verdict.case)
         except SettingsInvalid as error:
-            return self.write_refusal(misuse("sim.scenario", str(error)), visit.entry, identity(visit.ids))
+            return self.write_refusal(misuse("sim.scenario", str(error)), entry, identity(ids))
 
     def _play_model(self, visit: AccountRequest, case: ChatCase) -> Steps:
         played, whole = self._model.answer(case, account=visit.account.name, ids=visit.ids, created=int(self._now()))

@@ -56,7 +56,10 @@ class ResponsesErrors(ShapedErrors):
         known = next((rule for rule in RESPONSES_RULES.rules.values() if rule.code == code), None)
         text = message or (known.text if known else row.message)
         error: JsonObject = {"type": known.type if known else row.type, "code": code, "message": text, "param": None}
-        return b"".join(step.data for step in self._events(error, _begun(before), _numbers(before), form))
+        numbered = [step for step in before if isinstance(step, Send) and step.event]
+        last = as_dict(_data(numbered[-1])).get("sequence_number") if numbered else None
+        number = last + 1 if isinstance(last, int) else 0
+        return b"".join(step.data for step in self._events(error, _begun(before), number, form))
 
     def status(self, fault: str) -> int:
         return _STATUSES.get(_CODES.get(fault, fault)) or super().status(fault)
@@ -91,13 +94,6 @@ def _begun(before: Steps) -> JsonObject:
         if isinstance(step, Send) and step.event == "response.created":
             return as_dict(as_dict(_data(step)).get("response"))
     return {}
-
-
-def _numbers(before: Steps) -> int:
-    """The number of the next event."""
-    numbered = [step for step in before if isinstance(step, Send) and step.event]
-    last = as_dict(_data(numbered[-1])).get("sequence_number") if numbered else None
-    return last + 1 if isinstance(last, int) else 0
 
 
 def _data(step: Send) -> JsonObject:

@@ -17,7 +17,7 @@ from clew.simulator.identity import Ids
 from clew.simulator.openai_responses.blobs import BlobContent, signature_of_thought
 from clew.simulator.openai_responses.judge.case import OfferedTool, ResponsesCase
 from clew.simulator.script import Pause, SendEvent, SendPings
-from clew.simulator.values import as_dict, as_str
+from clew.simulator.values import as_dict, as_list, as_str
 
 _TITLE: Final = "**Thinking it over**\n\n"
 _HALF: Final = 2
@@ -84,7 +84,14 @@ def _write(writer: ItemWriter, block: AnswerBlock, *, cut: bool, calls_follow: b
         case "text":
             _add_message(writer, block, cut=cut, phase="commentary" if calls_follow else "final_answer")
         case "tool_use":
-            _add_call(writer, block, cut=cut)
+            name = as_str(block.block.get("name"))
+            tool = writer.case.tool_named(name)
+            pieces = [piece for delta in block.deltas if (piece := as_str(delta.get("partial_json")))]
+            if tool is not None and tool.kind == "custom":
+                text = as_str(as_dict(block.block.get("input")).get("input"))
+                _add_call_item(writer, block, tool, name, text, _pieces(text, max(map(len, pieces), default=1)), cut=cut)
+            else:
+                _add_call_item(writer, block, tool, name, "".join(pieces) or "{}", pieces or ["{}"], cut=cut)
         case str(kind) if _MESSAGES_ONLY.fullmatch(kind):
             pass  # such blocks do not exist in this dialect
         case _:  # an item of the scenario, as it stands
@@ -97,6 +104,7 @@ def _write(writer: ItemWriter, block: AnswerBlock, *, cut: bool, calls_follow: b
 
 def _add_thought(writer: ItemWriter, block: AnswerBlock, *, cut: bool) -> None:
     traits, case = writer.case.traits, writer.case
+    is_asked = "reasoning.encrypted_content" in as_list(case.body.get("include"))
     redacted = block.block.get("type") == "redacted_thinking"
     text = as_str(block.block.get("data" if redacted else "thinking"))
     id_ = writer.id("rs")
@@ -107,7 +115,8 @@ def _add_thought(writer: ItemWriter, block: AnswerBlock, *, cut: bool) -> None:
         item["content"] = [{"type": "reasoning_text", "text": text}]
         events += _text_events(case, text, [piece for piece in pieces if piece])
     if text and not redacted and _shows_summary(case):
-        parts = [_TITLE + part if traits.titles else part for part in _parts(case, text)]
+        paragraphs = text.split("\n\n") if case.reasoning.get("summary") == "detailed" else [text]
+        parts = [_TITLE + part if traits.titles else part for part in paragraphs]
         item["summary"] = [{"type": "summary_text", "text": part} for part in parts]
         events += _summary_events(parts, max((len(piece) for piece in pieces), default=1))
     start = {**item, "summary": [], **({"content": []} if "content" in item else {})}
@@ -115,7 +124,7 @@ def _add_thought(writer: ItemWriter, block: AnswerBlock, *, cut: bool) -> None:
         item["format"] = start["format"] = traits.format
     if traits.signs and not redacted:
         item["signature"] = signature_of_thought(case.memory.secret, case.model, text)
-    if traits.blob != "none" and (traits.blob_if == "always" or _is_included(case)) and not cut:
+    if traits.blob != "none" and (traits.blob_if == "always" or is_asked) and not cut:
         item["encrypted_content"] = case.key.make(BlobContent(id=id_, model=case.model, text=text), salt=id_)
         begun = BlobContent(id=id_, model=case.model, text=text[: len(text) // _HALF], part=True)
         start["encrypted_content"] = case.key.make(begun, salt=id_)
@@ -134,16 +143,6 @@ def _shows_summary(case: ResponsesCase) -> bool:
             return True
         case "never":
             return False
-
-
-def _parts(case: ResponsesCase, text: str) -> list[str]:
-    """A detailed summary has a part for each paragraph."""
-    return text.split("\n\n") if case.reasoning.get("summary") == "detailed" else [text]
-
-
-def _is_included(case: ResponsesCase) -> bool:
-    include = case.body.get("include")
-    return isinstance(include, list) and "reasoning.encrypted_content" in include
 
 
 def _summary_events(parts: Sequence[str], size: int) -> Iterator[ItemEvent]:
@@ -194,18 +193,6 @@ def _add_message(writer: ItemWriter, block: AnswerBlock, *, cut: bool, phase: st
         head["phase"] = phase
     item: JsonObject = {**head, "status": _status(cut=cut), "content": [part]}
     writer.steps.append(OutputItem(start={**head, "status": "in_progress", "content": []}, events=tuple(events), item=item))
-
-
-def _add_call(writer: ItemWriter, block: AnswerBlock, *, cut: bool) -> None:
-    name = as_str(block.block.get("name"))
-    tool = writer.case.tool_named(name)
-    pieces = [piece for delta in block.deltas if (piece := as_str(delta.get("partial_json")))]
-    if tool is not None and tool.kind == "custom":
-        written = as_dict(block.block.get("input")).get("input")
-        text = as_str(written)
-        _add_call_item(writer, block, tool, name, text, _pieces(text, max(map(len, pieces), default=1)), cut=cut)
-    else:
-        _add_call_item(writer, block, tool, name, "".join(pieces) or "{}", pieces or ["{}"], cut=cut)
 
 
 def _add_call_item(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from clew.errors import SettingsInvalid
@@ -17,25 +16,24 @@ from clew.model.json import JsonObject
 from clew.simulator.answers import ModelAnswer, whole_block
 from clew.simulator.fault_effects import apply_faults
 from clew.simulator.identity import IdMaker, Ids, signing_key
-from clew.simulator.interfaces import Account, Prompt, VendorRefusal
+from clew.simulator.interfaces import Account, VendorRefusal
 from clew.simulator.journal import JournalEntry
-from clew.simulator.marks import add_mark
+from clew.simulator.openai_model import OpenaiModel
 from clew.simulator.openai_responses.blobs import BlobContent
 from clew.simulator.openai_responses.errors import ResponsesErrors
 from clew.simulator.openai_responses.items import OutputItem, output_steps
 from clew.simulator.openai_responses.judge.case import RESPONSES_RULES, Path, ResponsesCase
 from clew.simulator.openai_responses.judge.judging import ResponsesVerdict, judge_responses
 from clew.simulator.openai_responses.memory import GivenOutput, OutputMemory
-from clew.simulator.openai_responses.prompt import messages_request
+from clew.simulator.openai_responses.prompt import request_of
 from clew.simulator.openai_responses.response import WholeResponse, usage_of
 from clew.simulator.openai_responses.stream import events
 from clew.simulator.openai_responses.vendors import ResponsesVendor, model_list, model_row, responses_vendors
 from clew.simulator.openai_server import ForgetfulPart, OpenaiServer, identity
 from clew.simulator.player import PlayedTurn
-from clew.simulator.prefix_cache import PrefixCache
 from clew.simulator.steps import SSE_HEADERS, End, HeaderPairs, SendHead, Steps, json_reply, rule_headers, silences_of
 from clew.simulator.values import as_str, tokens_of_text
-from clew.simulator.vendor_server import AccountRequest, ScriptedModel, SimulatorSettings, decoded, misuse
+from clew.simulator.vendor_server import AccountRequest, SimulatorSettings, decoded, misuse
 
 _LIMITS: Final[HeaderPairs] = (
     ("x-ratelimit-limit-requests", "5000"),
@@ -45,17 +43,20 @@ _LIMITS: Final[HeaderPairs] = (
 )
 
 
-class ResponsesModel:
+class ResponsesModel(OpenaiModel):
     """All models of one simulator."""
-
-    def __init__(self, *, scenario: str, seed: int) -> None:
-        self._model = ScriptedModel(scenario=scenario, seed=seed)
-        self._cache = PrefixCache()
 
     def answer(self, case: ResponsesCase, *, ids: Ids, created: int) -> tuple[PlayedTurn, WholeResponse]:
         """Answer a legal request. Raises SettingsInvalid if it names an unknown scenario."""
-        played = _compacted(case, ids) if case.compacts else self._play(case, ids)
-        cached = self._cache.use(case.segments(), owner=case.account, model=case.model, unit=case.vendor.unit)
+        if case.compacts:
+            # The conversation in short, which only the vendor can read
+            item = compaction_item(case, ids)
+            text = as_str(item["encrypted_content"])
+            answer = ModelAnswer(items=(whole_block(item),), stop_reason="end_turn", output_tokens=tokens_of_text(text))
+            played = PlayedTurn(answer=answer, scenario="compaction", turn=0)
+        else:
+            played = self.play(request_of(case), thinks=case.thinking, secret=case.memory.secret, ids=ids)
+        cached = self.cached(case.segments(), owner=case.account, model=case.model, unit=case.vendor.unit)
         whole = WholeResponse(
             id=ids.item("resp", 0),
             created=created,
@@ -65,22 +66,6 @@ class ResponsesModel:
             usage=usage_of(played.answer, case, cached),
         )
         return played, whole
-
-    def _play(self, case: ResponsesCase, ids: Ids) -> PlayedTurn:
-        prompt = Prompt(thinking="adaptive" if case.thinking else "off", interleaved=True)
-        mark = partial(add_mark, case.memory.secret)
-        return self._model.play(messages_request(case), prompt=prompt, signer=None, ids=ids, empty_delta=False, mark=mark)
-
-    def reset(self) -> None:
-        self._cache.reset()
-
-
-def _compacted(case: ResponsesCase, ids: Ids) -> PlayedTurn:
-    """The conversation in short, which only the vendor can read."""
-    item = compaction_item(case, ids)
-    text = as_str(item["encrypted_content"])
-    answer = ModelAnswer(items=(whole_block(item),), stop_reason="end_turn", output_tokens=tokens_of_text(text))
-    return PlayedTurn(answer=answer, scenario="compaction", turn=0)
 
 
 def compaction_item(case: ResponsesCase, ids: Ids) -> JsonObject:
@@ -125,25 +110,27 @@ class ResponsesServer(OpenaiServer):
         name = request.path.rpartition("/")[2]
         match request.method:
             case "POST" if request.path.endswith(self.ending):
-                return self._respond(visit)
+                verdict = self._judge(visit, "/responses")
+                if verdict.violation is not None or verdict.case is None:
+                    return self._write_violation(visit, verdict)
+                try:
+                    return self._play_model(visit, verdict.case)
+                except SettingsInvalid as error:
+                    return self.write_refusal(misuse("sim.scenario", str(error)), entry, identity(ids))
             case "POST" if name in self.vendor.serves and request.path.endswith(f"{self.ending}/{name}"):
                 return self._count(visit) if name == "input_tokens" else self._compact(visit)
             case "GET" if request.path.endswith(self.ending) and request.header("upgrade"):
                 return self.write_refusal(self.refusal("websocket"), entry, identity(ids))
             case "GET" | "DELETE" if request.path.endswith(f"{self.ending}/{name}"):
-                return self._kept(visit, name)
+                found = self._memory.kept(account.name, name)
+                if found is None:
+                    return self.write_refusal(self.refusal("response-unknown", id=name), entry, identity(ids))
+                if request.method == "GET":
+                    return json_reply(found.response, identity(ids))
+                self._memory.delete(account.name, name)
+                return json_reply({"id": name, "object": "response", "deleted": True}, identity(ids))
             case _:
                 return self.answer_about_models(request, ids, entry)
-
-    def _kept(self, visit: AccountRequest, id_: str) -> Steps:
-        account = visit.account.name
-        found = self._memory.kept(account, id_)
-        if found is None:
-            return self.write_refusal(self.refusal("response-unknown", id=id_), visit.entry, identity(visit.ids))
-        if visit.request.method == "GET":
-            return json_reply(found.response, identity(visit.ids))
-        self._memory.delete(account, id_)
-        return json_reply({"id": id_, "object": "response", "deleted": True}, identity(visit.ids))
 
     def _judge(self, visit: AccountRequest, path: Path) -> ResponsesVerdict:
         request = decoded(visit.request)
@@ -186,15 +173,6 @@ class ResponsesServer(OpenaiServer):
         return json_reply(compaction, identity(visit.ids))
 
     # Answers.
-
-    def _respond(self, visit: AccountRequest) -> Steps:
-        verdict = self._judge(visit, "/responses")
-        if verdict.violation is not None or verdict.case is None:
-            return self._write_violation(visit, verdict)
-        try:
-            return self._play_model(visit, verdict.case)
-        except SettingsInvalid as error:
-            return self.write_refusal(misuse("sim.scenario", str(error)), visit.entry, identity(visit.ids))
 
     def _play_model(self, visit: AccountRequest, case: ResponsesCase) -> Steps:
         played, whole = self._model.answer(case, ids=visit.ids, created=int(self._now()))

@@ -154,29 +154,21 @@ def _image_size(media_type: str, data: bytes) -> _Size | None:
         case "image/gif" if len(data) >= 10 and data[:6] in (b"GIF87a", b"GIF89a"):
             return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
         case "image/jpeg":
-            return _jpeg_size(data)
+            # The first frame header (markers C0 to CF, except for three with other meanings) has the size
+            at = 2
+            while data[:2] == b"\xff\xd8" and len(data) >= at + 9 and data[at] == 0xFF:
+                if 0xC0 <= data[at + 1] <= 0xCF and data[at + 1] not in (0xC4, 0xC8, 0xCC):
+                    return int.from_bytes(data[at + 7 : at + 9], "big"), int.from_bytes(data[at + 5 : at + 7], "big")
+                at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+            return None
         case "image/webp" if len(data) >= 30 and data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-            return _webp_size(data)
+            match data[12:16]:
+                case b"VP8X":
+                    return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
+                case b"VP8L":
+                    bits = int.from_bytes(data[21:25], "little")
+                    return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+                case _:
+                    return int.from_bytes(data[26:28], "little") & 0x3FFF, int.from_bytes(data[28:30], "little") & 0x3FFF
         case _:
             return None
-
-
-def _jpeg_size(data: bytes) -> _Size | None:
-    """The first frame header (markers C0 to CF, except for three with other meanings) has the size."""
-    at = 2
-    while data[:2] == b"\xff\xd8" and len(data) >= at + 9 and data[at] == 0xFF:
-        if 0xC0 <= data[at + 1] <= 0xCF and data[at + 1] not in (0xC4, 0xC8, 0xCC):
-            return int.from_bytes(data[at + 7 : at + 9], "big"), int.from_bytes(data[at + 5 : at + 7], "big")
-        at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
-    return None
-
-
-def _webp_size(data: bytes) -> _Size:
-    match data[12:16]:
-        case b"VP8X":
-            return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
-        case b"VP8L":
-            bits = int.from_bytes(data[21:25], "little")
-            return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
-        case _:
-            return int.from_bytes(data[26:28], "little") & 0x3FFF, int.from_bytes(data[28:30], "little") & 0x3FFF

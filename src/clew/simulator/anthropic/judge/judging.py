@@ -154,7 +154,23 @@ def judge(
     missing = messages.check_passed_back(case)
     if missing:
         return JudgeVerdict(violation=missing, request=case.body)
-    return _judge_thinking(case, signing_key(kind, seed, realm))
+    # The phases that need the signing key. A refusal still tells the fates up to the block that it names
+    key = signing_key(kind, seed, realm)
+    history = read_thinking(case, key)
+    bindings = check_bindings(case, history)
+    prompt = prompt_of(case, history, bindings)
+    phases = (
+        chain(check_empty_signatures(case), check_signatures(history)),
+        check_modified(case, history),
+        bindings.broken,
+        check_length(case, prompt.input_tokens),
+    )
+    for phase in phases:
+        found = violations(phase, case.stance)
+        if found:
+            return JudgeVerdict(violation=found[0], request=case.body, prompt=refused_prompt(prompt, found[0].path))
+    start = SigningPoint(history.end, bindings.sent, bindings.read)
+    return JudgeVerdict(request=case.body, prompt=prompt, signer=RequestSigner(key, case, start))
 
 
 def static_violations(
@@ -205,22 +221,3 @@ def _open(
         account=account,
         stance=stance,
     )
-
-
-def _judge_thinking(case: Case, key: bytes) -> JudgeVerdict:
-    """The phases that need the signing key. A refusal still tells the fates up to the block that it names."""
-    history = read_thinking(case, key)
-    bindings = check_bindings(case, history)
-    prompt = prompt_of(case, history, bindings)
-    phases = (
-        chain(check_empty_signatures(case), check_signatures(history)),
-        check_modified(case, history),
-        bindings.broken,
-        check_length(case, prompt.input_tokens),
-    )
-    for phase in phases:
-        found = violations(phase, case.stance)
-        if found:
-            return JudgeVerdict(violation=found[0], request=case.body, prompt=refused_prompt(prompt, found[0].path))
-    start = SigningPoint(history.end, bindings.sent, bindings.read)
-    return JudgeVerdict(request=case.body, prompt=prompt, signer=RequestSigner(key, case, start))

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from clew.model.facts import blocks
 from clew.model.json import JsonObject
-from clew.simulator.anthropic.judge.case import BrokenRule, Case, JudgedMessage, RequestBlock
+from clew.simulator.anthropic.judge.case import BrokenRule, Case, JudgedMessage
 from clew.simulator.anthropic.judge.tools import unfinished_calls
 from clew.simulator.interfaces import VendorRefusal
 from clew.simulator.values import as_dict, as_list, as_str, is_blank
@@ -86,19 +86,14 @@ def check_block_roles(case: Case) -> Iterator[BrokenRule]:
         for block in message.blocks:
             if block.type == "compaction" and block.value.get("content") == "":
                 yield BrokenRule("R54.compaction-empty", f"{block.path}.compaction.content")
-            yield from _wrong_role(message.role, block)
-
-
-def _wrong_role(role: str, block: RequestBlock) -> Iterator[BrokenRule]:
-    """Blocks in the wrong role, but for tool results and thinking, which have rules of their own."""
-    row = blocks().get(block.type)
-    if row is None or role in row.roles or block.type == "tool_result":
-        return
-    if role == "system":
-        yield BrokenRule("R32.content-not-text", block.path, {"tag": block.type})
-    elif not block.is_thinking:
-        allowed = " or ".join(f"`{name}`" for name in row.roles)
-        yield BrokenRule("R23.block-role", block.path, {"tag": block.type, "roles": allowed})
+            row = blocks().get(block.type)
+            if row is None or message.role in row.roles or block.type == "tool_result":  # results have a rule of their own
+                continue
+            if message.role == "system":
+                yield BrokenRule("R32.content-not-text", block.path, {"tag": block.type})
+            elif not block.is_thinking:  # it has one, too
+                allowed = " or ".join(f"`{name}`" for name in row.roles)
+                yield BrokenRule("R23.block-role", block.path, {"tag": block.type, "roles": allowed})
 
 
 # Empty content.

@@ -103,7 +103,13 @@ def _clear_thinking(case: Case, fates: Sequence[BlockFate], sizes: Mapping[str, 
     if off:
         return ClearedContent(tuple(_stripped(fate, "thinking is off") for fate in fates))
     edit, turns = _edit_of(case, CLEAR_THINKING), case.turns
-    kept_from, reason = _first_kept_message(case, edit, turns), "context edit" if edit else "an earlier turn"
+    keep, reason = (edit.get("keep"), "context edit") if edit else (None, "an earlier turn")
+    count = as_number(as_dict(keep).get("value"))
+    if count is not None:
+        kept_from = turns[-int(count)] if 0 < count <= len(turns) else 0
+    else:
+        keeps_all = keep == "all" or as_dict(keep).get("type") == "all" or case.model.prior_thinking == "all"
+        kept_from = 0 if keeps_all else max(case.questions, default=0)
     after = tuple(_stripped(fate, reason) if _message_of(fate) < kept_from else fate for fate in fates)
     gone = [new for old, new in zip(fates, after, strict=True) if old.fate != new.fate]
     if not edit or not gone:
@@ -120,16 +126,6 @@ def _stripped(fate: BlockFate, reason: str) -> BlockFate:
 
 def _message_of(fate: BlockFate) -> int:
     return int(fate.path.split(".")[1])
-
-
-def _first_kept_message(case: Case, edit: JsonObject | None, turns: list[int]) -> int:
-    """The index of the first message whose thinking is kept; 0 keeps all."""
-    keep = edit.get("keep") if edit else None
-    count = as_number(as_dict(keep).get("value"))
-    if count is not None:
-        return turns[-int(count)] if 0 < count <= len(turns) else 0
-    keeps_all = keep == "all" or as_dict(keep).get("type") == "all" or case.model.prior_thinking == "all"
-    return 0 if keeps_all else max(case.questions, default=0)
 
 
 def _clear_tool_uses(case: Case, input_tokens: int) -> ClearedContent:

@@ -15,7 +15,6 @@ from typing import Final, TypeAlias
 import msgspec
 
 from clew.errors import BodyTooLarge, RequestInvalid
-from clew.model.json import JsonValue
 from clew.simulator.interfaces import Stance, VendorRefusal
 from clew.simulator.openai_chat.judge import messages, reasoning
 from clew.simulator.openai_chat.judge.case import (
@@ -193,7 +192,13 @@ def check_tool_choice(case: ChatCase) -> Iterator[RuleBreach]:
         if choice != "none":
             yield RuleBreach("chat.tool-choice-without-tools", "tool_choice")
         return
-    name = _chosen_name(choice)
+    # The named tool; "" for no tool in particular; None if the value is no choice at all
+    if isinstance(choice, str):
+        name = "" if choice in ("auto", "none", "required", "any") else None
+    elif isinstance(choice, dict) and choice.get("type") == "function":
+        name = as_str(as_dict(choice.get("function")).get("name")) or None
+    else:
+        name = None
     if name is None:
         yield RuleBreach("chat.tool-choice", "tool_choice")
         return
@@ -203,15 +208,6 @@ def check_tool_choice(case: ChatCase) -> Iterator[RuleBreach]:
     forced = "specified" if name else "required" if choice in ("required", "any") else ""
     if forced and case.thinking and forced in _NOT_WHILE_THINKING[case.traits.forced_tools]:
         yield RuleBreach("chat.tool-choice-thinking", "tool_choice", {"choice": forced})
-
-
-def _chosen_name(choice: JsonValue) -> str | None:
-    """The named tool; "" for no tool in particular; None if the value is no choice at all."""
-    if isinstance(choice, str):
-        return "" if choice in ("auto", "none", "required", "any") else None
-    if isinstance(choice, dict) and choice.get("type") == "function":
-        return as_str(as_dict(choice.get("function")).get("name")) or None
-    return None
 
 
 PHASES: Final[tuple[tuple[Check, ...], ...]] = (

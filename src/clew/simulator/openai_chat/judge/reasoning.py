@@ -20,10 +20,10 @@ from difflib import SequenceMatcher
 from typing import Final, Literal
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.marks import is_marked
 from clew.simulator.openai_chat.judge.case import ChatCase, IndexedMessage, calls_of, text_of
 from clew.simulator.openai_chat.memory import GivenAnswer, is_sealed, is_signed
 from clew.simulator.rule_book import RuleBreach
+from clew.simulator.thought_index import is_marked
 from clew.simulator.values import as_dict, as_list, as_str
 
 # What came back.

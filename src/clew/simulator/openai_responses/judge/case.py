@@ -126,14 +126,13 @@ class ResponsesCase:
         """The items of the whole conversation."""
         kept = self.memory.kept(self.account, as_str(self.body.get("previous_response_id"))) if self.vendor.stores else None
         before = (PlacedItem(f"kept.{index}", item, kept=True) for index, item in enumerate(kept.items if kept else ()))
-        return (*before, *self._resolved())
-
-    def _resolved(self) -> Iterator[PlacedItem]:
+        items = [*before]
         for each in self.sent:
             if each.kind != "item_reference":
-                yield each
+                items.append(each)
             elif self.vendor.stores and (found := self.memory.kept_item(self.account, each.id)) is not None:
-                yield PlacedItem(each.path, found, kept=True)
+                items.append(PlacedItem(each.path, found, kept=True))
+        return tuple(items)
 
     @cached_property
     def turn_start(self) -> int:

@@ -53,15 +53,12 @@ _FIELDS_OF_COUNTING: Final = frozenset({"personality"})
 def check_required(case: ResponsesCase) -> Iterator[RuleBreach]:
     """`model` and `input` are there."""
     for name in ("model", "input"):
-        if name not in case.body and not (name == "input" and _goes_on(case)):
+        goes_on = any(case.body.get(each) for each in ("prompt", "conversation", "previous_response_id"))
+        if name not in case.body and not (name == "input" and goes_on):
             yield RuleBreach("responses.field-missing", name)
     for name in ("model", "input"):
         if name in case.body and case.body[name] is None:
             yield _wrong_kind(name, "a string", None)
-
-
-def _goes_on(case: ResponsesCase) -> bool:
-    return any(case.body.get(name) for name in ("prompt", "conversation", "previous_response_id"))
 
 
 def check_known(case: ResponsesCase) -> Iterator[RuleBreach]:
@@ -71,13 +68,14 @@ def check_known(case: ResponsesCase) -> Iterator[RuleBreach]:
         if name in MOVED:
             yield RuleBreach("responses.field-moved", name, {"field": name, "now": MOVED[name]})
         elif name not in known:
-            yield RuleBreach("responses.field-unknown", name, {"hint": _hint(name, sorted(known - case.body.keys()))})
-
-
-def _hint(name: str, known: list[str]) -> str:
-    """A name that was meant: two edits away at most."""
-    near = [each for each in get_close_matches(name, known, n=2, cutoff=0.6) if _distance(name, each) <= 2]
-    return f" Did you mean {' or '.join(repr(each) for each in near)}?" if near else ""
+            # A name that was meant: two edits away at most
+            near = [
+                each
+                for each in get_close_matches(name, sorted(known - case.body.keys()), n=2, cutoff=0.6)
+                if _distance(name, each) <= 2
+            ]
+            hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+            yield RuleBreach("responses.field-unknown", name, {"hint": hint})
 
 
 def _distance(first: str, second: str) -> int:
@@ -193,26 +191,22 @@ def _text_options(case: ResponsesCase, value: JsonValue) -> Iterator[RuleBreach]
     if given.get("verbosity") is not None:
         yield from _one_of("text.verbosity", ("low", "medium", "high"), case, given["verbosity"])
     if given.get("format") is not None:
-        yield from _format(case, given["format"])
-
-
-def _format(case: ResponsesCase, value: JsonValue) -> Iterator[RuleBreach]:
-    yield from _members("text.format", _FORMAT, value)
-    format_ = as_dict(value)
-    kinds = ("json_object", "text", "json_schema")
-    if "type" not in format_:
-        yield RuleBreach("responses.field-missing", "text.format.type")
-        return
-    yield from _one_of("text.format.type", kinds, case, format_["type"])
-    if format_["type"] != "json_schema":
-        return
-    for name in ("name", "schema"):
-        if format_.get(name) is None:
-            yield RuleBreach("responses.field-missing", f"text.format.{name}")
-    yield from check_name("text.format.name", format_.get("name"))
-    if format_.get("strict") is True:
-        name = as_str(format_.get("name"))
-        yield from tools.check_strict(as_dict(format_.get("schema")), "text.format.schema", "response_format", name)
+        yield from _members("text.format", _FORMAT, given["format"])
+        format_ = as_dict(given["format"])
+        kinds = ("json_object", "text", "json_schema")
+        if "type" not in format_:
+            yield RuleBreach("responses.field-missing", "text.format.type")
+            return
+        yield from _one_of("text.format.type", kinds, case, format_["type"])
+        if format_["type"] != "json_schema":
+            return
+        for name in ("name", "schema"):
+            if format_.get(name) is None:
+                yield RuleBreach("responses.field-missing", f"text.format.{name}")
+        yield from check_name("text.format.name", format_.get("name"))
+        if format_.get("strict") is True:
+            name = as_str(format_.get("name"))
+            yield from tools.check_strict(as_dict(format_.get("schema")), "text.format.schema", "response_format", name)
 
 
 def check_name(path: str, value: JsonValue, limit: int = _SHORT_NAME) -> Iterator[RuleBreach]:

@@ -133,7 +133,14 @@ def _check_item(case: ResponsesCase, item: JsonObject, path: str) -> Iterator[Ru
         if item.get(name) is None:
             yield RuleBreach("responses.field-missing", f"{path}.{name}")
     yield from _check_id(item, kind, path)
-    yield from _check_call_id(item, path)
+    value, place = item.get("call_id"), f"{path}.call_id"
+    if value is not None:
+        if not isinstance(value, str):
+            yield RuleBreach("responses.field-type", place, {"expected": "a string", "given": kind_of(value)})
+        elif not value:
+            yield RuleBreach("responses.text-empty", place)
+        elif len(value) > _LONGEST:
+            yield RuleBreach("responses.text-long", place, {"limit": _LONGEST, "length": len(value)})
     yield from _check_content(case, item, kind, path)
 
 
@@ -151,22 +158,14 @@ def _check_id(item: JsonObject, kind: str, path: str) -> Iterator[RuleBreach]:
         yield RuleBreach("responses.id-prefix", place, {"id": value, "prefix": _PREFIXES[kind]})
 
 
-def _check_call_id(item: JsonObject, path: str) -> Iterator[RuleBreach]:
-    value, place = item.get("call_id"), f"{path}.call_id"
-    if value is None:
-        return
-    if not isinstance(value, str):
-        yield RuleBreach("responses.field-type", place, {"expected": "a string", "given": kind_of(value)})
-    elif not value:
-        yield RuleBreach("responses.text-empty", place)
-    elif len(value) > _LONGEST:
-        yield RuleBreach("responses.text-long", place, {"limit": _LONGEST, "length": len(value)})
-
-
 def _check_content(case: ResponsesCase, item: JsonObject, kind: str, path: str) -> Iterator[RuleBreach]:
     match kind:
         case "message":
-            yield from _check_message(item, path)
+            role = item.get("role")
+            if role != "assistant" and item.get("phase") is not None:
+                yield RuleBreach("responses.item-field-unknown", f"{path}.phase")
+            allowed = _OUTPUT_PARTS if role == "assistant" else _INPUT_PARTS
+            yield from _check_parts(item.get("content"), f"{path}.content", allowed)
         case "reasoning":
             yield from _check_reasoning(item, path)
         case "function_call":
@@ -179,14 +178,6 @@ def _check_content(case: ResponsesCase, item: JsonObject, kind: str, path: str) 
             yield from tools.check_each(as_list(item.get("tools")), f"{path}.tools")
         case _:
             pass
-
-
-def _check_message(item: JsonObject, path: str) -> Iterator[RuleBreach]:
-    role = item.get("role")
-    if role != "assistant" and item.get("phase") is not None:
-        yield RuleBreach("responses.item-field-unknown", f"{path}.phase")
-    allowed = _OUTPUT_PARTS if role == "assistant" else _INPUT_PARTS
-    yield from _check_parts(item.get("content"), f"{path}.content", allowed)
 
 
 def _check_parts(content: JsonValue, path: str, allowed: tuple[str, ...]) -> Iterator[RuleBreach]:

@@ -16,7 +16,6 @@ from clew.simulator.interfaces import Stance, VendorRefusal
 from clew.simulator.openai_responses.judge import capabilities, fields, pairs, reasoning
 from clew.simulator.openai_responses.judge.case import RESPONSES_RULES, Path, ResponsesCase
 from clew.simulator.openai_responses.judge.reasoning import ReturnedItem, returned_items
-from clew.simulator.openai_responses.judge.state import check_state
 from clew.simulator.openai_responses.memory import OutputMemory
 from clew.simulator.openai_responses.vendors import ResponsesVendor
 from clew.simulator.rule_book import RuleBreach
@@ -30,7 +29,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     fields.check_model_kind,
     fields.check_fields,
     capabilities.check_model,
-    check_state,
+    pairs.check_state,
     capabilities.check_parameters,
     capabilities.check_reasoning_options,
     capabilities.check_format,
@@ -82,13 +81,11 @@ def judge_responses(
     if breach is None:
         return ResponsesVerdict(case=case, thinking=thinking)
     refused = tuple(
-        replace(each, fate="refused") if _is_at(each.path, breach.path) and each.fate in ("kept", "unread") else each
+        replace(each, fate="refused")
+        if (breach.path == each.path or breach.path.startswith(f"{each.path}.")) and each.fate in ("kept", "unread")
+        else each
         for each in thinking
     )
     return ResponsesVerdict(
         violation=RESPONSES_RULES.refusal(vendor, breach), names=breach.names, case=case, thinking=refused
     )
-
-
-def _is_at(path: str, place: str) -> bool:
-    return place == path or place.startswith(f"{path}.")

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from clew.model.json import JsonObject
-from clew.simulator.marks import is_marked
 from clew.simulator.openai_responses.blobs import PREFIX, BlobContent, signature_of_thought
 from clew.simulator.openai_responses.judge.case import CALLS, PlacedItem, ResponsesCase, shortened
 from clew.simulator.openai_responses.memory import GivenItem, text_of_parts
 from clew.simulator.rule_book import RuleBreach
+from clew.simulator.thought_index import is_marked
 from clew.simulator.values import as_dict, as_list, as_str
 
 _COMPARED: Final = ("id", "summary", "content", "encrypted_content", "signature", "format")

@@ -42,23 +42,18 @@ def check_tools(case: ResponsesCase, value: JsonValue) -> Iterator[RuleBreach]:
 def check_each(tools: list[JsonValue], path: str) -> Iterator[RuleBreach]:
     """Tools in a list, wherever it is."""
     for number, each in enumerate(tools):
-        yield from _check_tool(as_dict(each), f"{path}.{number}")
-
-
-def _check_tool(tool: JsonObject, path: str) -> Iterator[RuleBreach]:
-    kind = tool.get("type")
-    if kind is None:
-        yield RuleBreach("responses.field-missing", f"{path}.type")
-        return
-    if kind not in _TYPES:
-        yield RuleBreach("responses.field-value", f"{path}.type", {"given": as_str(kind), "values": quoted(_TYPES)})
-        return
-    if kind in ("function", "custom", "namespace"):
-        yield from _check_name(tool.get("name"), f"{path}.name")
-    if kind == "namespace":
-        yield from check_each(as_list(tool.get("tools")), f"{path}.tools")
-    if kind == "function":
-        yield from _check_parameters(tool, f"{path}.parameters")
+        tool, place = as_dict(each), f"{path}.{number}"
+        kind = tool.get("type")
+        if kind is None:
+            yield RuleBreach("responses.field-missing", f"{place}.type")
+        elif kind not in _TYPES:
+            yield RuleBreach("responses.field-value", f"{place}.type", {"given": as_str(kind), "values": quoted(_TYPES)})
+        elif kind in ("function", "custom", "namespace"):
+            yield from _check_name(tool.get("name"), f"{place}.name")
+        if kind == "namespace":
+            yield from check_each(as_list(tool.get("tools")), f"{place}.tools")
+        elif kind == "function":
+            yield from _check_parameters(tool, f"{place}.parameters")
 
 
 def _check_name(value: JsonValue, path: str) -> Iterator[RuleBreach]:
@@ -89,7 +84,8 @@ def check_strict(schema: JsonObject, path: str, what: str, name: str) -> Iterato
     """A strict schema: each object forbids further properties and requires all that it has."""
     code = "invalid_function_parameters" if what == "function" else "invalid_json_schema"
     for context, defect in _defects(schema, ()):
-        names = {"what": what, "name": name, "context": _written(context), "defect": defect, "code": code}
+        # As a Python tuple, which the API writes
+        names = {"what": what, "name": name, "context": repr(context), "defect": defect, "code": code}
         yield RuleBreach("responses.strict-schema", path, names)
 
 
@@ -110,11 +106,6 @@ def _defects(schema: JsonObject, context: tuple[str, ...]) -> Iterator[tuple[tup
         yield from _defects(items, (*context, "items"))
     for number, option in enumerate(as_list(schema.get("anyOf"))):
         yield from _defects(as_dict(option), (*context, "anyOf", str(number)))
-
-
-def _written(context: tuple[str, ...]) -> str:
-    """As a Python tuple, which the API writes."""
-    return repr(context)
 
 
 def check_tool_choice(case: ResponsesCase, value: JsonValue) -> Iterator[RuleBreach]:
