@@ -2,7 +2,7 @@
 
 `Gate` is the whole of it but for the process: listener, data plane, engine, store on disk. A restart closes all of that and
 begins again from what is on the disk. `ProcessGate` is `clew serve` itself, and its restart a `kill -9`. `Straight` is no
-gateway at all: the client talks to the first simulator.
+gateway at all: the client talks to the first simulator. `SharedGate` is three gateways on one PostgreSQL behind a balancer.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from clew.settings.load import load
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from clew.testing.simulator import Background
+from tests.fleet import Fleet
 from tests.forking import ClewProcess
 
 KEY = "chaos-key"
@@ -140,6 +141,15 @@ class ProcessGate:
         self._process.wait(120)
         assert self._process.stdout is not None
         self._process.stdout.close()
+
+
+class SharedGate(Fleet):
+    """Each request goes to any of three gateways, and a restart is a `kill -9` of one of them."""
+
+    def __init__(self, folder: Path, simulators: Mapping[str, Simulator], database: str, seed: int) -> None:
+        file = _written(folder, simulators, f'\n[store]\nurl = "{database}"\n')
+        super().__init__(file, folder, database, environ={"CLEW_KEY": KEY}, seed=seed)
+        self.headers = {"x-api-key": KEY}
 
 
 def _clean_environ() -> dict[str, str]:

@@ -29,8 +29,8 @@ from clew.gateway.plane import DataPlane
 from clew.http.server import Server, listen
 from clew.model.facts import models
 from clew.model.origin import ANTHROPIC
+from clew.settings.key_table import KeyTable
 from clew.settings.load import Loaded
-from clew.settings.own_keys import KeyTable
 from clew.settings.values import Settings, StoreSettings
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable
+from contextvars import Context
 
 import pytest
 
@@ -17,7 +18,7 @@ from clew.exchange.call import Call
 from clew.http.message import request_of
 from tests.engine.by_hand import ByHand, Client
 from tests.engine.kept_by_hand import KeptByHand
-from tests.engine.questions import SNAPSHOTS, STREAM, question
+from tests.engine.questions import SNAPSHOTS, STREAM, question, snapshot
 
 
 def test_a_client_that_leaves_while_its_request_is_looked_up_is_kept_as_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,6 +46,28 @@ def test_a_client_that_leaves_while_its_request_is_looked_up_is_kept_as_cut(monk
         return told
 
     assert asyncio.run(run()) == ["cut"]
+
+
+def test_a_time_limit_whose_timer_runs_early_is_a_time_limit() -> None:
+    """uvloop's timers know milliseconds only: a look at the clock said that there was time left, and nothing woke it again."""
+
+    async def run() -> list[tuple[int, str]]:
+        loop = asyncio.get_running_loop()
+        call_at = loop.call_at
+
+        def call_early(
+            when: float, callback: Callable[..., object], *args: object, context: Context | None = None
+        ) -> object:
+            is_far = when > loop.time() + 10
+            return call_at(when if is_far else loop.time(), callback, *args, context=context)
+
+        loop.call_at = call_early  # type: ignore[method-assign, assignment]
+        hand = ByHand(snapshot(first_content_seconds=1))
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+        seen = await hand.asks("a1", Call(body=b""), question("hi", stream=True), [head], then=[STREAM])
+        return [(each.status, each.why) for each in seen.told[0].tries]
+
+    assert asyncio.run(run()) == [(0, "b: no content within 1 s"), (200, "")]
 
 
 @pytest.mark.parametrize("slowly", [False, True], ids=["at once", "slowly"])

@@ -2,9 +2,10 @@
 
 import asyncio
 from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import cast
 
-from clew.engine.open_turns import OpenTurns
+from clew.engine.open_turns import MOST_TIMES, OpenTurns
 from clew.engine.services import EngineServices
 from clew.exchange.machine import ExchangeMachine
 from clew.exchange.streamed import StreamedAnswer
@@ -61,3 +62,23 @@ def test_what_is_put_together_in_a_thread_does_not_replace_what_a_seal_refers_to
         return kept.kept, kept.lingers.cancelled()
 
     assert asyncio.run(scene()) == ([2], True)
+
+
+def test_the_moments_of_an_answer_that_lasts_for_hours_are_few_and_of_all_of_it() -> None:
+    """They are kept for the timeline of an exchange, and there may be thousands of streams."""
+    notes = SimpleNamespace(times=[], began=0.0, received=SimpleNamespace(options=SimpleNamespace(keeps_bodies=True)))
+    services, stream = SimpleNamespace(clock=lambda: float(stream.size)), SimpleNamespace(size=0, stops=-1)
+
+    async def scene() -> None:
+        turns = OpenTurns(cast("EngineServices", services), cast("ExchangeMachine", SimpleNamespace(notes=notes)))
+        turns._stream = cast("StreamedAnswer", stream)
+        for size in range(10_000):
+            stream.size = size
+            turns.look()
+            turns.stop()
+
+    asyncio.run(scene())
+
+    assert MOST_TIMES // 2 < len(notes.times) <= MOST_TIMES
+    assert notes.times == sorted(notes.times)
+    assert (notes.times[0][0], notes.times[-1][0]) == (0, 9_999)

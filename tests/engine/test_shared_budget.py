@@ -16,8 +16,7 @@ from clew.engine.usage_limits import UsageLimits, reservation_result
 from clew.errors import UsageLimitReached
 from clew.exchange.call import Call
 from clew.exchange.commands import Reserve
-from clew.limits.limit import Amounts, read_limit, read_scope
-from clew.limits.money import MICRO
+from clew.limits.limit import MICRO, Amounts, read_limit, read_scope
 from clew.model.turn import TokenUsage
 from clew.store import Store, StoreLocation
 from clew.store.kinds import KINDS

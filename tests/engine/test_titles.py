@@ -84,3 +84,17 @@ def test_what_only_looks_like_one_is_a_conversation(gate: Gate, name: str) -> No
     assert answer.status == 200, answer.body
     assert exchange_of(gate, answer).kind == "messages"
     assert len(store_of(gate).threads("local")) == 1
+
+
+def test_what_a_client_says_for_the_model_alone_names_no_thread(gate: Gate) -> None:
+    """Codex begins with the rules of the directory and with where it is, in a message of their own."""
+    rules = "# AGENTS.md instructions for /home/me/work\n\n<INSTRUCTIONS>\nBe nice.\n\n</INSTRUCTIONS>"
+    place = "<environment_context>\n  <cwd>/home/me/work</cwd>\n</environment_context>"
+    items = [
+        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "You are Codex."}]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": each} for each in (rules, place)]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Fix the parser."}]},
+    ]
+    answer = gate.ask({"model": MODEL, "input": items, "store": False}, path="/v1/responses")
+    assert answer.status == 200, answer.body
+    assert [thread.title for thread in store_of(gate).threads("local")] == ["Fix the parser."]

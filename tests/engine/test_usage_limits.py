@@ -8,8 +8,7 @@ import pytest
 
 from clew.backends.prices import price_of
 from clew.limits.ledger import CountedWindow
-from clew.limits.limit import read_limit, read_scope
-from clew.limits.money import micro_usd
+from clew.limits.limit import micro_usd, read_limit, read_scope
 from clew.limits.slots import Slots, SlotTicket
 from clew.limits.windows import HOUR, window_at
 from clew.testing import Simulator

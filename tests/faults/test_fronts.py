@@ -188,7 +188,7 @@ def said_in(answer: Answer) -> str:
     return "".join(chunks + [value["delta"] for value in values if value.get("type") == "response.output_text.delta"])
 
 
-@proves("fault:U14", "fault:U15", "fault:U18")
+@proves("fault:U14", "fault:U15", "fault:U16", "fault:U17", "fault:U18")
 @pytest.mark.parametrize(
     "fault",
     [

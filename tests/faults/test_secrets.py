@@ -194,7 +194,7 @@ def test_no_secret_is_found_anywhere(gateway: Watched, vendors: tuple[Simulator,
     for path in [path for path in gateway.home.rglob("*") if path.is_file()]:
         leaks.look(f"{path.name}, after the end", path.read_bytes())
     assert leaks.found == []
-    assert {"clew.db", "clew.db-wal", "log", "keys.json"} <= {path.name for path in files}
+    assert {"clew.db", "clew.db-wal", "log", "keys-known.json"} <= {path.name for path in files}
     assert leaks.looked > 100
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,8 +14,10 @@ from clew.store.postgres.store import PostgresStore
 from clew.testing import Simulator
 from tests.build import user
 from tests.faults.test_shared_store import SharedGateway, config_of, send
+from tests.forking import run_clew
 from tests.gateway.served import backend
-from tests.postgres import prepared_url
+from tests.postgres import prepared_url, private_server
+from tests.store.turns import recorded, turn
 from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -39,6 +42,30 @@ def test_a_choice_holds_on_every_gateway_when_the_command_ends(vendors: tuple[Si
             send(each, [user(f"Who answers at {each.port}?")])
         assert [len(each.journal()) for each in vendors] == [0, 3]
         assert {each.active for each in store.gateways()} == {"other"}
+
+
+def test_the_status_line_asks_a_gateway_and_not_the_database(vendors: tuple[Simulator, Simulator]) -> None:
+    """Claude Code runs it up to three times a second, on every machine."""
+    with private_server(log_connections="on") as server:
+        url = server.create()
+        with PostgresStore(url) as store:
+            assert store.record(turn(recorded("a"), session="s1", at=time.time())).result(60)
+        with SharedGateway(config_of(vendors[0], url), patient=True) as gateway:
+
+            def line() -> tuple[str, int]:
+                told = run_clew(["statusline"], input='{"session_id": "s1"}', env=ours, timeout=60).stdout
+                return told, (server.folder / "log").read_text().count("connection authorized")
+
+            ours = {**gateway.environment, "CLEW_CONFIG": str(gateway.config)}
+            until(lambda: line()[0].startswith("claude-opus-5-5 → claude claude-opus-5-5"))  # it waits for half a second
+            _, before = line()
+            again = [line() for _ in range(10)]
+            assert again[-1][1] < before + 10, "the gateway itself may have made a connection meanwhile, of four at most"
+            gateway.process.kill()
+            gateway.process.wait(60)
+            told, before = line()
+            assert told == "clew → claude\n", "nobody is asked, and the settings say who would answer"
+            assert line()[1] == before
 
 
 def test_a_gateway_with_another_secret_does_not_start(vendors: tuple[Simulator, Simulator], tmp_path: Path) -> None:

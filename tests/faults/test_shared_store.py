@@ -9,6 +9,7 @@ import random
 from collections.abc import Iterator
 from contextlib import ExitStack
 
+import psycopg
 import pytest
 
 from clew.store.postgres.store import PostgresStore
@@ -118,6 +119,67 @@ def test_answers_go_on_while_the_database_is_away_and_all_turns_reach_it(server:
         assert [each.exchange for each in store.passages("local", told[0])] == told
         assert store.verify() == ()
     assert refusals(vendor) == []
+
+
+def test_what_an_asynchronous_standby_does_not_have_comes_from_the_clients_copy(vendor: Simulator) -> None:
+    """Turns that the old primary acknowledged can be missing on the new one. How many, is counted; nothing is refused."""
+    messages, told = list[Json](), list[str]()
+    with (
+        private_server(max_wal_senders="4", wal_level="replica") as primary,
+        primary.standby() as standby,
+        ExitStack() as stack,
+    ):
+        name = primary.create().split("/")[3].partition("?")[0]
+        config = config_of(vendor, f"postgresql://postgres@/{name}?host={primary.folder},{standby.folder}")
+        gateways = [stack.enter_context(SharedGateway(config, "--no-admin", patient=True)) for _ in range(2)]
+
+        def ask(gateway: Served) -> None:
+            asking = user(f"Question {len(told)}?")
+            answer = send(gateway, [*messages, asking])
+            told.append(answer.headers["x-clew-exchange"])
+            messages.extend([asking, assistant(*content_of(answer))])
+
+        for _ in range(3):
+            ask(gateways[0])
+        until(lambda: rows_in(standby, name) == 3)
+        standby.stop_following()
+        for _ in range(2):
+            ask(gateways[0])
+        primary.stop("immediate")
+        standby.promote()
+        for _ in range(2):
+            ask(gateways[1])  # which has nothing of it in its memory
+        until(lambda: rows_in(standby, name) == 5 and not any(gateways[1].home.glob("spool/*.turn")))
+        with PostgresStore(standby.url(name)) as store:
+            lost = [id for id in told if store.recordings("local").by_id(id) is None]
+            assert lost == told[3:5]
+            assert store.verify() == ()
+    assert refusals(vendor) == []
+    note("acknowledged turns that an asynchronous standby did not have", len(lost))
+
+
+def rows_in(server: PostgresServer, name: str) -> int:
+    """How many whole turns it has; 0 where it cannot be asked."""
+    try:
+        with psycopg.connect(server.url(name)) as connection:
+            return connection.execute("SELECT count(*) FROM clew.exchanges WHERE outcome = 'whole'").fetchall()[0][0]
+    except psycopg.Error:
+        return 0
+
+
+def test_an_exhausted_server_is_never_a_refused_key(vendor: Simulator) -> None:
+    with private_server(max_connections="6", superuser_reserved_connections="0") as server:
+        url = server.create()
+        PostgresStore(url).close()
+        greedy = [psycopg.connect(url) for _ in range(6)]
+        with SharedGateway(config_of(vendor, url), "--no-admin", patient=True) as gateway:
+            told = [send(gateway, [user(f"Question {number}?")]).headers["x-clew-exchange"] for number in range(3)]
+            assert gateway.get("/readyz")[0] == 200
+            for each in greedy:
+                each.close()
+            until(lambda: not any(gateway.home.glob("spool/*.turn")))
+        with PostgresStore(url) as store:
+            assert [id for id in told if store.recordings("local").by_id(id) is None] == []
 
 
 def test_a_gateway_starts_without_its_database(server: PostgresServer, vendor: Simulator) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clew.dialects.openai_responses.kept import items_of, native_turn
 from clew.dialects.openai_responses.requests import read_request_with, references_in
+from clew.dialects.openai_responses.stored import items_of, native_turn
 from clew.dialects.stored import StoredItems
 from clew.model.request import ALWAYS
 from clew.store.sqlite.store import SqliteStore

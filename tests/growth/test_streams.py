@@ -10,7 +10,7 @@ import pytest
 from clew.chat.ui.messages import StepParts
 from clew.chat.ui.parts import MessageFold
 from clew.dialects import DIALECTS
-from clew.dialects.anthropic.options import AnthropicOptions
+from clew.dialects.anthropic.requests import AnthropicOptions
 from clew.dialects.anthropic.streams import AnthropicStreamReader, AnthropicStreamWriter
 from clew.dialects.openai_chat import ChatOptions
 from clew.dialects.openai_chat.options import ChatAnswerOptions
@@ -153,6 +153,9 @@ def _to_responses(chunks: Events) -> None:
         relayed(TranslatedAnswer(ClientView(SEALED), reader, writer), chunks)
 
 
+RESPONSES_WRITERS = {"writer": _to_responses}
+
+
 @pytest.mark.parametrize(("repeated", "reader"), each_with(MESSAGES, MESSAGES_READERS))
 def test_a_messages_stream_costs_work_in_proportion(repeated: str, reader: str) -> None:
     check_growth(MESSAGES[repeated], MESSAGES_READERS[reader], N)
@@ -168,6 +171,6 @@ def test_a_responses_stream_costs_work_in_proportion(repeated: str, reader: str)
     check_growth(RESPONSES[repeated], RESPONSES_READERS[reader], N)
 
 
-@pytest.mark.parametrize("repeated", MESSAGES)
-def test_a_stream_for_a_client_of_responses_costs_work_in_proportion(repeated: str) -> None:
-    check_growth(MESSAGES[repeated], _to_responses, N)
+@pytest.mark.parametrize(("repeated", "reader"), each_with(MESSAGES, RESPONSES_WRITERS))
+def test_a_stream_for_a_client_of_responses_costs_work_in_proportion(repeated: str, reader: str) -> None:
+    check_growth(MESSAGES[repeated], RESPONSES_WRITERS[reader], N)

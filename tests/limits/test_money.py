@@ -5,7 +5,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as some
 
-from clew.limits.money import MICRO, dollars, micro_usd, micro_usd_at_most
+from clew.limits.limit import MICRO, dollars, micro_usd, micro_usd_at_most
 
 
 @given(some.integers(min_value=0, max_value=10**15))

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from clew.limits import slots as slots_module
-from clew.limits.fair_queue import FairQueue
-from clew.limits.slots import Slots, SlotTicket
+from clew.limits.slots import FairQueue, Slots, SlotTicket
 
 
 def test_owners_take_turns() -> None:

@@ -384,6 +384,13 @@ def test_retention_is_in_seconds_and_bytes_and_nothing_is_for_ever() -> None:
     assert (StoreSettings(days=0, megabytes=0).age, StoreSettings(days=0, megabytes=0).bytes) == (None, None)
 
 
+def test_a_file_has_a_usual_limit_and_a_database_that_a_team_shares_has_none() -> None:
+    """Half a million recordings of a team reach four gigabytes: nothing of theirs is deleted that nobody wanted deleted."""
+    shared = "postgresql://clew@db/clew"
+    assert (StoreSettings().bytes, StoreSettings(url="sqlite:other.db").bytes) == (4_096_000_000, 4_096_000_000)
+    assert (StoreSettings(url=shared).bytes, StoreSettings(url=shared, megabytes=5).bytes) == (None, 5_000_000)
+
+
 @pytest.mark.parametrize(("policy", "told"), [("origin", "origin"), ("session", "origin"), ("strip", "strip")])
 def test_a_projection_is_told_to_strip_or_to_go_by_origin(file: Path, policy: str, told: str) -> None:
     assert options_of(read(file, f'[thinking]\npolicy = "{policy}"\n').settings).policy == told

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from clew.settings.load import load
-from clew.settings.log_variable import with_debug
 from clew.settings.schema import entries_of
+from clew.settings.variables import with_debug
 from tests.manifest import proves
 
 

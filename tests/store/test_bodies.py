@@ -13,7 +13,7 @@ import pytest
 from clew.errors import RecordCorrupt
 from clew.model.turn import Bodies, Heads
 from clew.store.pieces import LEAST, pack_bodies, unpack_bodies
-from clew.store.sqlite.bodies import read_bodies
+from clew.store.sqlite.statements import read_bodies
 from clew.store.sqlite.store import SqliteStore
 from clew.store.sqlite.writer import WriterLimits
 from clew.store.values import DAY, Retention

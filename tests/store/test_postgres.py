@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import random
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import psycopg
 import pytest
 
 from clew.errors import SchemaTooNew, StoreError
+from clew.model.turn import TokenUsage
 from clew.store import location_of
+from clew.store.postgres import queries
 from clew.store.postgres.database import PostgresDatabase, describe_url
 from clew.store.postgres.schema import NEWEST
 from clew.store.postgres.search import text_query, text_vector
 from clew.store.postgres.store import PostgresStore
 from clew.store.values import Lookup
 from clew.store.words import search_terms
+from tests.counts import examples
+from tests.numbers import note
 from tests.postgres import PostgresServer, private_server, shared_server
 from tests.store.turns import NOON, conversation, recorded, turn
 from tests.waiting import until
@@ -40,13 +48,15 @@ def ids_in(url: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_has_all_that_was_acknowledged(server: PostgresServer) -> None:
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("ends", ["stopped at once", "killed"])
+def test_a_server_that_is_killed_has_all_that_was_acknowledged(server: PostgresServer, ends: str) -> None:
     url = server.create()
     acknowledged: set[str] = set()
     stop = threading.Event()
 
     def write(store: PostgresStore) -> None:
-        for number in range(100_000):
+        for number in count():  # as long as the server is away, each fails at once
             if stop.is_set():
                 return
             record = store.record(turn(recorded(f"r{number}"), exchange=f"x{number}"))
@@ -55,15 +65,20 @@ def test_a_server_that_is_killed_has_all_that_was_acknowledged(server: PostgresS
 
     with PostgresStore(url) as store, ThreadPoolExecutor(1) as pool:
         writing = pool.submit(write, store)
-        until(lambda: len(acknowledged) > 50)
-        server.stop("immediate")
-        until(lambda: store.health().state == "degraded")
-        server.start()
-        until(lambda: store.health().state == "ok")
+        for death in range(examples(1, soak=20)):
+            until(lambda death=death: len(acknowledged) > 50 * (death + 1))
+            if ends == "killed":
+                server.kill()
+            else:
+                server.stop("immediate")
+            until(lambda: store.health().state == "degraded")
+            server.start()
+            until(lambda: store.health().state == "ok")
         stop.set()
         writing.result(120)
         assert store.verify() == ()
     assert acknowledged <= ids_in(url)
+    note(f"turns acknowledged by a server that was {ends}", len(acknowledged))
 
 
 def test_a_store_goes_on_by_itself_after_its_connections_were_ended(url: str) -> None:
@@ -197,6 +212,71 @@ def test_a_thread_that_is_deleted_is_in_no_page_after_the_vacuum(url: str) -> No
         store.record(turn(recorded("a", words="plumtree"), exchange="x")).result(60)
         assert store.search("local", "plumtree")
         assert store.forget("local", "t", at=NOON + 1).result(60)
+    assert files_with(url, b"plumtree") == []
+
+
+@pytest.mark.parametrize("ahead", [(5.0, -5.0), (-5.0, 5.0)])
+def test_a_deletion_holds_for_an_answer_of_a_gateway_whose_clock_differs_by_ten_seconds(
+    url: str, monkeypatch: pytest.MonkeyPatch, ahead: tuple[float, float]
+) -> None:
+    """The answer began a second before the deletion, on another machine; and one that began later is kept."""
+
+    def opened(seconds: float) -> PostgresStore:
+        clock = SimpleNamespace(time=lambda: time.time() + seconds)
+        monkeypatch.setattr("clew.store.postgres.database.time", clock)
+        return PostgresStore(url)
+
+    now = time.time()
+    with opened(ahead[0]) as deletes, opened(ahead[1]) as answers:
+
+        def told(moment: float) -> float:
+            """The time that the second gateway notes for a moment: by its own clock, corrected."""
+            return moment + ahead[1] + answers.clock_offset
+
+        first = turn(recorded("a", words="plumtree"), exchange="x1", at=told(now - 60))
+        assert answers.record(first).result(60)
+        assert deletes.forget("local", "t", at=now + ahead[0]).result(60)
+        late = turn(recorded("b", words="plumtree too"), exchange="x2", at=told(now + 20), started=told(now - 1))
+        assert answers.record(late).result(60) is False
+        after = turn(recorded("c", words="pear"), exchange="x3", at=told(now + 20), started=told(now + 5))
+        assert answers.record(after).result(60)
+        assert [each.exchange for each in deletes.passages("local", "t")] == ["x3"]
+        assert [deletes.search("local", word) == [] for word in ("plumtree", "pear")] == [True, False]
+    assert files_with(url, b"plumtree") == []
+
+
+@pytest.mark.parametrize("statement", [queries._THREADS, queries._ANSWERS], ids=["threads", "answers"])
+def test_what_belongs_to_a_thread_is_found_by_an_index(url: str, statement: str) -> None:
+    """An index that cannot be used, because texts are compared by other rules than it has, shows as a scan all the same."""
+    values = {queries._THREADS: ("local", "", "z", 1e12, 100), queries._ANSWERS: ("local", "t")}[statement]
+    with PostgresStore(url) as store, psycopg.connect(url, cursor_factory=psycopg.RawCursor) as connection:
+        store.record(turn(recorded("a"))).result(60)
+        connection.execute("SET enable_seqscan = off")
+        plan = [line for (line,) in connection.execute(f"EXPLAIN {statement}".encode(), values)]
+    assert [line for line in plan if "Seq Scan on exchanges" in line or "Seq Scan on recordings" in line] == [], plan
+
+
+def test_turns_of_all_kinds_are_one_prepared_statement(url: str) -> None:
+    """However large their numbers are, and whatever they lack: else nearly each would be parsed and planned anew."""
+    chance, before = random.Random(1), ()
+    with PostgresStore(url) as store:
+        for number in range(60):
+            counts = {
+                name: chance.choice([3, 40_000, 1 << 33]) for name in ("input", "output", "cache_read", "cache_written")
+            }
+            usage = TokenUsage(
+                **counts, thinking=chance.choice([None, 10, 40_000]), micro_usd=chance.choice([None, 1 << 40])
+            )
+            answer = recorded(f"r{number}", before=before) if number % 5 else None
+            before = (answer,) if answer and chance.random() < 0.5 else ()
+            given = {"usage": usage if answer else None, "first_byte": chance.choice([None, 0.5]), "exchange": f"x{number}"}
+            assert store.record(turn(answer, **given)).result(60)
+        find = "SELECT count(*) FROM pg_prepared_statements WHERE left(statement, 20) LIKE '%WITH exchange AS%'"
+        assert store._writer.submit(lambda database: database.value(find)).result(60) == 1
+
+
+def files_with(url: str, word: bytes) -> list[Path]:
+    """The files of clew's tables that have these bytes in a page."""
     with psycopg.connect(url, autocommit=True) as admin:
         admin.execute("CHECKPOINT")
         name, *_ = admin.execute("SELECT current_setting('data_directory')").fetchone()
@@ -204,4 +284,4 @@ def test_a_thread_that_is_deleted_is_in_no_page_after_the_vacuum(url: str) -> No
         toasts = f"SELECT reltoastrelid FROM pg_class WHERE reltoastrelid <> 0 AND oid IN ({tables})"
         rows = admin.execute(f"SELECT pg_relation_filepath(oid) FROM ({tables} UNION {toasts}) AS files (oid)")
         files = [Path(name) / path for (path,) in rows.fetchall() if path]
-    assert [file for file in files if b"plumtree" in file.read_bytes()] == []
+    return [file for file in files if word in file.read_bytes()]

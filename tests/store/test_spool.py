@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from clew.errors import RecordCorrupt
+from clew.errors import RecordCorrupt, StoreError
+from clew.model.turn import TurnRecord
+from clew.store.postgres.spooling import SpoolWriter
 from clew.store.postgres.store import PostgresStore
-from clew.store.spool import Spool
+from clew.store.spool import Spool, SpooledTurn
 from clew.store.values import Lookup
 from tests.postgres import PostgresServer, private_server
 from tests.store.test_postgres import ids_in
@@ -43,6 +45,31 @@ def test_a_file_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / "1.turn").write_bytes(b"\xc1")
     with pytest.raises(RecordCorrupt, match="is no turn that can be read"):
         Spool(tmp_path).read(tmp_path / "1.turn")
+
+
+def test_a_reply_that_comes_while_the_spool_writes_leaves_the_turn_told_once_and_the_spool_at_work(tmp_path: Path) -> None:
+    """A thread that ended by it would spool no turn any more, and everyone would wait for it."""
+    replies: dict[str, Future[bool]] = {"a": Future(), "b": Future()}
+
+    class SlowSpool(Spool):
+        def keep(self, turn: TurnRecord, *, readable: bool) -> Path:
+            path = super().keep(turn, readable=readable)
+            if turn.exchange.id == "x-a":
+                replies["a"].set_result(True)
+            return path
+
+    def ship(_: SpooledTurn) -> Future[bool]:
+        sent: Future[bool] = Future()
+        sent.set_exception(StoreError("away"))
+        return sent
+
+    writer = SpoolWriter(SlowSpool(tmp_path), ship, lambda _: None)
+    kept = {name: writer.follow(reply, turn(recorded(name)), readable=True) for name, reply in replies.items()}
+    assert {name: (each.result(60), vars(each).get("waits", False)) for name, each in kept.items()} == {
+        "a": (True, False),
+        "b": (True, True),
+    }
+    writer.close()
 
 
 def test_turns_go_on_while_the_database_is_away_and_reach_it_once_and_in_order(

@@ -28,6 +28,7 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         self._connection = apsw.Connection(str(path))
+        self._connection.set_busy_timeout(60_000)  # a gateway may be writing just then
 
     def __enter__(self) -> "Lock":
         self._connection.execute("BEGIN IMMEDIATE")

@@ -159,12 +159,8 @@ class BackendCall:
         if self._size > most:
             raise BackendBroken(f"{self._endpoint}: a body of more than {most} bytes")
 
-    def in_time(self, poll: Poll, within: float) -> object:
-        """What `poll` says, until so many seconds after the head. Raises BackendTimedOut."""
-        value = poll()
-        if value is WAITING and asyncio.get_running_loop().time() >= self.head_at + within:
-            raise BackendTimedOut(f"{self._endpoint}: no content within {within:g} s", phase="first content")
-        return value
+    def no_content(self, within: float) -> BackendTimedOut:
+        return BackendTimedOut(f"{self._endpoint}: no content within {within:g} s", phase="first content")
 
     def pass_on(
         self, answer: AnswerStream, client: ClientStream, *, hides: bool, after_read: Callable[[], None] | None

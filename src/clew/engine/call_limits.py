@@ -71,11 +71,18 @@ class CallLimits:
         return poll
 
     def _limit_wait(self, seconds: float) -> Callable[[], bool]:
-        """Whether so many seconds are over, when `news` is called."""
-        end = self._loop.time() + seconds
+        """Whether so many seconds are over, when `news` is called. The clock is not asked: a timer may run a moment early,
+        and no other would follow."""
+        is_over = False
+
+        def end_wait() -> None:
+            nonlocal is_over
+            is_over = True
+            self._news()
+
         self._stop_timer()
-        self._timer = self._loop.call_at(end, self._news)
-        return lambda: self._loop.time() >= end
+        self._timer = self._loop.call_later(seconds, end_wait)
+        return lambda: is_over
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

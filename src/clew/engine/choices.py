@@ -1,4 +1,4 @@
-"""Choices: what was switched while everything runs, as the store keeps it. They outrank the settings file until taken back.
+"""Choices: what was switched while everything runs, as the store keeps it. They override the settings file until taken back.
 
 One for all that comes (`active`), and some for a part of it: a family of models, or all sub-agents. Those for a part become
 rules in front of the file's own; a rule of the file for one agent by name is narrower, and stays in front of them.
@@ -36,3 +36,12 @@ def with_rules(rules: tuple[RoutingRule, ...], own: tuple[RoutingRule, ...]) -> 
     """The rules of the file, with those that were chosen where they belong."""
     narrow = tuple(rule for rule in own if rule.agent and rule.agent != "*")
     return (*narrow, *rules, *(rule for rule in own if rule not in narrow))
+
+
+def choice_target(*, thread: str = "", gateway: str = "", family: str = "", agents: bool = False) -> str:
+    """What a choice is about, for the audit."""
+    if thread:
+        return f"thread:{thread}"
+    if gateway:
+        return f"gateway:{gateway}"
+    return "sub-agents" if agents else f"family:{family}" if family else "all requests"

@@ -229,7 +229,7 @@ class Current:
             self._switched(old.active, fresh.active)
 
     def _fresh(self, problem: str = "") -> Snapshot:
-        """What this gateway was told alone outranks what all were told; both outrank the file."""
+        """What this gateway was told alone overrides what all were told; both override the file."""
         kept = self._kept("")
         active, source = kept.get(ACTIVE, ""), "clew use"
         if self.gateway and (own := self._kept(self.gateway).get(ACTIVE, "")):

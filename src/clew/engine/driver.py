@@ -21,7 +21,7 @@ from clew.engine.open_turns import OpenTurns, ignore_result
 from clew.engine.preparing import Preparation
 from clew.engine.process_commands import PROCESS_ACTIONS, ProcessCommands, TurnObserver
 from clew.engine.services import EngineServices
-from clew.errors import SettingsInvalid
+from clew.errors import KeyForbidden, SettingsInvalid
 from clew.exchange import commands
 from clew.exchange.answering import record_unasked
 from clew.exchange.call import Call
@@ -82,7 +82,7 @@ class Driver:
         self._resume()
         return None
 
-    async def _turn_away(self, received: ReceivedRequest, failure: SettingsInvalid) -> None:
+    async def _turn_away(self, received: ReceivedRequest, failure: SettingsInvalid | KeyForbidden) -> None:
         """No backend can be asked: that is kept, and the caller tells the client."""
         services = self._services
         has_store = services.store is not None
@@ -119,8 +119,6 @@ class Driver:
         if not self._client.ended:  # nobody is there to be told an end
             self._client.abort()
 
-    # Going on.
-
     def news(self) -> None:
         """Something happened that the waiting command may have waited for."""
         if self._is_running or self._poll is None:
@@ -134,18 +132,17 @@ class Driver:
                 self._resume(value)
 
     def _resume(self, value: object = None, error: Exception | None = None) -> None:
-        """Go on with what the waiting command came to, until a command has to wait. Each step is told what time it is."""
+        """Go on with what the waiting command came to, until a command has to wait. The exchange is told what time it is."""
         if self._timer is not None:
             self._timer.cancel()
         self._poll, self._timer, self._is_running = None, None, True
         work, process, actions = self._work, self._process, self._actions
-        clock, wall = self._services.clock, self._services.wall
-        progress = self._exchange.progress if self._is_read else None
+        if self._is_read:
+            progress = self._exchange.progress
+            progress.now, progress.wall = self._services.clock(), self._services.wall()
         try:
             with self._client.in_one_piece():
                 while value is not WAITING:
-                    if progress is not None:
-                        progress.now, progress.wall = clock(), wall()
                     try:
                         command = work.send(value) if error is None else work.throw(error)
                     except StopIteration:
@@ -243,9 +240,14 @@ class Driver:
         """The value, if it is there already; else it may come so many seconds after the head, and no later."""
         value = self._wait_for(poll)
         if value is WAITING and within is not None:
-            self._timer = self._loop.call_at(self._backend.head_at + within, self.news)
-            self._poll = partial(self._backend.in_time, poll, within)
+            self._timer = self._loop.call_at(self._backend.head_at + within, self._time_out, poll, within)
         return value
+
+    def _time_out(self, poll: Poll, within: float) -> None:
+        """The time is up. The clock is not asked: a timer may run a moment early, and no other would follow."""
+        self.news()  # what came in the same turn of the loop still counts
+        if self._poll is poll:
+            self._resume(error=self._backend.no_content(within))
 
     def read_body(self, command: commands.ReadBody) -> object:
         return self._wait_for(self._backend.read_body(command.most))
@@ -253,7 +255,7 @@ class Driver:
     def expect(self, command: commands.Expect) -> None:
         stream, turns = self._stream, self._open_turns
         if stream is not None and turns is not None:
-            command.stream.refer_to(lambda: stream.secure(partial(turns.secure, command.stream)))
+            command.stream.refer_to(stream.secure(partial(turns.secure, command.stream)))
 
     def pass_on(self, command: commands.PassOn) -> object:
         assert self._stream is not None
@@ -300,7 +302,7 @@ class Driver:
         self._client.push(answering.client_writer().write(told_failure(command.failure).event()))
         self._client.end()
 
-    # Commands: the store, and who else hears of it.
+    # Commands: the store, what the process knows, and who else hears of it.
 
     def commit(self, command: commands.Commit) -> object:
         """Waits for the write, or for as long as the end of an answer may wait for it (law 8)."""
@@ -318,8 +320,6 @@ class Driver:
         if self._open_turns is not None:
             self._open_turns.stop()
         self._services.record(self._id, command.turn).add_done_callback(ignore_result)
-
-    # Commands: what the process knows and logs.
 
     def filter_by_session(self, command: commands.FilterBySession) -> object:
         work = commands.Compute(len(self._call.body), partial(self._process.filter_by_session, command))

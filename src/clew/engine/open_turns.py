@@ -16,6 +16,9 @@ from clew.store.commits import call_when_over
 FIRST_FLUSH, NEXT_FLUSH = 0.25, 1.0
 """Seconds after which a stream is kept as open, and between two looks whether another block of it is whole."""
 
+MOST_TIMES = 256
+"""Moments that are noted of one stream; it may last for an hour, and there may be thousands of them."""
+
 
 class OpenTurns:
     """Of one exchange, which has a store. There may be thousands of them at a time, and nearly all are over before the first
@@ -52,6 +55,8 @@ class OpenTurns:
         if notes.received.options.keeps_bodies:
             if len(notes.times) > 1 and notes.times[-1][0] == notes.times[-2][0] == stream.size:
                 notes.times.pop()  # of a silence, its first and its last moment
+            elif len(notes.times) >= MOST_TIMES:  # of an answer that lasts for minutes: now every second one
+                del notes.times[1::2]
             notes.times.append((stream.size, round(self._services.clock() - notes.began, 3)))
         if stream.stops != self._flushed:
             self._flushed = stream.stops

@@ -16,10 +16,11 @@ from clew.engine.route import RouteQuery, class_of, maker_first, routes_of
 from clew.engine.services import EngineServices
 from clew.engine.snapshot import Snapshot
 from clew.engine.stored_items import names_stored, read_completed
-from clew.errors import BackendDisabled, BackendUnknown, ClewError
+from clew.errors import BackendDisabled, BackendUnknown, ClewError, KeyForbidden
 from clew.exchange.call import Call
 from clew.exchange.inputs import BackendRoute, ReceivedRequest
 from clew.exchange.machine import ExchangeMachine
+from clew.limits.keys import allows_backend, allows_model
 from clew.model.facts.shapes import title_requests
 from clew.model.json import JsonValue
 from clew.model.request import Body, Request, Wanted
@@ -65,7 +66,7 @@ def receive_request(
 
 def _routes(
     call: Call, request: Request, snapshot: Snapshot, known: GatheredFacts
-) -> tuple[tuple[BackendRoute, ...], BackendDisabled | BackendUnknown | None]:
+) -> tuple[tuple[BackendRoute, ...], BackendDisabled | BackendUnknown | KeyForbidden | None]:
     """Those to try; or none, and why."""
     settings = snapshot.settings
     query = RouteQuery(
@@ -76,7 +77,10 @@ def _routes(
         began_with=known.newest.origin.backend if known.newest else "",
     )
     try:
-        return maker_first(_known_ways(snapshot, query, call.credential), known.newest, known.shelf), None
+        routes = maker_first(_known_ways(snapshot, query, call.credential), known.newest, known.shelf)
+        return (permitted_routes(call, query.model, routes), None) if call.rights else (routes, None)
+    except KeyForbidden as error:
+        return (), error
     except BackendDisabled as error:
         return (), error
     except BackendUnknown as error:  # with what helps, for a person who reads it in a client
@@ -87,6 +91,20 @@ def _routes(
             "Choose one of these with `clew use NAME`, or add the backend to the settings; `clew doctor` says more.",
             key=error.key,
         )
+
+
+def permitted_routes(call: Call, model: str, routes: tuple[BackendRoute, ...]) -> tuple[BackendRoute, ...]:
+    """The routes that the client's key may take. Raises KeyForbidden where it may not have the model, or the backend that
+    was chosen: no other one is asked in its place."""
+    if not allows_model(call.rights, model):
+        raise KeyForbidden(f"The key {call.key!r} may not ask for the model {model}. Ask for one that it may use.")
+    if routes and not allows_backend(call.rights, routes[0].backend.name):
+        raise KeyForbidden(
+            f"The key {call.key!r} may not use the backend {routes[0].backend.name}, which was chosen for this request, and "
+            "clew asks no other in its place.",
+            key=routes[0].backend.name,
+        )
+    return tuple(route for route in routes if allows_backend(call.rights, route.backend.name))
 
 
 def _known_ways(snapshot: Snapshot, query: RouteQuery, credential: Credential) -> tuple[BackendRoute, ...]:

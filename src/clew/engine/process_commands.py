@@ -44,6 +44,11 @@ class ProcessCommands:
 
     def report(self, command: commands.ReportExchange) -> None:
         services = self._services
+        if command.in_use:  # news for the store once in a while
+            now = services.wall()
+            news = services.seen.news(self._call.principal, folded(command.in_use, BLOCK_KEYS), now)
+            if news and services.store is not None:
+                services.store.touch(self._call.principal, keys=news, at=now, lazily=True)
         if self.trace:
             self.log_blocks()  # before the line of the request, which is the last
         if command.problem is not None:
@@ -53,13 +58,6 @@ class ProcessCommands:
         if self._observer is not None:
             self._observer.told(command.exchange, command.recording)
         services.tell(command.exchange, command.recording)
-
-    def mark_in_use(self, command: commands.MarkInUse) -> None:
-        """News for the store once in a while."""
-        services, principal, now = self._services, self._call.principal, self._services.wall()
-        news = services.seen.news(principal, folded(command.messages, BLOCK_KEYS), now)
-        if news and services.store is not None:
-            services.store.touch(principal, keys=news, at=now, lazily=True)
 
     def report_answering(self, command: commands.ReportAnswering) -> None:
         if self._observer is not None:
@@ -117,7 +115,6 @@ class ProcessCommands:
 
 PROCESS_ACTIONS: Final[Mapping[type, Callable[..., object]]] = {
     commands.ReportExchange: ProcessCommands.report,
-    commands.MarkInUse: ProcessCommands.mark_in_use,
     commands.ReportAnswering: ProcessCommands.report_answering,
     commands.CoolDown: ProcessCommands.cool_down,
     commands.DrawJitter: ProcessCommands.draw_jitter,

@@ -17,8 +17,7 @@ from clew.errors import RequestInvalid, SealInvalid
 from clew.exchange.call import Call
 from clew.model.request import Request, Wanted
 from clew.store import Store
-from clew.thinking.seal import is_seal
-from clew.thinking.summary import open_summary
+from clew.thinking.seal import is_seal, open_summary
 
 _NOT_KEPT = (
     "This gateway keeps no conversations ({why}), so nothing can be found by `{field}`. Send the whole history in `input` "

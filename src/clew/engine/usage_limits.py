@@ -20,8 +20,7 @@ from clew.errors import StoreError, UsageLimitReached
 from clew.exchange.call import Call
 from clew.exchange.commands import Reserve
 from clew.limits.ledger import LimitLedger, Overrun
-from clew.limits.limit import Amounts, Limit, LimitScope, amounts_of, limits_digest
-from clew.limits.money import micro_usd, micro_usd_at_most
+from clew.limits.limit import Amounts, Limit, LimitScope, amounts_of, limits_digest, micro_usd, micro_usd_at_most
 from clew.model.turn import TurnRecord
 from clew.store import Store
 from clew.store.limit_tables import ReservationRequest

@@ -11,11 +11,35 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from clew.limits.limit import Amounts, Limit, LimitScope, Unit
-from clew.limits.money import dollars
-from clew.limits.rates import RateState
+from clew.limits.limit import Amounts, Limit, LimitScope, Unit, dollars
 from clew.limits.windows import window_at, window_name
 from clew.model.turn import Charge
+
+# Rates: so many requests a minute, spread evenly (GCRA). One number remembers everything.
+
+
+BURST = 10.0
+"""Seconds of a rate that may come at once."""
+
+
+class RateState:
+    """Of one limit in one process. Times are of a clock that never jumps."""
+
+    __slots__ = ("_due",)
+
+    def __init__(self) -> None:
+        self._due = 0.0
+        """When the next request would come if they were spread evenly."""
+
+    def wait(self, rate: float, now: float) -> float:
+        """Seconds until a request may come; 0 if it may now. `rate` is requests a second."""
+        if rate <= 0:
+            return float("inf")
+        return max(0.0, self._due - now - max(0.0, BURST - 1 / rate))
+
+    def take(self, rate: float, now: float) -> None:
+        """A request comes."""
+        self._due = max(self._due, now) + 1 / rate
 
 
 class CountedWindow(NamedTuple):
@@ -44,7 +68,8 @@ class Overrun(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        limit, name = self.limit, _holder(self.limit.scope)
+        limit = self.limit
+        name = f"the {limit.scope.kind} {limit.scope.name!r}"
         if limit.is_rate:
             return f"{name} may send {limit.words}. Try again in {_seconds(self.wait)}."
         used = dollars(self.used) if limit.unit == "usd" else f"{self.used:,}"
@@ -87,17 +112,14 @@ class LimitLedger:
 
     def overrun(self, limits: Sequence[Limit], *, now: float, wall: float, gateways: int = 1) -> Overrun | None:
         """The limit that has no room left, the one that lasts longest if there are several. Hard ones the store decides."""
-        found = [each for limit in limits if (each := self._overrun(limit, now, wall, gateways)) is not None]
+        found: list[Overrun] = []
+        for limit in limits:
+            if limit.is_rate:
+                wait = self._rate(limit).wait(limit.cap / limit.seconds / gateways, now)
+                found += [Overrun(limit=limit, used=limit.cap, wait=min(wait, limit.seconds))] if wait > 0 else []
+            elif limit.is_budget and not limit.hard and (used := self.used(limit, wall)) >= limit.cap:
+                found.append(Overrun(limit=limit, used=used, wait=window_at(wall, limit.seconds).end - wall))
         return max(found, key=lambda each: each.wait, default=None)
-
-    def _overrun(self, limit: Limit, now: float, wall: float, gateways: int) -> Overrun | None:
-        if limit.is_rate:
-            wait = self._rate(limit).wait(limit.cap / limit.seconds / gateways, now)
-            return Overrun(limit=limit, used=limit.cap, wait=min(wait, limit.seconds)) if wait > 0 else None
-        if not limit.is_budget or limit.hard:
-            return None
-        used = self.used(limit, wall)
-        return Overrun(limit=limit, used=used, wait=window_at(wall, limit.seconds).end - wall) if used >= limit.cap else None
 
     def used(self, limit: Limit, wall: float) -> int:
         """How much of a limit is used in the present window, as far as is known here."""
@@ -127,7 +149,11 @@ class LimitLedger:
 
     def charge(self, limits: Sequence[Limit], used: Amounts, wall: float) -> tuple[Charge, ...]:
         """What a request used is counted here, and has to be kept with its turn."""
-        windows = dict.fromkeys(_counted(limit, wall) for limit in limits if limit.is_budget)
+        windows = dict.fromkeys(
+            CountedWindow(str(limit.scope), limit.seconds, window_at(wall, limit.seconds).start)
+            for limit in limits
+            if limit.is_budget
+        )
         if len(self._own) > 2 * len(self.limits) + len(windows):  # windows that are over are forgotten
             self._own = {counted: sums for counted, sums in self._own.items() if counted.start + counted.seconds > wall}
         for counted in windows:
@@ -142,14 +168,6 @@ class LimitLedger:
 
     def _rate(self, limit: Limit) -> RateState:
         return self._rates.setdefault((str(limit.scope), limit.unit), RateState())
-
-
-def _counted(limit: Limit, wall: float) -> CountedWindow:
-    return CountedWindow(str(limit.scope), limit.seconds, window_at(wall, limit.seconds).start)
-
-
-def _holder(scope: LimitScope) -> str:
-    return f"{'the key' if scope.kind == 'key' else f'the {scope.kind}'} {scope.name!r}"
 
 
 def _seconds(wait: float) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal, InvalidOperation
 from hashlib import sha256
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -18,9 +18,40 @@ import msgspec
 from msgspec import Struct
 
 from clew.errors import SettingsInvalid
-from clew.limits.money import MICRO, dollars
 from clew.limits.windows import MINUTE, WINDOWS, window_name
 from clew.model.turn import TokenUsage
+
+# Money as whole millionths of a US dollar: sums of them are exact, in Python and in every database.
+
+
+MICRO: Final = 1_000_000
+"""Micro-dollars of a dollar."""
+
+
+def micro_usd(usd: Decimal) -> int:
+    """What was spent, to the nearest micro-dollar.
+
+    >>> micro_usd(Decimal("0.0123456"))
+    12346
+    """
+    return int((usd * MICRO).to_integral_value(ROUND_HALF_EVEN))
+
+
+def micro_usd_at_most(usd: Decimal) -> int:
+    """What will be spent, rounded up."""
+    return int((usd * MICRO).to_integral_value(ROUND_CEILING))
+
+
+def dollars(micro: int) -> str:
+    """For people: at least two places, and all that are not zero.
+
+    >>> dollars(5_000_000), dollars(12_346), dollars(-1)
+    ('$5.00', '$0.012346', '-$0.000001')
+    """
+    whole, part = divmod(abs(micro), MICRO)
+    places = f"{part:06d}".rstrip("0").ljust(2, "0")
+    return f"{'-' if micro < 0 else ''}${whole:,}.{places}"
+
 
 Unit: TypeAlias = Literal["usd", "tokens", "requests", "parallel"]
 ScopeKind: TypeAlias = Literal["key", "principal", "team"]
@@ -38,7 +69,7 @@ _UNITS: Final[Mapping[str, Unit]] = {
 }
 _AMOUNT: Final = re.compile(r"(?P<number>[\d_.]+)\s*(?P<unit>[a-z]+)(?:\s*/\s*(?P<window>\w+))?")
 _HOW: Final = (
-    "say how much of what over which window: 5usd/1d, 2000000tokens/5h, 1000requests/1h, 60requests/1m, or 4parallel; "
+    "write a number, a unit and a window, such as 5usd/1d, 2000000tokens/5h, 1000requests/1h, 60requests/1m, or 4parallel; "
     f"windows are {', '.join(WINDOWS)}"
 )
 
@@ -135,13 +166,7 @@ def read_limit(scope: LimitScope, text: str, *, hard: bool = False, made: float 
     unit = _UNITS.get(found["unit"]) if found else None
     if found is None or unit is None:
         raise SettingsInvalid(f"{text!r} is no limit: {_HOW}", key="amount")
-    cap, seconds = _cap(text, found["number"], unit), _seconds(text, unit, found["window"])
-    if hard and (unit == "parallel" or seconds == MINUTE):
-        raise SettingsInvalid(f"{text!r} is kept by each gateway, and cannot be hard: leave --hard out", key="hard")
-    return Limit(scope=scope, unit=unit, cap=cap, seconds=seconds, hard=hard, made=made, made_by=made_by)
-
-
-def _cap(text: str, number: str, unit: Unit) -> int:
+    number = found["number"]
     try:
         amount = Decimal(number) * (MICRO if unit == "usd" else 1)
     except InvalidOperation:
@@ -149,7 +174,10 @@ def _cap(text: str, number: str, unit: Unit) -> int:
     if amount != amount.to_integral_value() or not 0 <= amount <= MOST or (unit == "parallel" and not amount):
         smallest = "a millionth of a dollar" if unit == "usd" else "one"
         raise SettingsInvalid(f"{number!r} in {text!r}: the smallest step is {smallest}, the most is {MOST}", key="amount")
-    return int(amount)
+    cap, seconds = int(amount), _seconds(text, unit, found["window"])
+    if hard and (unit == "parallel" or seconds == MINUTE):
+        raise SettingsInvalid(f"{text!r} is kept by each gateway, and cannot be hard: leave --hard out", key="hard")
+    return Limit(scope=scope, unit=unit, cap=cap, seconds=seconds, hard=hard, made=made, made_by=made_by)
 
 
 def _seconds(text: str, unit: Unit, window: str | None) -> int:

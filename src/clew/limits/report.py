@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from clew.limits.ledger import CountedWindow, WindowTotal
-from clew.limits.limit import Limit
-from clew.limits.money import dollars
+from clew.limits.limit import Limit, dollars
 from clew.limits.windows import window_at
 
 

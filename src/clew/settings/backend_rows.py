@@ -1,7 +1,7 @@
 """From a backend's table to its row: the preset filled in, the URL checked, the keys looked up, the deviations merged.
 
 A backend deviates from its dialect as its vendor's preset says, with what the operator says on top. The operator's word
-outranks the preset's also where that speaks of some models only; the operator's own rules for some models come before all
+overrides the preset's also where that speaks of some models only; the operator's own rules for some models come before all
 others. A key that a table does not name is not there: a default must not undo a preset, so it matters which keys are named.
 """
 

@@ -22,6 +22,7 @@ from clew.backends.presets import preset_of_host, presets
 from clew.backends.row import BackendTimeouts, Dialect, Manner, Quirks
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.dialects.openai_responses.options import ResponsesOptions
+from clew.settings.login import LoginSettings
 from clew.settings.values import (
     BuildSettings,
     ChatSettings,
@@ -45,7 +46,7 @@ class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """An endpoint that can be called. `preset` or `url` is needed."""
 
     preset: str = ""
-    """A row of the table of known endpoints; every other key here outranks it."""
+    """A row of the table of known endpoints; every other key here overrides it."""
     dialect: Dialect | Literal[""] = ""
     """The wire protocol; the preset's if left out, `anthropic` without one. Some vendors have an endpoint in each."""
     url: str = ""
@@ -92,7 +93,7 @@ class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole file."""
 
     active: str = ""
-    """The backend that takes what no rule and no pin sends elsewhere; `clew use` outranks it."""
+    """The backend that takes what no rule and no pin sends elsewhere; `clew use` overrides it."""
     failover: tuple[str, ...] = ()
     """Backends to try, in order, when the one that was chosen cannot answer."""
     proxy: bool = False
@@ -115,6 +116,7 @@ class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Facts about models: a table changes the row of its name, or adds one (`as` names what the rest is like)."""
     build: BuildSettings = BuildSettings()
     chat: ChatSettings = ChatSettings()
+    login: LoginSettings = LoginSettings()
     run: RunSettings = RunSettings()
 
 

@@ -38,17 +38,13 @@ def with_backend_values(text: str, name: str, values: Mapping[str, JsonValue]) -
         if there is None and value not in ("", None):
             text = _with_line(text, name, f"{key} = {toml_value(value)}\n")
         elif there is not None:
-            text = text[: there.start] + _changed_line(text, there, key, value) + text[there.end :]
+            line = ""
+            if value not in ("", None):  # a comment behind the statement stays
+                old = text[there.start : there.end]
+                comment = next((match["comment"] for match in _COMMENT.finditer(old) if match["comment"]), "")
+                line = f"{key} = {toml_value(value)}{comment if old.count(chr(10)) <= 1 else ''}\n"
+            text = text[: there.start] + line + text[there.end :]
     return text
-
-
-def _changed_line(text: str, there: Statement, key: str, value: JsonValue) -> str:
-    """The statement with another value; a comment behind it stays."""
-    if value in ("", None):
-        return ""
-    old = text[there.start : there.end]
-    comment = next((match["comment"] for match in _COMMENT.finditer(old) if match["comment"]), "")
-    return f"{key} = {toml_value(value)}{comment if old.count(chr(10)) <= 1 else ''}\n"
 
 
 def _with_line(text: str, name: str, line: str) -> str:

@@ -19,12 +19,12 @@ from clew.model.facts import ModelFacts
 from clew.model.facts.models import merge_overrides
 from clew.settings.asked_backend import NO_BACKEND, AskedBackend, with_asked_backend
 from clew.settings.backend_rows import backend_of, named_options
-from clew.settings.build_variables import BuildVariable, build_variables, with_variables
 from clew.settings.document import BackendTable, Document, discover_backends
 from clew.settings.key_sources import VariableUnset, expand_variables
-from clew.settings.log_variable import debug_variable, with_debug_variable
+from clew.settings.login import login_problems
 from clew.settings.problems import Key, Problem, fields_of, format_key, nearest, problems_of
 from clew.settings.values import DisabledBackend, Settings
+from clew.settings.variables import BuildVariable, build_variables, debug_variable, with_debug_variable, with_variables
 
 _SELECTORS: Final = ("family", "agent", "request_class")
 _NOT_A_COLUMN: Final = ("id", "known")
@@ -40,7 +40,7 @@ class ExaminedDocument(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     origins: dict[Key, str] = {}
     overruling: dict[Key, str] = {}
-    """Where keys come from that outrank the file."""
+    """Where keys come from that override the file."""
     variables: tuple[BuildVariable, ...] = ()
 
 
@@ -189,6 +189,7 @@ def _document_problems(document: Document, known: set[str]) -> Iterator[Problem]
             if value is not None and (value < 0 or (value == 0 and table == "timeouts")):
                 yield Problem((table, name), f"expected a number above 0, got {value:g}")
     yield from _certificate_problems(document.ca_file)
+    yield from login_problems(document.login)
 
 
 def _no_backend(name: str, known: set[str]) -> str:
@@ -261,4 +262,5 @@ def _settings(
         run=document.run,
         models=models,
         chat=document.chat,
+        login=document.login,
     )

@@ -60,8 +60,13 @@ class Home:
 
     @property
     def keys(self) -> Path:
-        """The named keys, hashed."""
+        """The named keys, hashed, where no store is switched on."""
         return self.root / "keys.json"
+
+    @property
+    def known_keys(self) -> Path:
+        """The named keys, hashed, as a store said last."""
+        return self.root / "keys-known.json"
 
     @property
     def sessions(self) -> Path:

@@ -101,7 +101,18 @@ def find_key(text: str, environ: Mapping[str, str]) -> FoundKey:
     """The key that a config names. No key at all (an empty default) is not an error: that backend is left out."""
     value = expand_variables(text, environ)
     if value.startswith("file:"):
-        found, name = _key_in_file(Path(value.removeprefix("file:")).expanduser()), value
+        path = Path(value.removeprefix("file:")).expanduser()
+        if not path.is_absolute():
+            raise SettingsInvalid(f"file:{path} is not a whole path: begin it with / or ~")
+        try:
+            with path.open("rb") as file:
+                mode = os.fstat(file.fileno()).st_mode
+                raw = file.read(_MOST_BYTES)
+        except OSError as error:
+            raise SettingsInvalid(f"cannot read {path}: {error.strerror or error}") from None
+        loose = bool(mode & (stat.S_IRGRP | stat.S_IROTH))
+        warning = f"others can read {path}: run `chmod 600 {path}`" if loose else ""
+        found, name = FoundKey(Secret(raw.decode("utf-8", "replace").strip()), f"file:{path}", warning), value
     elif value.startswith("keyring:"):
         found, name = FoundKey(_key_in_keyring(value.removeprefix("keyring:")), value), value
     elif variables := [match[1] for match in _VARIABLE.finditer(text)]:
@@ -112,20 +123,6 @@ def find_key(text: str, environ: Mapping[str, str]) -> FoundKey:
     if found.key is not None and not _HEADER_VALUE.fullmatch(found.key.reveal()):  # a key goes into a header
         raise SettingsInvalid(f"what {name} holds is no key: it has spaces, line breaks or other than ASCII characters")
     return found
-
-
-def _key_in_file(path: Path) -> FoundKey:
-    if not path.is_absolute():
-        raise SettingsInvalid(f"file:{path} is not a whole path: begin it with / or ~")
-    try:
-        with path.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            raw = file.read(_MOST_BYTES)
-    except OSError as error:
-        raise SettingsInvalid(f"cannot read {path}: {error.strerror or error}") from None
-    loose = bool(mode & (stat.S_IRGRP | stat.S_IROTH))
-    warning = f"others can read {path}: run `chmod 600 {path}`" if loose else ""
-    return FoundKey(Secret(raw.decode("utf-8", "replace").strip()), f"file:{path}", warning)
 
 
 def _key_in_keyring(name: str) -> Secret:

@@ -18,11 +18,11 @@ from clew.backends.credential import Secret
 from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
 from clew.settings.asked_backend import NO_BACKEND, AskedBackend
-from clew.settings.build_variables import BuildVariable
 from clew.settings.examine import disabled_by, examine
 from clew.settings.home import CONFIG_VARIABLE, digest_of, home_of
 from clew.settings.problems import Key, format_key, key_lines, line_of
 from clew.settings.values import DisabledBackend, Settings
+from clew.settings.variables import BuildVariable
 
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _EMPTY: Final = (
@@ -209,7 +209,7 @@ def _examine(
         disabled={name: disabled[name] for name in examined.settings.disabled},
     )
     origins = {format_key(key): where for key, where in examined.origins.items()}
-    origins |= {format_key(key): f"{path}:{line}" for key, line in lines.items()}  # the file outranks what filled the gaps
+    origins |= {format_key(key): f"{path}:{line}" for key, line in lines.items()}  # the file overrides what filled the gaps
     origins |= {format_key(key): where for key, where in examined.overruling.items()}
     warnings = [*examined.warnings, *(each.says for each in disabled.values())]
     if path and _has_readable_key(path, text, settings):

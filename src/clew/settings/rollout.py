@@ -15,7 +15,10 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from clew.limits.keys import keys_digest
+from clew.limits.limit import limits_digest
 from clew.settings.home import Home, file_digest
+from clew.settings.named_keys import NamedKeys
 from clew.settings.processes import (
     CHANGED,
     FILE_WRITTEN,
@@ -77,14 +80,17 @@ def roll_out_file(home: Home, file: Path, *, added: str = "") -> Rollout:
     return _roll_out(home, judge, what=FILE_WRITTEN)
 
 
-def roll_out_keys(home: Home) -> Rollout:
+def roll_out_keys(home: Home, keys: NamedKeys) -> Rollout:
     """A named key was added, removed or changed."""
-    return _roll_out(home, lambda gateway, applied: _State(applied.keys == file_digest(home.keys)))
+    digest = keys_digest(keys.all())
+    local = _roll_out(home, lambda gateway, applied: _State(applied.keys == digest))
+    return local if keys.store is None else roll_out_shared(home, keys.store, local)
 
 
-def roll_out_limits(home: Home, digest: str) -> Rollout:
-    """A limit was set or removed, and the digest of all limits is this now."""
-    return _roll_out(home, lambda gateway, applied: _State(applied.limits == digest))
+def roll_out_limits(home: Home, store: Store) -> Rollout:
+    """A limit was set or removed."""
+    digest = limits_digest(store.limits.all())
+    return roll_out_shared(home, store, _roll_out(home, lambda gateway, applied: _State(applied.limits == digest)))
 
 
 def roll_out_seal_key(home: Home, current: str) -> Rollout:

@@ -20,7 +20,8 @@ from clew.model.http import Timeouts
 from clew.model.origin import Foreign
 from clew.pipeline.attempts import RetryPolicy as Retry
 from clew.pipeline.step import CacheRules, Display, Options, ThinkingFirst
-from clew.store.kinds import URL_PATTERN, URLS, USUAL_URL
+from clew.settings.login import LoginSettings
+from clew.store.kinds import URL_PATTERN, URLS, USUAL_URL, is_shared
 from clew.thinking.budgets import BudgetRules
 
 Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
@@ -39,6 +40,7 @@ StoreUrl: TypeAlias = Annotated[str, Meta(pattern=URL_PATTERN, description=URLS)
 
 _DAY = 86_400
 _MEGABYTE = 1_000_000
+_FILE_MEGABYTES = 4096
 
 
 class RoutingRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,8 +95,9 @@ class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     `all`."""
     days: Count = 90
     """Recordings that nobody used for so long are forgotten; 0: never."""
-    megabytes: Count = 4096
-    """Above this the oldest are forgotten; 0: no limit."""
+    megabytes: Count | None = None
+    """Above this the oldest are forgotten; 0: no limit. If left out, it is 4096 for a file on this machine, and there is no
+    limit for a database that several gateways share."""
 
     @property
     def kept_bodies(self) -> int | None:
@@ -116,7 +119,8 @@ class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def bytes(self) -> int | None:
         """None is without a limit."""
-        return self.megabytes * _MEGABYTE or None
+        usual = 0 if is_shared(self.url) else _FILE_MEGABYTES
+        return (usual if self.megabytes is None else self.megabytes) * _MEGABYTE or None
 
 
 class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -196,6 +200,9 @@ class ChatSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     it. `reorder`: backends that take unsigned reasoning get it, in front of a message that calls tools; with
     `thinking.foreign` as `text`, the others get it as text. Claude never gets it as thinking, no signed block is moved, and
     what is stored and shown stays as it is. For conversations of the library too."""
+    tools: str = ""
+    """A Python file with tools for Chat in the browser: its functions that `clew.tool` marks. A relative path begins beside
+    this file. It is run in the gateway, with the gateway's rights, and only for the gateway's owner."""
     max_answers: Some = 16
     """Answers at the same time for each principal; who asks for more gets a 429."""
 
@@ -295,6 +302,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Our rows about models, with the operator's on top."""
     build: BuildSettings = BuildSettings()
     chat: ChatSettings = ChatSettings()
+    login: LoginSettings = LoginSettings()
     run: RunSettings = RunSettings()
 
     @property

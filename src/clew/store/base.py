@@ -24,6 +24,7 @@ from clew.store.batches import LONG_DELAY, run_in_steps
 from clew.store.body_writer import BodyRow, BodyWriter
 from clew.store.cut_exchanges import as_seen
 from clew.store.deletion_notes import Deletion
+from clew.store.key_rows import KeyRows
 from clew.store.limit_tables import LimitTables
 from clew.store.lookup_memory import LookupMemory
 from clew.store.process_protocols import Leases
@@ -32,6 +33,7 @@ from clew.store.statements import ReaderPool, RecordingLookups, StoreStatements,
 from clew.store.table_access import TableRunner
 from clew.store.touches import TouchBatch
 from clew.store.turn_content import without_content
+from clew.store.usage_table import UsageTable
 from clew.store.values import (
     Branch,
     CallOwner,
@@ -82,7 +84,9 @@ class DatabaseStore(ABC, Generic[Connection]):
         self._statements, self._writer, self._readers, self.leases, self._memory, self._lookups, access = parts
         self.shard = access.shard
         self.limits = LimitTables(access)
+        self.keys = KeyRows(access)
         self.audit = AuditTable(access)
+        self.usage = UsageTable(access)
         self._content = content
         self._bodies = BodyWriter(self._write_bodies, keep, long_delay)
         submit_lazily = partial(self._writer.submit, lazily=True, delay=long_delay)

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 KINDS: Final[Mapping[str, str]] = {"sqlite": "clew.store.sqlite", "postgresql": "clew.store.postgres"}
 """Each kind's name, and the module that has its `KIND`."""
 
+_SHARED: Final = frozenset({"postgresql"})
+"""The kinds that are a server, which several machines share."""
+
 USUAL_URL: Final = "sqlite"
 OFF: Final = "off"
 BODIES: Final = 50
@@ -81,6 +84,11 @@ class StoreLocation(Protocol):
         """Whether there is a store that could be read."""
         ...
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is a server that several machines share: then a quick command asks a gateway, and not the store."""
+        ...
+
     def files(self) -> tuple[Path, ...]:
         """The files on this machine that hold its text, there or not: only their owner may read them."""
         ...
@@ -96,7 +104,7 @@ class StoreLocation(Protocol):
         ...
 
     def quick_look(self) -> QuickLook:
-        """Raises StoreError where it cannot be read."""
+        """Raises StoreError where it cannot be read, or is shared."""
         ...
 
     def examine(self, now: float) -> Iterator[StoreFinding]:
@@ -136,6 +144,11 @@ class StoreKind(Protocol):
 def shown_url(url: str) -> str:
     """The URL for people: without a password."""
     return re.sub(r"([?&]password=)[^&]*", r"\1…", re.sub(r"(//[^:@/]*):[^@/]+@", r"\1:…@", url))
+
+
+def is_shared(url: str) -> bool:
+    """Whether it is a server that several machines share."""
+    return url.partition(":")[0] in _SHARED
 
 
 def is_url(url: str) -> bool:

@@ -61,7 +61,7 @@ FROM clew.usage WHERE at >= CAST($1 AS float8) AND {whose}
 _WHOSE: Final = {
     "key": "key_name = $2",
     "principal": "principal = $2",
-    "team": "key_name IN (SELECT name FROM clew.keys WHERE team = $2)",
+    "team": "team_name = $2",
 }
 _OLD: Final = "DELETE FROM clew.spent WHERE start + seconds < $1"
 _KEPT_SECONDS: Final = 86_400

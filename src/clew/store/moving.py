@@ -131,7 +131,14 @@ def move(source: TableAccess, target: TableAccess, progress: Progress) -> list[T
     _check_nobody_writes(source, target)
     _begin(source, target, tables)
     for table in tables:
-        _move_table(source, target, table, progress)
+        note = target.setting(NOTES, table.name)  # the last row that an earlier move brought
+        after = tuple(msgspec.msgpack.decode(bytes.fromhex(note))) if note else None
+        rows = source.read(table, after)
+        while batch := list(islice(rows, _BATCH)):
+            with target.transaction():
+                target.insert(table, [target.as_kept(table, row) for row in batch])
+                target.set(NOTES, table.name, msgspec.msgpack.encode(table.key_of(batch[-1])).hex())
+            progress(table.name, len(batch))
     with target.transaction():
         target.finish()
     checked = _check(source, target, tables, progress)
@@ -167,17 +174,6 @@ def _begin(source: TableAccess, target: TableAccess, tables: Sequence[MovedTable
     with target.transaction():
         target.clear_settings()
         target.set(NOTES, _FROM, source.where)
-
-
-def _move_table(source: TableAccess, target: TableAccess, table: MovedTable, progress: Progress) -> None:
-    note = target.setting(NOTES, table.name)
-    after = tuple(msgspec.msgpack.decode(bytes.fromhex(note))) if note else None
-    rows = source.read(table, after)
-    while batch := list(islice(rows, _BATCH)):
-        with target.transaction():
-            target.insert(table, [target.as_kept(table, row) for row in batch])
-            target.set(NOTES, table.name, msgspec.msgpack.encode(table.key_of(batch[-1])).hex())
-        progress(table.name, len(batch))
 
 
 def _check(source: TableAccess, target: TableAccess, tables: Sequence[MovedTable], progress: Progress) -> list[TableCheck]:

@@ -51,6 +51,12 @@ class _KnownBody(NamedTuple):
     spans: tuple[PieceSpan, ...]
 
 
+class _Compared(NamedTuple):
+    base: _KnownBody
+    body: bytes
+    common: tuple[int, int]
+
+
 class BodyChain:
     """The pieces of one conversation and one day."""
 
@@ -60,6 +66,7 @@ class BodyChain:
         self.is_broken = False
         """The store does not have all of its pieces: nothing more may refer to them. Set by the writer."""
         self._known: dict[str, _KnownBody] = {}
+        self._compared: _Compared | None = None
         self._pieces: list[bytes] = []
         self._first = 0
         self._bytes = 0
@@ -78,14 +85,14 @@ class BodyChain:
         last = self._known.get("asked")
         if last is None:
             return True
-        fresh = len(body) - sum(_common(last.body, body))
+        fresh = len(body) - sum(self._common(last, body))
         return 2 * fresh <= len(body) and len(last.spans) < MOST_SPANS and self._bytes + fresh <= 4 * len(body)
 
     def add(self, which: str, body: bytes) -> tuple[PieceSpan, ...]:
         """The spans of a body. `which` of the bodies of an exchange it is."""
         start, end, spans = 0, 0, tuple[PieceSpan, ...]()
         for base in self._known.values():
-            common = _common(base.body, body)
+            common = self._common(base, body)
             if sum(common) > start + end:
                 (start, end), spans = common, base.spans
         head = _cut(spans, 0, start)
@@ -96,7 +103,14 @@ class BodyChain:
             self._pieces.append(fresh)
             self._bytes += len(fresh)
         self._known[which] = known = _KnownBody(body, (*head, *tail))
+        self._compared = None
         return known.spans
+
+    def _common(self, base: _KnownBody, body: bytes) -> tuple[int, int]:
+        """What they have in common, which is asked for twice: before it is added, and then."""
+        if self._compared is None or self._compared.base is not base or self._compared.body is not body:
+            self._compared = _Compared(base, body, _common(base.body, body))
+        return self._compared.common
 
     def take_pieces(self) -> list[tuple[int, bytes]]:
         """The new pieces since the last call, compressed, with their places in the store."""
@@ -146,9 +160,12 @@ def _cut(spans: Sequence[PieceSpan], start: int, length: int) -> list[PieceSpan]
     """The spans of `length` bytes from `start` on."""
     found: list[PieceSpan] = []
     at, end = 0, start + length
-    for piece, first, last in spans:
+    for span in spans:
+        piece, first, last = span
         low, high = max(start, at), min(end, at + last - first)
-        if low < high:
+        if high - low == last - first:
+            found.append(span)
+        elif low < high:
             found.append(PieceSpan(piece, first + low - at, first + high - at))
         at += last - first
     return found

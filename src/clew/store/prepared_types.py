@@ -2,7 +2,7 @@
 
 msgspec works out how to read a `Struct` when the first value of it is read, and keeps that with the class from the moment
 that it begins. Two threads that read the first values of one class at once can then see it half done, and the process dies
-of a segmentation fault. So whoever starts threads calls `prepare_types` first, when all modules are imported.
+of a segmentation fault. So code that starts threads calls `prepare_types` first, when all modules are imported.
 """
 
 from __future__ import annotations

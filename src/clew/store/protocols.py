@@ -15,8 +15,10 @@ from typing import Protocol, Self
 from clew.model.recording import Recordings
 from clew.model.turn import Bodies, Exchange, TurnRecord
 from clew.store.audit_table import AuditTable
+from clew.store.key_rows import KeyRows
 from clew.store.limit_tables import LimitTables
 from clew.store.process_protocols import LeaseStore, NewsStore
+from clew.store.usage_table import UsageTable
 from clew.store.values import (
     Branch,
     ClockDoubt,
@@ -201,6 +203,11 @@ class BodyStore(Protocol):
 class UsageStore(Protocol):
     """What was used, added up."""
 
+    @property
+    def usage(self) -> UsageTable:
+        """Of all principals, by any names."""
+        ...
+
     def usage_totals(self, principal: str, *, since: float = 0.0) -> list[UsageTotal]:
         """Usage by backend and model."""
         ...
@@ -225,6 +232,13 @@ class LimitStore(Protocol):
     def limits(self) -> LimitTables: ...
 
 
+class KeyStore(Protocol):
+    """Who may use the gateway."""
+
+    @property
+    def keys(self) -> KeyRows: ...
+
+
 class AuditStore(Protocol):
     """Who changed what."""
 
@@ -233,7 +247,7 @@ class AuditStore(Protocol):
 
 
 class ChoiceStore(Protocol):
-    """What operators chose while clew runs: settings by scope and name, which outrank those of the file."""
+    """What operators chose while clew runs: settings by scope and name, which override those of the file."""
 
     def set(self, name: str, value: str | None, *, scope: str = "", at: float) -> Future[None]:
         """Write a setting, or remove it with None. A scope is "" for all, or the name of one gateway or principal."""
@@ -314,6 +328,7 @@ class Store(
     BodyStore,
     UsageStore,
     LimitStore,
+    KeyStore,
     AuditStore,
     ChoiceStore,
     SearchStore,

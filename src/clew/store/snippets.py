@@ -22,17 +22,26 @@ def snippet_of(texts: Sequence[str], terms: Sequence[SearchTerm]) -> str:
     best, most, found = "", -1, list[tuple[int, int]]()
     words = list[_Word]()
     for text in texts:
-        in_text = _words_in(text)
+        in_text = [_Word(match.start(), match.end(), folded_words(match[0]).strip()) for match in WORD.finditer(text)]
         phrases = [_phrases_in(in_text, term) for term in terms]
         count = sum(bool(phrase) for phrase in phrases)
         if count > most:
             best, most, words = text, count, in_text
             found = sorted({place for phrase in phrases for place in phrase})
-    return _marked(best, words, found)
-
-
-def _words_in(text: str) -> list[_Word]:
-    return [_Word(match.start(), match.end(), folded_words(match[0]).strip()) for match in WORD.finditer(text)]
+    # So many words of the best text from shortly before the first find on, with every find in them marked.
+    first, last = 0, len(words)
+    if len(words) > SNIPPET_WORDS:
+        first = max(0, min(found[0][0] - _BEFORE if found else 0, len(words) - SNIPPET_WORDS))
+        last = first + SNIPPET_WORDS
+    start = words[first].start if first else 0
+    end = words[last].start if last < len(words) else len(best)
+    parts, at = ["…" if first else ""], start
+    for one, other in found:
+        if first <= one and other < last and words[one].start >= at:
+            parts += [best[at : words[one].start], START, best[words[one].start : words[other].end], END]
+            at = words[other].end
+    parts += [best[at:end].rstrip(BREAK) if last < len(words) else best[at:end], "…" if last < len(words) else ""]
+    return "".join(parts)
 
 
 def _phrases_in(words: Sequence[_Word], term: SearchTerm) -> list[tuple[int, int]]:
@@ -45,19 +54,3 @@ def _phrases_in(words: Sequence[_Word], term: SearchTerm) -> list[tuple[int, int
         if is_last and here[:-1] == wanted[:-1]:
             found.append((at, at + len(wanted) - 1))
     return found
-
-
-def _marked(text: str, words: Sequence[_Word], found: Sequence[tuple[int, int]]) -> str:
-    first, last = 0, len(words)
-    if len(words) > SNIPPET_WORDS:
-        first = max(0, min(found[0][0] - _BEFORE if found else 0, len(words) - SNIPPET_WORDS))
-        last = first + SNIPPET_WORDS
-    start = words[first].start if first else 0
-    end = words[last].start if last < len(words) else len(text)
-    parts, at = ["…" if first else ""], start
-    for one, other in found:
-        if first <= one and other < last and words[one].start >= at:
-            parts += [text[at : words[one].start], START, text[words[one].start : words[other].end], END]
-            at = words[other].end
-    parts += [text[at:end].rstrip(BREAK) if last < len(words) else text[at:end], "…" if last < len(words) else ""]
-    return "".join(parts)

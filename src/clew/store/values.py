@@ -168,11 +168,16 @@ class UsageTotal(Struct, frozen=True, kw_only=True):
 
 
 class ThreadTotal(Struct, frozen=True, kw_only=True):
-    """What one backend and model did in a thread: how many calls, how long they took together, and what they used."""
+    """What one backend and model did in a thread, for one client: how many calls, how long they took together, and what they
+    used."""
 
     thread: str
     backend: str
     model: str
+    dialect: str
+    """What the client speaks."""
+    key: str
+    """The name of the client's key; "" for the gateway's own."""
     calls: int
     seconds: float
     usage: TokenUsage

@@ -107,6 +107,8 @@ def hit_of(row: Row) -> Hit:
 
 def folded_words(text: str) -> str:
     """The words of a text, a space before each, without case and accents."""
-    plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
-    whole = unicodedata.normalize("NFC", plain).casefold().replace("_", " ")
+    if not text.isascii():  # which has no accents, and a search folds thousands of titles
+        plain = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+        text = unicodedata.normalize("NFC", plain)
+    whole = text.casefold().replace("_", " ")
     return "".join(f" {word}" for word in WORD.findall(spaced(whole)))

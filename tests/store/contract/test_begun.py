@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
 from clew.store import Store, StoreLocation
 from clew.store.values import CallOwner, RunClaim
+from tests.counts import examples
 from tests.store.contract.opening import opened
 
 MINE = RunClaim("local", "t1", "answer", "run1")
@@ -27,6 +30,17 @@ def test_the_first_takes_them_and_the_second_does_not(stores: tuple[Store, Store
     assert other.claim_calls(THEIRS, at=2, here=True).result() is False
     found = other.call_owner("local", "t1")
     assert (found[:2], bool(found.process)) == (("answer", "run1"), True)
+
+
+def test_of_many_that_ask_at_the_same_moment_exactly_one_has_them(location: StoreLocation) -> None:
+    with ExitStack() as stack, ThreadPoolExecutor(4) as pool:
+        stores = [stack.enter_context(opened(location)) for _ in range(2)]
+        for number in range(examples(10, soak=500)):
+            claims = [RunClaim("local", f"t{number}", "answer", f"run{each}") for each in range(4)]
+            asked = [pool.submit(stores[each % 2].claim_calls, claim, at=1, here=True) for each, claim in enumerate(claims)]
+            got = [each.result(60).result(60) for each in asked]
+            assert got.count(True) == 1
+            assert stores[0].call_owner("local", f"t{number}").run == f"run{got.index(True)}"
 
 
 def test_calls_of_another_turn_are_free(stores: tuple[Store, Store]) -> None:

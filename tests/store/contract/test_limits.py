@@ -8,6 +8,7 @@ from clew.limits.limit import Amounts, Limit, LimitScope, read_limit
 from clew.limits.windows import DAY, HOUR
 from clew.model.turn import Charge, TokenUsage, TurnRecord
 from clew.store import Store, StoreLocation
+from clew.store.audit_table import AuditFilter
 from clew.store.limit_tables import ReservationRequest
 from tests.store.contract.opening import opened
 from tests.store.turns import NOON, recorded, turn
@@ -52,6 +53,19 @@ def test_every_change_of_a_limit_is_in_the_audit(store: Store) -> None:
     first, second, third = store.audit.entries()
     assert store.audit.entries(before=first.seq, limit=1) == (second,)
     assert store.audit.entries(before=second.seq) == (third,)
+
+
+def test_the_audit_is_searched_by_any_part_of_its_texts(store: Store) -> None:
+    for who, what, target in (("anna (command line)", "key added", "key:100%"), ("ben", "backend chosen", "all requests")):
+        store.audit.note(who, what, target, "", "after").result(60)
+
+    def found(**wanted: str | float) -> list[str]:
+        return [each.who for each in store.audit.entries(wanted=AuditFilter(**wanted))]  # type: ignore[arg-type]
+
+    assert found() == ["ben", "anna (command line)"]
+    assert found(who="ANNA") == found(what="key") == found(target="100%") == ["anna (command line)"]
+    assert found(who="b", what="chosen", since=1.0) == ["ben"]
+    assert found(target="1_0") == found(who="anna", what="backend") == found(since=4e9) == []
 
 
 def test_what_a_turn_used_is_added_once(store: Store) -> None:

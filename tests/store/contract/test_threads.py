@@ -152,10 +152,13 @@ def test_threads_are_told_with_what_each_backend_did_in_them(store: Store) -> No
     for number in range(2):
         store.record(turn(recorded(f"a{number}", thread="a"), at=NOON + number, usage=used)).result(120)
     store.record(turn(exchange="b0", thread="b", at=NOON, outcome="failed", usage=None)).result(120)
-    store.record(turn(recorded("a2", thread="a", origin=GLM), at=NOON + 2, usage=used)).result(120)
+    other = {"usage": used, "dialect": "openai-responses", "key": "anna"}
+    store.record(turn(recorded("a2", thread="a", origin=GLM), at=NOON + 2, **other)).result(120)
     found = store.thread_totals("local", ["a", "b", "none"])
     made = [(each.thread, each.backend, each.calls, each.usage.prompt, each.usage.output) for each in found]
     backends = [turn(recorded("x")).exchange.backend, turn(recorded("x", origin=GLM)).exchange.backend]
     assert made == [("a", backends[0], 2, 26, 10), ("a", backends[1], 1, 13, 5), ("b", made[2][1], 1, 0, 0)]
     assert all(each.seconds > 0 for each in found)
+    clients = [(each.dialect, each.key) for each in found]
+    assert clients == [("anthropic", ""), ("openai-responses", "anna"), ("anthropic", "")]
     assert store.thread_totals("other", ["a"]) == store.thread_totals("local", []) == []

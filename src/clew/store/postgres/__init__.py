@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from clew.errors import SettingsInvalid, StoreError
-from clew.store.kinds import StoreFinding
+from clew.store.kinds import QuickLook, StoreFinding
 
 if TYPE_CHECKING:
     from clew.model.turn import Exchange
@@ -52,6 +52,10 @@ class PostgresLocation(NamedTuple):
     def is_readable(self) -> bool:
         return self.exists()
 
+    @property
+    def is_shared(self) -> bool:
+        return True
+
     def files(self) -> tuple[Path, ...]:
         return ()
 
@@ -70,8 +74,8 @@ class PostgresLocation(NamedTuple):
 
         return open_tables(self.url)
 
-    def quick_look(self) -> PostgresQuickLook:
-        return PostgresQuickLook(self)
+    def quick_look(self) -> QuickLook:
+        raise StoreError(f"{self.describe()} is shared: a gateway knows what is in it")
 
     def examine(self, now: float) -> Iterator[StoreFinding]:
         from clew.store.postgres.examine import examine_server
@@ -131,44 +135,6 @@ class OpenDatabase:
             self._database.close()
         if isinstance(error, Exception) and not isinstance(error, StoreError):
             raise store_error(error, self._where) from error
-
-
-class PostgresQuickLook:
-    """A `QuickLook`: one connection that reads what a line of text needs."""
-
-    def __init__(self, location: PostgresLocation) -> None:
-        """Raises StoreError."""
-        self._open = OpenDatabase(location.url, location.describe())
-        self._database = self._open.__enter__()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._open.__exit__(kind, error, trace)
-
-    @property
-    def is_current(self) -> bool:
-        from clew.store.postgres.schema import NEWEST, schema_version
-
-        return schema_version(self._database) == NEWEST
-
-    def last(self, principal: str, session: str) -> Exchange | None:
-        from clew.store.postgres.queries import exchanges, thread_of
-
-        thread = thread_of(self._database, principal, session, "")
-        found = exchanges(self._database, principal, thread, 1) if thread else []
-        return found[0][0] if found else None
-
-    def pin_of(self, principal: str, thread: str) -> str:
-        from clew.store.postgres.queries import pin_of
-
-        return pin_of(self._database, principal, thread)
-
-    def settings(self, scope: str = "") -> dict[str, str]:
-        from clew.store.postgres.queries import settings
-
-        return settings(self._database, scope)
 
 
 def check_driver() -> None:

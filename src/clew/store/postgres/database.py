@@ -22,6 +22,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from clew.errors import RecordCorrupt, StoreError
 from clew.store.postgres.limited_connection import LimitedConnection
+from clew.store.postgres.parameters import register_parameters
 from clew.store.postgres.passwords import find_password
 from clew.store.rows import Row, Value
 
@@ -97,6 +98,7 @@ class PostgresDatabase:
         self.connection = LimitedConnection.connect(
             conninfo, autocommit=True, prepare_threshold=None, cursor_factory=psycopg.RawCursor
         )
+        register_parameters(self.connection)
         try:
             with self.limited(CONNECT_SECONDS):
                 self._learn_session()

@@ -16,10 +16,11 @@ from clew.store.postgres.database import PostgresDatabase, typed_row
 from clew.store.rows import COLUMNS, Row, recording_of_row, unpack, unpack_changes
 from clew.store.values import Branch, Days, NativePassage, Passage, Statistics, Thread, ThreadTotal, UsageTotal
 
+# Ids of threads are compared byte by byte, in a collation of their own; an index of exchanges has the default one.
 _ROWS: Final = """
 SELECT id, principal, session, agent, title, pin, created, used, (
     SELECT count(*) FROM clew.exchanges
-    WHERE exchanges.principal = threads.principal AND exchanges.thread = threads.id AND kind = 'messages'
+    WHERE exchanges.principal = threads.principal AND exchanges.thread = threads.id COLLATE "default" AND kind = 'messages'
 ) AS turns
 FROM clew.threads WHERE principal = $1"""
 _THREADS: Final = f"{_ROWS} AND id >= $2 AND id < $3 AND used < $4::float8 ORDER BY used DESC, id LIMIT $5"
@@ -44,7 +45,7 @@ FROM clew.exchanges JOIN clew.recordings AS said
     ON said.principal = exchanges.principal AND said.id = exchanges.recording
 WHERE exchanges.principal = $1 AND said.blocks <> '\\x90' AND kind = 'messages' AND exchanges.thread IN (
     SELECT $2 UNION
-    SELECT other.id FROM clew.threads AS own JOIN clew.threads AS other
+    SELECT other.id COLLATE "default" FROM clew.threads AS own JOIN clew.threads AS other
         ON other.principal = own.principal AND other.session = own.session AND own.session <> '' AND own.agent = ''
     WHERE own.principal = $1 AND own.id = $2
 ) ORDER BY exchanges.seq
@@ -54,7 +55,7 @@ _EXCHANGES: Final = """
 SELECT exchanges.id, exchanges.principal, thread, started, ended, asked_model, exchanges.backend, exchanges.model, session,
     agent, outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
     process, betas, dialect, input, output, cache_read, cache_written, estimated, thinking, micro_usd,
-    coalesce(key_name, '') AS key
+    coalesce(key_name, '') AS key, coalesce(team_name, '') AS team
 FROM clew.exchanges LEFT JOIN clew.usage
     ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id AND usage.at = exchanges.ended
 WHERE exchanges.principal = $1"""
@@ -76,13 +77,15 @@ FROM clew.usage WHERE principal = $1 AND at >= $2::float8
 GROUP BY backend, model ORDER BY backend COLLATE "C", model COLLATE "C"
 """
 _THREAD_TOTALS: Final = """
-SELECT done.thread, done.backend, done.model, count(*) AS calls, sum(greatest(0.0, done.ended - done.started)) AS seconds,
+SELECT done.thread, done.backend, done.model, done.dialect, coalesce(key_name, '') AS key, count(*) AS calls,
+    sum(greatest(0.0, done.ended - done.started)) AS seconds,
     coalesce(sum(input), 0)::bigint AS input, coalesce(sum(output), 0)::bigint AS output,
     coalesce(sum(cache_read), 0)::bigint AS cache_read, coalesce(sum(cache_written), 0)::bigint AS cache_written,
     coalesce(max(estimated), 0) AS estimated, sum(thinking)::bigint AS thinking, sum(micro_usd)::bigint AS micro_usd
 FROM clew.exchanges AS done LEFT JOIN clew.usage AS used ON used.principal = done.principal AND used.exchange = done.id
 WHERE done.principal = $1 AND done.thread = ANY ($2::text[])
-GROUP BY done.thread, done.backend, done.model ORDER BY done.thread COLLATE "C", max(done.seq)
+GROUP BY done.thread, done.backend, done.model, done.dialect, coalesce(key_name, '')
+ORDER BY done.thread COLLATE "C", max(done.seq)
 """
 _STATISTICS: Final = """
 SELECT count(*), count(seen), count(*) FILTER (WHERE backend = $2),

@@ -23,6 +23,9 @@ BATCH: Final = 20
 TEXTLESS: Final = 500
 """Records without text that are deleted in one transaction."""
 
+_EVERY_DAY: Final = (1 << 31) - 1
+"""A day behind all others."""
+
 _UNUSED: Final = "SELECT seq FROM clew.uses WHERE used < $1::float8 ORDER BY used, seq LIMIT $2"
 _COUNTS: Final = """
 SELECT principal, id FROM clew.exchanges WHERE kind <> 'messages' AND ended < $1::float8 ORDER BY ended LIMIT $2
@@ -49,6 +52,10 @@ DELETE FROM clew.usage_other WHERE (principal, exchange, at) IN (
 _EMPTY: Final = """
 SELECT 1 FROM clew.exchanges WHERE principal = $1 AND thread = $2 AND kind = 'messages' LIMIT 1
 """
+_ROOM: Final = """
+SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relnamespace = 'clew'::regnamespace AND relkind = 'r'
+"""
+"""All that the tables take on the disk, used or free: known without reading them."""
 _BYTES: Final = """
 SELECT coalesce((SELECT sum(bytes) FROM clew.uses), 0)::bigint
     + coalesce((SELECT sum(pg_column_size(kept)) FROM clew.bodies), 0)::bigint
@@ -82,8 +89,7 @@ def apply_retention(database: PostgresDatabase, retention: Retention, now: float
 
 def _delete_surplus(database: PostgresDatabase, limit: int | None) -> int:
     """Delete what is least useful if there is too much: bodies, then recordings, the longest unused first."""
-    used = database.value(_BYTES)
-    if limit is None or not isinstance(used, int) or used <= limit:
+    if limit is None or _number(database, _ROOM) <= limit or _number(database, _BYTES) <= limit:
         return 0
     return (
         _delete_bodies(database, inf)
@@ -103,12 +109,16 @@ def _delete_unused(database: PostgresDatabase, limit: float) -> int:
 def _delete_bodies(database: PostgresDatabase, limit: float) -> int:
     if limit == -inf:
         return 0
-    if limit == inf:  # there is too much: nothing needs them
-        database.run("DELETE FROM clew.pieces")
-        return database.run("DELETE FROM clew.bodies")
-    day = int(limit // DAY)
-    drop_days(database, limit)
+    day = _EVERY_DAY
+    if limit != inf:  # else there is too much, and nothing needs them
+        day = int(limit // DAY)
+        drop_days(database, limit)
     return database.run(_OLD_BODIES, day, TEXTLESS) or database.run(_OLD_PIECES, day, TEXTLESS)
+
+
+def _number(database: PostgresDatabase, statement: str) -> int:
+    found = database.value(statement)
+    return found if isinstance(found, int) else 0
 
 
 def _delete_counts(database: PostgresDatabase, limit: float) -> int:

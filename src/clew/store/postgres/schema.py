@@ -18,7 +18,7 @@ from clew.errors import SchemaTooNew, StoreError
 from clew.store.postgres.database import PostgresDatabase
 
 _LOCK: Final = 0x636C6577
-"""`clew`: the advisory lock of whoever sets up the schema."""
+"""`clew`: the advisory lock of the process that sets up the schema."""
 
 _S001: Final = """
 CREATE TABLE clew.recordings (
@@ -154,7 +154,10 @@ CREATE TABLE clew.audit (
 _S004: Final = "ALTER TABLE clew.exchanges ADD COLUMN dialect text NOT NULL DEFAULT 'anthropic';"
 """What the client speaks."""
 
-STEPS: Final = (_S001, _S002, _S003, _S004)
+_S005: Final = "ALTER TABLE clew.usage ADD COLUMN team_name text NOT NULL DEFAULT '';"
+"""A team's sums stay as they are when one of its keys is removed, or moved to another team."""
+
+STEPS: Final = (_S001, _S002, _S003, _S004, _S005)
 NEWEST: Final = len(STEPS)
 
 _STATE: Final = """

@@ -42,12 +42,27 @@ _ADD: Final = """
 INSERT INTO clew.words (seq, principal, asked, answered, found) VALUES ($1, $2, $3, $4, $5::tsvector)
 ON CONFLICT (seq) DO NOTHING
 """
-_FOUND: Final = """
+_RECENT: Final = 10_000
+"""Turns that are looked through for words that are everywhere."""
+_HITS: Final = """
 SELECT exchanges.thread, coalesce(title, ''), ended, exchanges.id, words.asked, words.answered
-FROM clew.words JOIN clew.exchanges ON exchanges.seq = words.seq
+FROM found JOIN clew.words ON words.seq = found.seq JOIN clew.exchanges ON exchanges.seq = found.seq
 LEFT JOIN clew.threads ON threads.principal = exchanges.principal AND threads.id = exchanges.thread
-WHERE words.principal = $1 AND words.found @@ $2::tsquery ORDER BY words.seq DESC LIMIT $3
+ORDER BY found.seq DESC
 """
+_FOUND_RECENTLY: Final = f"""
+WITH found AS (
+    SELECT seq FROM clew.words WHERE principal = $1 AND found @@ $2::tsquery
+        AND seq > (SELECT coalesce(max(seq), 0) - {_RECENT} FROM clew.words) ORDER BY seq DESC LIMIT $3
+) {_HITS}
+"""  # noqa: S608  (constants)
+_FOUND: Final = f"""
+WITH every AS MATERIALIZED (SELECT seq FROM clew.words WHERE principal = $1 AND found @@ $2::tsquery),
+    found AS (SELECT seq FROM every ORDER BY seq DESC LIMIT $3)
+{_HITS}
+"""  # noqa: S608  (constants)
+"""Without an order where it is looked up: the server guesses how often the beginning of a word occurs, and would read all
+turns from the newest on instead of the index of words."""
 _TITLES: Final = """
 SELECT id, title, used FROM clew.threads WHERE principal = $1 AND title <> '' ORDER BY used DESC, id LIMIT $2
 """
@@ -75,7 +90,10 @@ def search(database: PostgresDatabase, principal: str, typed: str, limit: int) -
     if not query:
         return []
     said: list[Hit] = []
-    for *columns, asked, answered in database.rows(_FOUND, principal, query, limit):
+    rows = database.rows(_FOUND_RECENTLY, principal, query, limit)
+    if len(rows) < limit:
+        rows = database.rows(_FOUND, principal, query, limit)
+    for *columns, asked, answered in rows:
         said.append(hit_of((*columns, snippet_of((str(asked), str(answered)), terms))))
     titles = database.rows(_TITLES, principal, MOST_TITLES)
     return (said + titled_hits(titles, terms, {hit.thread for hit in said}))[:limit]

@@ -2,14 +2,17 @@
 
 Every turn is followed. If its commit fails, or has no reply after 200 ms, the turn is written to the spool, and counts as
 recorded on this machine. If the database has it after all, the file is removed. When the database is back, what waits is
-sent in the order of the turns; a turn is known by its exchange, so none is kept twice.
+sent in the order of the turns; a turn is known by its exchange, so none is kept twice. A turn of a thread that has turns in
+the spool is kept behind them, so that the database gets each conversation in its order.
+
+Nothing here waits for the database: a request whose turn is spooled is answered in time also while others are sent.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -29,21 +32,33 @@ LIMIT: Final = 0.2
 """Seconds without a reply to a commit."""
 EVERY: Final = 1.0
 """Seconds between two tries to send what waits."""
+TOGETHER: Final = 32
+"""Turns that are sent together at most."""
 
 
 class _Followed:
     """A turn on its way to the database."""
 
-    __slots__ = ("due", "is_over", "kept", "path", "readable", "turn")
+    __slots__ = ("_ends", "due", "kept", "readable", "turn")
 
     def __init__(self, turn: TurnRecord, readable: bool) -> None:
         self.turn = turn
         self.readable = readable
         self.due = monotonic() + LIMIT
-        self.is_over = False
-        """The database has it, or refused it."""
         self.kept = KeptTurn()
-        self.path: Path | None = None
+        self._ends = threading.Lock()
+
+    def end(self, result: bool | StoreError, *, waits: bool = False) -> bool:
+        """Tell who waits for it, unless it was told. The database's reply comes in a thread of its own, at any moment."""
+        with self._ends:
+            if self.kept.done():
+                return False
+            self.kept.waits = waits
+            if isinstance(result, bool):
+                self.kept.set_result(result)
+            else:
+                self.kept.set_exception(result)
+            return True
 
 
 class SpoolWriter:
@@ -57,36 +72,49 @@ class SpoolWriter:
         self._spool = spool
         self._ship = ship
         self._remember = remember
-        self.remember_waiting()
         self._followed: deque[_Followed] = deque()
         self._changed = threading.Condition()
         self._closing = False
         self._is_away = False
         self._ships_at = 0.0
+        self._sent: list[tuple[Path, Future[bool]]] = []
+        """What was sent from the spool, and what becomes of it."""
+        self._threads: Counter[tuple[str, str]] = Counter()
+        """How many turns of a thread are on this machine alone, by principal and thread."""
+        self.remember_waiting(counted=True)
         self.local = len(spool.waiting())
         """How many turns are on this machine alone."""
         self._thread = threading.Thread(target=self._work, name="clew store spool", daemon=True)
         self._thread.start()
 
-    def remember_waiting(self) -> None:
+    def remember_waiting(self, *, counted: bool = False) -> None:
         """Have the turns found that are in the spool."""
         for path in self._spool.waiting():
             with suppress(RecordCorrupt, OSError):
-                if recording := self._spool.read(path).turn.recording:
-                    self._remember(recording)
+                turn = self._spool.read(path).turn
+                if counted:
+                    self._threads[_thread(turn)] += 1
+                if turn.recording:
+                    self._remember(turn.recording)
+
+    def holds(self, turn: TurnRecord) -> bool:
+        """Whether turns of its thread wait here: then the database must get them first."""
+        return self.local > 0 and self._threads[_thread(turn)] > 0
+
+    def keep(self, turn: TurnRecord, *, readable: bool) -> Future[bool]:
+        """Put a turn behind those that wait. Ends when the spool has it."""
+        followed = _Followed(turn, readable)
+        followed.due = 0.0
+        self._add(followed)
+        return followed.kept
 
     def follow(self, recorded: Future[bool], turn: TurnRecord, *, readable: bool) -> Future[bool]:
         """Ends when the database has the turn, or else the spool."""
         followed = _Followed(turn, readable)
-        with self._changed:
-            self._followed.append(followed)
-            if len(self._followed) == 1:
-                self._changed.notify()
+        self._add(followed)
 
         def note(done: Future[bool]) -> None:
-            followed.is_over = done.exception() is None
-            if followed.is_over and not followed.kept.done():
-                followed.kept.set_result(done.result())
+            if done.exception() is None and followed.end(done.result()):
                 return
             with self._changed:
                 followed.due = 0.0  # it failed, or the spool has it needlessly
@@ -94,6 +122,12 @@ class SpoolWriter:
 
         recorded.add_done_callback(note)
         return followed.kept
+
+    def _add(self, followed: _Followed) -> None:
+        with self._changed:
+            self._followed.append(followed)
+            if len(self._followed) == 1 or not followed.due:
+                self._changed.notify()
 
     def close(self) -> None:
         """What is not in the database by now goes to the spool."""
@@ -114,47 +148,77 @@ class SpoolWriter:
                 closing = self._closing
             for each in due:
                 self._settle(each)
+            if self._has_replies():
+                self._take_replies()
             if closing:
                 return
-            if self.local and monotonic() >= self._ships_at:
-                self._ship_waiting()
-                self._ships_at = monotonic() + EVERY
+            if self.local and not self._sent and monotonic() >= self._ships_at:
+                self._send_waiting()
 
     def _seconds_left(self) -> float:
+        if self._has_replies():
+            return 0.0
         turns = min((each.due for each in self._followed), default=monotonic() + 3600)
-        shipping = self._ships_at if self.local else monotonic() + 3600
-        return min(turns, shipping) - monotonic()
+        sending = self._ships_at if self.local and not self._sent else monotonic() + 3600
+        return min(turns, sending) - monotonic()
+
+    @property
+    def sends(self) -> bool:
+        """Whether turns from the spool are under way to the database."""
+        return bool(self._sent)
+
+    def _has_replies(self) -> bool:
+        return self.sends and all(reply.done() for _, reply in self._sent)
 
     def _settle(self, followed: _Followed) -> None:
-        if followed.is_over or followed.kept.done():
-            if not followed.kept.done():
-                followed.kept.set_result(True)
+        if followed.kept.done():
             return
         try:
-            followed.path = self._spool.keep(followed.turn, readable=followed.readable)
+            path = self._spool.keep(followed.turn, readable=followed.readable)
         except OSError as error:
-            followed.kept.set_exception(StoreError(f"neither the database nor {error.filename} could keep it: {error}"))
+            followed.end(StoreError(f"neither the database nor {error.filename} could keep it: {error}"))
             return
         self.local += 1
-        followed.kept.waits = True
-        followed.kept.set_result(True)
+        self._threads[_thread(followed.turn)] += 1
+        if not followed.end(True, waits=True):
+            return  # the database has it after all; its file goes with the next ones
         if not self._is_away:
             self._is_away = True
-            _log.warning("the database does not answer; turns are kept in %s until it is back", followed.path.parent)
+            _log.warning("the database does not answer; turns are kept in %s until it is back", path.parent)
 
-    def _ship_waiting(self) -> None:
-        """Send what waits, oldest first, until one is not taken."""
-        for path in self._spool.waiting():
+    def _send_waiting(self) -> None:
+        """Send the oldest of what waits. The writer keeps them in this order."""
+        for path in self._spool.waiting()[:TOGETHER]:
             try:
-                self._ship(self._spool.read(path)).result()
+                self._sent.append((path, self._ship(self._spool.read(path))))
             except RecordCorrupt as error:
                 _log.warning("a turn in the spool cannot be read, and is set aside: %s", error)
                 path.rename(path.with_suffix(".unreadable"))
-            except (StoreError, OSError):
-                return
-            else:
-                self._spool.drop(path)
-            self.local = max(0, self.local - 1)
+                self.local = max(0, self.local - 1)
+            except OSError:
+                break
+        self._ships_at = monotonic() + EVERY
+        for _, reply in self._sent:
+            reply.add_done_callback(self._wake)
+
+    def _take_replies(self) -> None:
+        """Remove what the database has now. If it took nothing, it is asked again in a moment."""
+        sent, self._sent = self._sent, []
+        taken = [path for path, reply in sent if reply.exception() is None]
+        for path in taken:
+            with suppress(RecordCorrupt, OSError):
+                self._threads -= Counter([_thread(self._spool.read(path).turn)])
+            self._spool.drop(path)
+        self.local = max(0, self.local - len(taken))
+        self._ships_at = 0.0 if len(taken) == len(sent) else monotonic() + EVERY
         if self._is_away and not self.local:
             self._is_away = False
             _log.warning("the database is back, and has all turns that were kept on this machine")
+
+    def _wake(self, _: Future[bool]) -> None:
+        with self._changed:
+            self._changed.notify()
+
+
+def _thread(turn: TurnRecord) -> tuple[str, str]:
+    return turn.exchange.principal, turn.exchange.thread

@@ -96,12 +96,13 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
 
     def _write_turn(self, turn: TurnRecord, *, readable: bool, lazily: bool, brought_back: bool) -> Future[bool]:
         is_open = turn.exchange.outcome == "open"
+        spool = None if is_open or brought_back else self._spool
+        if spool and spool.holds(turn):
+            return spool.keep(turn, readable=readable)
         process = self._row_leases.reserve() if is_open and not brought_back else ""
         write = TurnWrite(turn, process=process, readable=readable, brought_back=brought_back, shard=self.shard)
         recorded = self._writer.submit(write, weight=turn_weight(turn), lazily=lazily)
-        if self._spool and not is_open and not brought_back:
-            return self._spool.follow(recorded, turn, readable=readable)
-        return recorded
+        return spool.follow(recorded, turn, readable=readable) if spool else recorded
 
     def _forget_read(self) -> None:
         """Remember only what this machine alone has."""

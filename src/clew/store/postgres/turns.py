@@ -6,7 +6,7 @@ two it was, and whether an open turn is to be replaced, a few more statements fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -15,6 +15,7 @@ from clew.model.turn import Charge, NativeTurn, TurnRecord
 from clew.store.deletion_notes import NO_HASHES, deletion_hashes, without_text
 from clew.store.postgres.database import PostgresDatabase, clean_text
 from clew.store.postgres.deletions import discard_open, is_forgotten
+from clew.store.postgres.parameters import ParameterType, array_text, bytes_array_text, typed
 from clew.store.rows import COLUMNS, Row, columns_of, marks_of, pack, pack_changes, sum_of
 from clew.store.touches import SEEN_STEP, USED_STEP
 
@@ -25,23 +26,30 @@ _EXCHANGE_COLUMNS: Final = (
 )
 _EXCHANGE: Final = len(_EXCHANGE_COLUMNS.split(","))
 _RECORDING: Final = len(COLUMNS.split(","))
-_TYPES: Final = {"first_byte": "float8", "recording": "text"}
 _NAMES: Final = _EXCHANGE_COLUMNS.split(", ")
-_EXCHANGE_VALUES: Final = ", ".join(
-    f"${number}::{_TYPES[name]}" if name in _TYPES else f"${number}" for number, name in enumerate(_NAMES, start=1)
-)
+_EXCHANGE_VALUES: Final = ", ".join(f"${number}" for number in range(1, _EXCHANGE + 1))
 _H, _T, _U, _R = _EXCHANGE + 1, _EXCHANGE + 3, _EXCHANGE + 5, _EXCHANGE + 11
 """Where the values of deletion hashes, of the thread, of usage and of the recording begin."""
 _M: Final = _R + _RECORDING + 1
 """Where kinds and hashes of marks, the keys, and the weight of the recording begin."""
 _C: Final = _M + 4
-"""Where the price, the name of the key, the charges and their shard begin."""
-_NULLABLE: Final = {"after": "text", "followed": "text", "listed": "bytea"}
+"""Where the price, the name of the key, the charges, their shard, and the team begin."""
+_KINDS: Final[Mapping[str, ParameterType]] = {
+    **dict.fromkeys(("started", "ended", "first_byte"), "float8"),
+    **dict.fromkeys(("status", "attempts", "streamed", "heals", "kept", "readable", "whole"), "int8"),
+    **dict.fromkeys(("changes", "tries", "asked", "place", "digest", "keys", "listed", "said", "blocks"), "bytea"),
+}
+"""Of columns that are no text."""
+_PARAMETERS: Final[Sequence[ParameterType]] = (
+    *(_KINDS.get(name, "text") for name in _NAMES),
+    *("bytea", "bytea", "text", "float8"),  # deletion hashes; title and beginning of the thread
+    *("int8", "int8", "int8", "int8", "int8", "int8"),  # usage
+    *(_KINDS.get(name, "text") for name in COLUMNS.split(", ")),
+    *("bytea", "text", "text", "text", "int8"),  # sum; marks, and keys; weight
+    *("int8", "text", "text", "text", "bool", "text"),  # price, key, charges, shard, whether there are any, team
+)
 _RECORDING_VALUES: Final = ", ".join(
-    f"${number}::{_NULLABLE.get(name, 'bytea' if name in ('place', 'digest', 'keys', 'said', 'blocks') else 'text')}"
-    if name != "whole"
-    else f"${number}::smallint"
-    for number, name in enumerate(COLUMNS.split(", "), start=_R)
+    f"${number}::{_KINDS.get(name, 'text')}" for number, name in enumerate(COLUMNS.split(", "), start=_R)
 )
 
 TURN: Final = f"""
@@ -56,15 +64,15 @@ WITH exchange AS (
         title = CASE threads.title WHEN '' THEN excluded.title ELSE threads.title END
 ), used AS (
     INSERT INTO clew.usage (principal, exchange, at, backend, model, input, output, cache_read, cache_written, estimated,
-        thinking, micro_usd, key_name, thread_id, agent_id)
+        thinking, micro_usd, key_name, thread_id, agent_id, team_name)
     SELECT $1, $2, $5, $7, $8, ${_U}::bigint, ${_U + 1}::bigint, ${_U + 2}::bigint, ${_U + 3}::bigint, ${_U + 4}::smallint,
-        ${_U + 5}::bigint, ${_C}::bigint, ${_C + 1}::text, $3, $10
+        ${_U + 5}::bigint, ${_C}::bigint, ${_C + 1}::text, $3, $10, ${_C + 5}::text
     FROM exchange WHERE ${_U}::bigint IS NOT NULL
     ON CONFLICT (principal, exchange, at) DO UPDATE SET backend = excluded.backend, model = excluded.model,
         input = excluded.input, output = excluded.output, cache_read = excluded.cache_read,
         cache_written = excluded.cache_written, estimated = excluded.estimated, thinking = excluded.thinking,
         micro_usd = excluded.micro_usd, key_name = excluded.key_name, thread_id = excluded.thread_id,
-        agent_id = excluded.agent_id
+        agent_id = excluded.agent_id, team_name = excluded.team_name
 ), charged AS (
     INSERT INTO clew.spent (scope, seconds, start, shard, micro_usd, tokens, requests)
     SELECT charge.scope, charge.seconds, charge.start, ${_C + 3}::text, charge.micro_usd, charge.tokens, charge.requests
@@ -93,6 +101,7 @@ SELECT count(*) FROM exchange
 _NATIVE: Final = """
 INSERT INTO clew.natives (principal, exchange, follows, digest, items, answer) VALUES ($1, $2, $3, $4, $5, $6)
 """
+_OTHER_USAGE: Final = "DELETE FROM clew.usage WHERE principal = $1 AND exchange = $2 AND at <> $3"
 _SEEN: Final = """
 UPDATE clew.marks SET seen = $2 WHERE principal = $1 AND kind = 'key' AND hash = ANY ($3::bytea[])
     AND (seen IS NULL OR seen < $2 - $4::float8)
@@ -134,17 +143,19 @@ class TurnWrite:
         counts = (usage.input, usage.output, usage.cache_read, usage.cache_written) if usage else (None,) * 4
         columns = _clean(columns_of(recording)) if recording else (None,) * _RECORDING
         marks = [*marks_of(recording)] if recording else []
-        return (
+        values = (
             *self._exchange_values(),
             *(NO_HASHES if self._brought_back else deletion_hashes(exchange)),
             *(clean_text(turn.title), exchange.started if turn.created is None else turn.created),
             *(*counts, int(usage.estimated) if usage else None, usage.thinking if usage else None),
             *(*columns, sum_of(columns) if recording else None),
-            *([kind for kind, _ in marks], [hash for _, hash in marks], list(recording.keys) if recording else []),
+            *(array_text([kind for kind, _ in marks]), bytes_array_text([hash for _, hash in marks])),
+            bytes_array_text(recording.keys if recording else ()),
             sum(map(len, recording.blocks)) + sum(map(len, turn.asked)) if recording else 0,
             *(usage.micro_usd if usage else None, clean_text(exchange.key)),
-            *(_charges(turn.charges), self._shard, bool(turn.charges)),
+            *(_charges(turn.charges), self._shard, bool(turn.charges), clean_text(exchange.team)),
         )
+        return typed(values, _PARAMETERS)
 
     def _exchange_values(self) -> tuple[object, ...]:
         turn, exchange = self._turn, self._turn.exchange
@@ -172,6 +183,8 @@ class TurnWrite:
                 return False
             if not database.value(TURN, *self.values):
                 return False
+        if self._replaces_usage:
+            database.run(_OTHER_USAGE, exchange.principal, exchange.id, exchange.ended)
         if self._turn.native:
             _add_native_turn(database, exchange.principal, exchange.id, self._turn.native)
         return True
@@ -179,7 +192,13 @@ class TurnWrite:
     @property
     def is_one_statement(self) -> bool:
         """Whether nothing else is to be written with it."""
-        return self._turn.native is None
+        return self._turn.native is None and not self._replaces_usage
+
+    @property
+    def _replaces_usage(self) -> bool:
+        """Usage outlives a deleted thread: if the thread is brought back with another end of this turn, it is there twice,
+        because the rows are kept by month."""
+        return self._brought_back and self._turn.exchange.usage is not None
 
     def __call__(self, database: PostgresDatabase) -> bool:
         return self.finish(database, database.value(TURN, *self.values))

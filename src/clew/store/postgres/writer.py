@@ -31,7 +31,8 @@ REPLY_SECONDS: Final = 10.0
 """That a turn waits for a reply, before its connection is given up and it is sent again."""
 _RECONNECT_SECONDS: Final = 1.0
 """After a failed connection no other is tried for so long: what comes meanwhile fails at once."""
-_VACUUM: Final = "VACUUM clew.recordings, clew.exchanges, clew.words, clew.natives, clew.marks, clew.bodies, clew.pieces"
+VACUUM: Final = "VACUUM clew.recordings, clew.exchanges, clew.words, clew.natives, clew.marks, clew.bodies, clew.pieces"
+"""The tables that have what was said."""
 
 _Command: TypeAlias = WriteCommand[PostgresDatabase]
 _Result: TypeAlias = tuple[Any, Exception | None]
@@ -156,7 +157,7 @@ class PostgresWriter:
     def _vacuum(self) -> None:
         """Take deleted rows out of the pages. Where that fails, the server's own vacuum does it later."""
         try:
-            self._open().run_script(_VACUUM)
+            self._open().run_script(VACUUM)
         except psycopg.Error as error:
             self._why = str(store_error(error, self._where))
 

@@ -50,6 +50,10 @@ class SqliteLocation(NamedTuple):
 
         return open_tables(self.file)
 
+    @property
+    def is_shared(self) -> bool:
+        return False
+
     def quick_look(self) -> SqliteQuickLook:
         from clew.store.sqlite.readers import SqliteQuickLook
 

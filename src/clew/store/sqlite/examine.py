@@ -176,23 +176,23 @@ WHERE kind = 'messages' AND exchanges.seq <= (SELECT rowid FROM words ORDER BY r
 
 
 def verify(connection: Database) -> tuple[StoreFault, ...]:
+    """All that is wrong with the content of the file."""
     try:
-        lines = [str(line) for (line,) in connection.execute("PRAGMA integrity_check") if line != "ok"]
-        for principal, kind, hash in connection.execute(_STRAY):
-            lines.append(f"the {kind} mark {hash} of {principal!r} leads to no recording")
-        return (*(StoreFault("", line) for line in lines), *_recording_faults(connection), *_turn_faults(connection))
+        return tuple(_faults(connection))
     except (apsw.CorruptError, apsw.NotADBError) as error:
         return (StoreFault("", f"the file is damaged: {error}"),)
 
 
-def _recording_faults(connection: Database) -> Iterator[StoreFault]:
+def _faults(connection: Database) -> Iterator[StoreFault]:
+    for (line,) in connection.execute("PRAGMA integrity_check"):
+        if line != "ok":
+            yield StoreFault("", str(line))
+    for principal, kind, hash in connection.execute(_STRAY):
+        yield StoreFault("", f"the {kind} mark {hash} of {principal!r} leads to no recording")
     for (principal,) in connection.execute("SELECT DISTINCT principal FROM recordings").fetchall():
         # The marks of every recording at once: they lie in the order of their hashes.
         marks = marks_by_place(connection.execute(_MARKS, (principal,)))
         yield from recording_faults(connection.execute(_ROWS, (principal,)), marks)
-
-
-def _turn_faults(connection: Database) -> Iterator[StoreFault]:
     for what, statement in _LINKS.items():
         for (name,) in connection.execute(statement):
             yield StoreFault(str(name), what)

@@ -242,6 +242,12 @@ def m014_dialect_of_a_client(connection: Database) -> None:
     connection.execute("ALTER TABLE exchanges ADD COLUMN dialect TEXT NOT NULL DEFAULT 'anthropic'")
 
 
+def m015_team_of_usage(connection: Database) -> None:
+    """Usage knew the key of each call, and the team only as long as that key was there. So a team's sums changed when a key
+    was removed, or moved to another team."""
+    connection.execute("ALTER TABLE usage ADD COLUMN team_name TEXT NOT NULL DEFAULT ''")
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m001_recordings_and_exchanges,
     m002_what_a_gateway_shows,
@@ -257,4 +263,5 @@ MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m012_turns_in_the_clients_dialect,
     m013_keys_and_limits,
     m014_dialect_of_a_client,
+    m015_team_of_usage,
 )

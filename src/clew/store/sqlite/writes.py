@@ -41,7 +41,7 @@ INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES
 ON CONFLICT (principal, id) DO UPDATE SET
     used = max(used, excluded.used), title = CASE title WHEN '' THEN excluded.title ELSE title END
 """
-_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 """Usage outlives a deleted thread, and is there already when that thread is imported again."""
 _CHARGE = """
 INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, seconds, start, shard) DO UPDATE SET
@@ -120,7 +120,7 @@ def record(
 def _add_usage(cursor: Cursor, exchange: Exchange, usage: TokenUsage) -> None:
     made_by = (exchange.principal, exchange.id, exchange.ended, exchange.backend, exchange.model)
     counts = (usage.input, usage.output, usage.cache_read, usage.cache_written, int(usage.estimated))
-    asked_by = (exchange.key, exchange.thread, exchange.agent)
+    asked_by = (exchange.key, exchange.thread, exchange.agent, exchange.team)
     cursor.execute(_USAGE, (*made_by, *counts, usage.thinking, usage.micro_usd, *asked_by))
 
 

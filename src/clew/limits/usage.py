@@ -1,0 +1,145 @@
+"""Usage and what it cost, by whatever names a call: key, principal, team, thread, sub-agent, backend, model, day, hour.
+
+A call's price was kept with it where a limit on money held: those prices are the very numbers that the limit counted, and
+are added up as they are. Other calls are priced by the list when somebody asks, and that is marked as an estimate. Days and
+hours are in UTC, as the windows of limits are, so that they are the same on every gateway.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final, Literal, TypeAlias, get_args
+
+from msgspec import Struct
+
+from clew.backends.prices import PricedCounts, known_range
+from clew.backends.row import Backend
+from clew.limits.limit import dollars, micro_usd
+from clew.model.turn import TokenUsage
+
+UsageField: TypeAlias = Literal["key", "principal", "team", "thread", "agent", "backend", "model", "day", "hour"]
+USAGE_FIELDS: Final[tuple[UsageField, ...]] = get_args(UsageField)
+FILTERS: Final = USAGE_FIELDS[:7]
+"""By these a report can be narrowed down."""
+
+
+class UsageQuery(Struct, frozen=True, kw_only=True):
+    """What is added up: calls that ended from `since` up to, and without, `until`."""
+
+    by: tuple[UsageField, ...] = ()
+    since: float
+    until: float
+    only: Mapping[UsageField, str] = {}
+    """The calls of this key, principal, … alone."""
+
+
+class UsageGroup(Struct, frozen=True, kw_only=True):
+    """Calls that a store added up: those of one price, as far as that can be said."""
+
+    names: tuple[str, ...]
+    """The values of `UsageQuery.by`."""
+    backend: str
+    model: str
+    calls: int
+    usage: TokenUsage
+    """Its `micro_usd` is None for calls whose price was not kept."""
+    at: float
+    """When the last of them ended."""
+
+
+class UsageLine(Struct, frozen=True, kw_only=True):
+    """One line of a report. `micro_usd` are millionths of a dollar; None where no price is known."""
+
+    names: tuple[str, ...]
+    calls: int
+    usage: TokenUsage
+    micro_usd: int | None
+    is_estimated: bool
+    """Some of the price was not kept with its call, or some of the counts are estimates."""
+    unpriced: int
+    """Calls that no price is known for; they are not part of the cost."""
+
+    @property
+    def cost(self) -> str:
+        """For people."""
+        if self.micro_usd is None:
+            return "?"
+        return f"{'≈' if self.is_estimated or self.unpriced else ''}{dollars(self.micro_usd)}"
+
+
+def usage_lines(query: UsageQuery, groups: Iterable[UsageGroup], backends: Mapping[str, Backend]) -> list[UsageLine]:
+    """A line for each combination of names: in the order of time where that is one of them, else the largest cost first."""
+    found: defaultdict[tuple[str, ...], list[UsageGroup]] = defaultdict(list)
+    for group in groups:
+        found[group.names].append(group)
+    lines = [_line(names, found[names], backends) for names in sorted(found)]
+    times = [at for at, field in enumerate(query.by) if field in ("day", "hour")]
+    if times:
+        return sorted(lines, key=lambda line: [line.names[at] for at in times])
+    return sorted(lines, key=lambda line: (-(line.micro_usd or 0), -line.usage.prompt - line.usage.output))
+
+
+def total_line(lines: Sequence[UsageLine]) -> UsageLine:
+    """The sum of all lines."""
+    known = [line.micro_usd for line in lines if line.micro_usd is not None]
+    return UsageLine(
+        names=(),
+        calls=sum(line.calls for line in lines),
+        usage=_sum(line.usage for line in lines),
+        micro_usd=sum(known) if known else None,
+        is_estimated=any(line.is_estimated for line in lines),
+        unpriced=sum(line.unpriced for line in lines),
+    )
+
+
+def _line(names: tuple[str, ...], groups: Sequence[UsageGroup], backends: Mapping[str, Backend]) -> UsageLine:
+    prices = [(group, *_price(group, backends.get(group.backend))) for group in groups]
+    known = [micro for _, micro, _ in prices if micro is not None]
+    return UsageLine(
+        names=names,
+        calls=sum(group.calls for group in groups),
+        usage=_sum(group.usage for group in groups),
+        micro_usd=sum(known) if known else None,
+        is_estimated=any(is_estimated for _, _, is_estimated in prices),
+        unpriced=sum(group.calls for group, micro, _ in prices if micro is None),
+    )
+
+
+def _sum(usages: Iterable[TokenUsage]) -> TokenUsage:
+    each = [*usages]
+    thinking = [one.thinking for one in each if one.thinking is not None]
+    return TokenUsage(
+        input=sum(one.input for one in each),
+        output=sum(one.output for one in each),
+        cache_read=sum(one.cache_read for one in each),
+        cache_written=sum(one.cache_written for one in each),
+        estimated=any(one.estimated for one in each),
+        thinking=sum(thinking) if thinking else None,
+    )
+
+
+def _price(group: UsageGroup, backend: Backend | None) -> tuple[int | None, bool]:
+    """Millionths of a dollar, None if no price is known; and whether that is an estimate."""
+    if group.usage.micro_usd is not None:
+        return group.usage.micro_usd, group.usage.estimated
+    if backend is None:
+        return None, False
+    usage, calls = group.usage, group.calls
+    average = PricedCounts(
+        fresh=usage.input // calls,
+        output=usage.output // calls,
+        read=usage.cache_read // calls,
+        written=usage.cache_written // calls,
+    )
+    usd = _list_price(group.model, average, group.at, backend.url, backend.preset, backend.realm)
+    return (None, False) if usd is None else (micro_usd(usd * calls), True)
+
+
+@lru_cache(maxsize=20_000)
+def _list_price(model: str, counts: PricedCounts, at: float, url: str, preset: str, realm: str) -> Decimal | None:
+    """US dollars for one call. Working it out is slow, and the calls of a day that is over stay as they are."""
+    found = known_range(model, counts, Backend(name="", url=url, preset=preset, realm=realm), at)
+    return found[0] if found else None
