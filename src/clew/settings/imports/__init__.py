@@ -1,0 +1,1 @@
+"""Settings of other gateways and switchers, read so that they can be carried over into clew.toml."""
