@@ -18,7 +18,7 @@ from clew.admin.access import MOST_REQUESTS, Caller, RequestLimit
 from clew.admin.parameters import AdminProblem
 from clew.engine.aside import LARGE
 from clew.settings.home import Home
-from clew.settings.own_keys import add_key
+from clew.settings.named_keys import NamedKeys
 from clew.testing import Simulator
 from tests.admin.booth import Booth
 from tests.admin.chat.served import ChatServer, configured, read_until
@@ -29,7 +29,7 @@ OWNERS = (None, Caller("socket"), Caller("token"), Caller("browser"))
 
 
 def keyed(root: Path, principal: str) -> str:
-    return add_key(Home(root), principal, principal=principal)[1]
+    return NamedKeys(Home(root)).add(principal, principal=principal)[1]
 
 
 def test_each_principal_has_room_of_its_own() -> None:

@@ -19,7 +19,9 @@ from clew.settings.own_keys import load_keyring
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
 from tests.build import user
-from tests.engine.gate import Gate, claude, other
+from tests.engine.chatting import chat
+from tests.engine.gate import KEY, Answer, Gate, claude, other
+from tests.identity.front_clients import FRONT_CLIENTS
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -62,6 +64,36 @@ def test_the_view_is_what_the_next_request_would_be(tmp_path: Path) -> None:
     assert json.loads(sent.sent)["messages"][:-1] == shown
     assert shown[3]["content"] == history[3]["content"][1:]
     assert views["glm"].changes == (left_out("messages.1.content.0", "claude"),)
+
+
+@pytest.mark.parametrize("client", ["responses, Codex", "chat, returns details"])
+@pytest.mark.parametrize("kind", ["compat", "deepseek-chat", "anthropic"])
+def test_the_view_of_a_client_of_another_front_holds_what_that_client_holds(client: str, kind: str, tmp_path: Path) -> None:
+    """Its seals bring whole blocks, its calls have ids of their own: what it brings back is no news to anybody."""
+    front = FRONT_CLIENTS[client]
+    headers = {"authorization": f"Bearer {KEY}", "anthropic-version": ""}
+
+    def asks(held: list[Any]) -> Answer:
+        return gate.ask({**front.body(held, ""), "model": "claude-opus-4-5"}, path=front.path, headers=headers)
+
+    with Simulator(kind=kind) as sim:
+        row = {"compat": other, "anthropic": claude}.get(kind, lambda sim: chat(sim, "deepseek"))(sim)
+        with Gate(tmp_path, row) as gate:
+            assert gate.store is not None
+            held = front.asked("First? [[scenario:interleaved]]")
+            answer = asks(held)
+            [thread] = gate.store.threads("local")
+            passages = gate.store.passages("local", thread.id)
+            view = projected(passages, row.name, gate.current.snapshot, gate.store, "local")
+            kept = front.returned(answer.json)
+            assert asks([*held, *kept, *front.results(kept)]).status == 200
+            [real, *_] = gate.store.exchanges("local", thread=thread.id)
+    thinks = sum(block["type"] == "thinking" for block in view.asked[-1]["content"])
+    said = [change.what for change in (*view.changes, *real.changes) if change.step == "thinking"]
+    assert (thinks, real.kept, said) == (thinks, thinks, [])
+    assert thinks
+    [recording] = [passage.recording for passage in passages if passage.recording]
+    assert [block["id"] for block in view.asked[-1]["content"] if block["type"] == "tool_use"] == [*recording.said.ids]
 
 
 def left_out(path: str, maker: str) -> Change:

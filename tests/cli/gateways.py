@@ -10,8 +10,10 @@ from clew.engine.current import Current
 from clew.gateway.plan import Plan
 from clew.gateway.process import ProcessRegistration
 from clew.settings.home import Home as Place
+from clew.settings.key_table import KeyTable
 from clew.settings.load import load
-from clew.settings.own_keys import KeyTable, load_keyring
+from clew.settings.named_keys import NamedKeys
+from clew.settings.own_keys import load_keyring
 from clew.settings.processes import RegisteredGateway
 from clew.store.sqlite.store import SqliteStore
 from clew.testing.simulator import Background
@@ -31,7 +33,7 @@ def gateway_of(
         current = Current(
             loaded, sealer, store=store, gateway=name, environ=home.environ, file=config, choice=choice, secret=place.secret
         )
-        with presence.reporting(current, KeyTable("", place.keys)):
+        with presence.reporting(current, KeyTable("", NamedKeys(place, store))):
             presence.catch_up(current)
             following = background.call(_begun(current, presence))
             try:

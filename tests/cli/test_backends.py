@@ -67,7 +67,7 @@ def test_the_presets_are_listed_with_where_their_keys_are_looked_for(clew: Clew)
 
 
 def test_the_backends_are_those_of_the_gateway_that_runs(clew: Clew, tmp_path: Path) -> None:
-    """As `clew use` lists them. A file that is named outranks that."""
+    """As `clew use` lists them. A file that is named overrides that."""
     mine, other = tmp_path / "mine.toml", tmp_path / "other.toml"
     for file in (mine, other):
         file.write_text(f'[backends.{file.stem}]\nurl = "http://127.0.0.1:9"\nauth = "none"\nmodel = "m"\n')

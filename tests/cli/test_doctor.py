@@ -273,7 +273,7 @@ def test_a_store_from_the_future_means_that_the_clock_is_wrong(patient: Patient,
 def test_settings_that_lead_the_client_past_the_gateway_are_found(
     patient: Patient, file: str, env: dict[str, object], says: str
 ) -> None:
-    """Claude Code's own settings outrank its environment."""
+    """Claude Code's own settings override its environment."""
     path = patient.project / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"env": env, "permissions": {}}))

@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from clew.settings.own_keys import KeyTable, load_keyring
+from clew.limits.keys import KeyHolder
+from clew.settings.home import Home
+from clew.settings.key_table import KeyTable
+from clew.settings.named_keys import NamedKeys
+from clew.settings.own_keys import load_keyring
+from clew.store.sqlite.store import SqliteStore
 from tests.cli.invoking import Clew
 
 NO_GATEWAY = "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`."
@@ -16,8 +21,16 @@ def clew(tmp_path: Path) -> Clew:
     return Clew(tmp_path / "home")
 
 
+def holder(clew: Clew, key: str) -> KeyHolder | None:
+    with SqliteStore(clew.home / "clew.db") as store:
+        table = KeyTable("own", NamedKeys(Home(clew.home), store))
+        table.look()
+        return table.holder_of(key)
+
+
 def principal(clew: Clew, key: str) -> str | None:
-    return KeyTable("own", clew.home / "keys.json").principal_of(key)
+    found = holder(clew, key)
+    return found.principal if found else None
 
 
 def test_a_key_is_printed_alone_and_once(clew: Clew) -> None:
@@ -58,13 +71,18 @@ def test_the_principal_of_the_owner_is_never_given_by_accident(clew: Clew) -> No
 
 
 def test_a_key_from_before_keeps_its_principal(clew: Clew) -> None:
-    """Also one whose row does not name it, and when it is rotated."""
-    clew("keys", "add", "old", "--principal", "local")
+    """Also one whose row does not name it, and when it is rotated. Its file is kept as it was, under another name."""
+    clew.home.mkdir(mode=0o700)
+    NamedKeys(Home(clew.home)).add("old", principal="local")
     file = clew.home / "keys.json"
     rows = json.loads(file.read_text())
     del rows["keys"][0]["principal"]
     file.write_text(json.dumps(rows))
+    assert [row["principal"] for row in json.loads(clew("keys", "list", "--json").stdout)] == ["local"]
+    assert file.exists(), "a list moves nothing"
     assert principal(clew, clew("keys", "rotate", "old").stdout.strip()) == "local"
+    assert not file.exists()
+    assert json.loads((clew.home / "keys.json.moved").read_text()) == rows
 
 
 def test_no_keys_is_an_answer_too(clew: Clew) -> None:
@@ -88,7 +106,7 @@ def test_a_key_is_rotated_and_removed_by_its_name(clew: Clew) -> None:
     assert principal(clew, new["key"]) is None
 
 
-@pytest.mark.parametrize("command", ["remove", "rotate"])
+@pytest.mark.parametrize("command", ["remove", "rotate", "show"])
 def test_a_name_that_is_not_there_says_which_are(clew: Clew, command: str) -> None:
     clew("keys", "add", "a")
     result = clew("keys", command, "b")
@@ -125,19 +143,96 @@ def test_the_sealing_secret_is_rotated_and_the_old_one_still_opens(clew: Clew) -
 
 
 def test_a_table_that_cannot_be_read_ends_with_5(clew: Clew) -> None:
-    clew("keys", "add", "a")
+    clew.home.mkdir(mode=0o700)
+    NamedKeys(Home(clew.home)).add("a", principal="a")
     (clew.home / "keys.json").chmod(0o644)
     for arguments in (["list"], ["add", "b"], ["remove", "a"]):
         result = clew("keys", *arguments)
         assert (result.exit_code, "can be used by others" in result.stderr) == (5, True)
 
 
+def test_without_a_store_keys_are_in_their_file(clew: Clew) -> None:
+    clew.write('[store]\nurl = "off"\n')
+    key = clew("keys", "add", "a", "--models", "m").stdout.strip()
+    table = KeyTable("own", NamedKeys(Home(clew.home)))
+    table.look()
+    found = table.holder_of(key)
+    assert found is not None
+    assert (found.key, found.rights[0].models) == ("a", ("m",))
+    assert not (clew.home / "clew.db").exists()
+    assert clew("keys", "remove", "a").exit_code == 0
+
+
+def test_rights_are_given_shown_and_changed(clew: Clew) -> None:
+    given = ("--models", "claude-haiku-*,glm-5", "--backends", "zai", "--expires", "30d", "--scopes", "inference,read")
+    made = json.loads(clew("keys", "add", "ci", *given, "--json").stdout)
+    assert (made["models"], made["backends"], made["scopes"]) == (
+        ["claude-haiku-*", "glm-5"],
+        ["zai"],
+        ["inference", "read"],
+    )
+    assert made["expires"] - made["created"] == pytest.approx(30 * 86_400, abs=5)
+    shown = clew("keys", "show", "ci").stdout
+    assert "models     claude-haiku-*, glm-5" in shown and "scopes     inference, read" in shown
+    assert "scopes inference, read; models claude-haiku-*, glm-5; backends zai" in clew("keys", "list").stdout
+    edited = clew("keys", "edit", "ci", "--models", "all", "--expires", "never", "--team", "web")
+    assert edited.stdout.splitlines()[0] == "ci: scopes inference, read; backends zai."
+    kept = json.loads(clew("keys", "show", "ci", "--json").stdout)
+    assert (kept["models"], kept["backends"], kept["expires"], kept["team"]) == ([], ["zai"], None, "web")
+    assert principal(clew, made["key"]) == "ci", "its secret stays"
+    told = [entry["what"] for entry in json.loads(clew("audit", "--json").stdout)]
+    assert told == ["key edited", "key added"]
+    assert made["key"].split("_")[2] not in clew("audit", "--json").stdout + shown
+
+
+def test_the_old_secret_opens_for_the_overlap(clew: Clew) -> None:
+    old = clew("keys", "add", "a").stdout.strip()
+    rotated = clew("keys", "rotate", "a", "--overlap", "24h")
+    assert "The old key opens until" in rotated.stderr
+    assert principal(clew, old) == principal(clew, rotated.stdout.strip()) == "a"
+    found = holder(clew, old)
+    assert found is not None and found.expires is not None
+    assert "old secret" in clew("keys", "show", "a").stdout
+    assert len(json.loads(clew("keys", "list", "--json").stdout)) == 1
+    clew("keys", "rotate", "a")
+    assert clew("keys", "rotate", "a", "--overlap", "soon").exit_code == 5
+
+
+def test_a_child_goes_with_its_parent(clew: Clew) -> None:
+    clew("keys", "add", "anna", "--models", "claude-*")
+    child = clew("keys", "add", "bot", "--parent", "anna", "--models", "claude-haiku-*")
+    assert (child.exit_code, principal(clew, child.stdout.strip())) == (0, "anna")
+    refused = clew("keys", "add", "other", "--parent", "anna")
+    assert (refused.exit_code, refused.stderr) == (
+        1,
+        "Error: 'other' would have all models, which its parent 'anna' has not\n",
+    )
+    assert clew("keys", "remove", "anna").stdout.splitlines()[1] == "Nor do its children: bot."
+    assert json.loads(clew("keys", "list", "--json").stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("add", "b", "--scopes", "root"), "the scopes of a key are some of inference, read, admin"),
+        (("add", "b", "--expires", "2020-01-01"), "is not in the future"),
+        (("edit", "a"), "Say what to change"),
+        (("edit", "a", "--models", ""), "name some, with commas between"),
+    ],
+)
+def test_what_is_no_right_is_a_mistake_of_usage(clew: Clew, given: tuple[str, ...], said: str) -> None:
+    clew("keys", "add", "a")
+    result = clew("keys", *given)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
 def test_a_key_keeps_its_team_when_it_is_rotated_and_shares_the_limits_of_the_team(clew: Clew) -> None:
     clew("keys", "add", "anna", "--team", "web")
     key = clew("keys", "rotate", "anna").stdout.strip()
-    holder = KeyTable("own", clew.home / "keys.json").holder_of(key)
-    assert holder is not None
-    assert (holder.key, holder.team) == ("anna", "web")
+    found = holder(clew, key)
+    assert found is not None
+    assert (found.key, found.team) == ("anna", "web")
     assert json.loads(clew("keys", "list", "--json").stdout)[0]["team"] == "web"
     assert clew("limits", "set", "team:web", "5usd/1d").exit_code == 0
     assert clew("keys", "add", "ben", "--team", "\n").exit_code == 2

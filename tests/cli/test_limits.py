@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from clew.store.sqlite.store import SqliteStore
 from tests.cli.invoking import Clew
+from tests.store.turns import recorded, turn
 
 
 @pytest.fixture
@@ -49,7 +51,7 @@ def test_all_limits_of_somebody_are_removed_together(clew: Clew) -> None:
         (("set", "key:nobody", "5usd/1d"), 1, "there is no key 'nobody' (there are: none)"),
         (("set", "team:nobody", "5usd/1d"), 1, "there is no team 'nobody' (there are: none)"),
         (("set", "anna", "5usd/1d"), 5, "say key:NAME, principal:NAME or team:NAME"),
-        (("set", "principal:web", "5"), 5, "'5' is no limit: say how much of what over which window"),
+        (("set", "principal:web", "5"), 5, "'5' is no limit: write a number, a unit and a window, such as 5usd/1d"),
         (("set", "principal:web", "60requests/1m", "--hard"), 5, "cannot be hard"),
         (("remove", "principal:web"), 1, "there is no such limit of principal:web"),
     ],
@@ -61,7 +63,7 @@ def test_what_cannot_be_done_is_said_in_words(clew: Clew, given: tuple[str, ...]
 
 
 def test_the_audit_says_who_changed_what(clew: Clew) -> None:
-    assert clew("audit").stdout == "No limit was changed so far.\n"
+    assert clew("audit").stdout == "Nothing was changed so far.\n"
     clew("limits", "set", "principal:web", "5usd/1d")
     clew("limits", "set", "principal:web", "6usd/1d")
     newest, first = json.loads(clew("audit", "--json").stdout)
@@ -71,3 +73,28 @@ def test_the_audit_says_who_changed_what(clew: Clew) -> None:
     assert newest["who"].endswith("(command line)")
     assert first["before"] == ""
     assert "principal:web" in clew("audit").stdout
+
+
+def test_the_audit_has_choices_pins_and_deletions_too(clew: Clew) -> None:
+    """And is narrowed down by its options."""
+    clew.write(
+        '[backends.a]\nurl = "http://127.0.0.1:9"\nauth = "none"\n[backends.b]\nurl = "http://127.0.0.1:9"\nauth = "none"\n'
+    )
+    with SqliteStore(clew.home / "clew.db") as store:
+        store.record(turn(recorded("r", thread="01thread"))).result(60)
+    clew("use", "b")
+    clew("use", "a", "--agents")
+    clew("use", "a", "--thread", "01thread")
+    clew("forget", "01thread", "--yes")
+    clew("keys", "add", "anna")
+    entries = json.loads(clew("audit", "--json").stdout)
+    assert [(each["what"], each["target"], each["before"], each["after"]) for each in entries] == [
+        ("key added", "key:anna", "", "principal anna"),
+        ("thread deleted", "thread:01thread", "principal local", ""),
+        ("thread pinned", "thread:01thread", "", "a"),
+        ("backend chosen", "sub-agents", "", "a"),
+        ("backend chosen", "all requests", "", "b"),
+    ]
+    assert len(json.loads(clew("audit", "--what", "chosen", "--of", "all", "--since", "1d", "--json").stdout)) == 1
+    assert clew("audit", "--who", "nobody").stdout == "There is no such change.\n"
+    assert clew("audit", "--since", "soon").exit_code == 5

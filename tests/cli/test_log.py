@@ -156,6 +156,7 @@ def test_json_has_all_that_is_known_one_line_each(home: Home) -> None:
         "betas": [],
         "dialect": "anthropic",
         "key": "",
+        "team": "",
     }
 
 

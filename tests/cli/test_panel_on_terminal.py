@@ -156,7 +156,7 @@ def test_ctrl_z_stops_all_and_fg_goes_on_and_the_shell_gets_its_terminal_back(ho
 
 def test_a_command_that_is_missing_is_told_before_the_terminal_is_touched(home: Path) -> None:
     with emulated([str(CLEW), "run", "--", "no-such-command"], environ(home)) as terminal:
-        terminal.until("no-such-command is not a command here")
+        terminal.until("no-such-command is not a program on your PATH")
         assert terminal.ended() == 127
 
 

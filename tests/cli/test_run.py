@@ -186,7 +186,7 @@ def test_an_unknown_backend_fails_and_the_names_are_listed(home: Path) -> None:
     configure(home, a="http://127.0.0.1:9", b="http://127.0.0.1:9")
     told = run(home, "--backend", "c", "--", "true")
     assert told.returncode == 2
-    assert "There is no backend 'c'; there are: a, b" in told.stderr
+    assert "There is no backend 'c'. There are: a, b." in told.stderr
 
 
 @pytest.mark.slow
@@ -202,7 +202,7 @@ def test_an_option_that_there_is_not_is_no_command(home: Path) -> None:
 @pytest.mark.slow
 def test_a_command_that_is_not_there_is_said_to_be_so(home: Path) -> None:
     told = run(home, "--", "no-such-command")
-    assert (told.returncode, told.stderr) == (127, "Error: no-such-command is not a command here\n")
+    assert (told.returncode, told.stderr) == (127, "Error: no-such-command is not a program on your PATH\n")
     (home / "notes").write_text("")
     assert run(home, str(home / "notes")).returncode == 126
 

@@ -28,7 +28,7 @@ from clew.gateway.plan import Plan, check_exposure, url_of
 from clew.http.message import request_of
 from clew.settings.home import Home
 from clew.settings.load import load
-from clew.settings.own_keys import add_key
+from clew.settings.named_keys import NamedKeys
 from clew.settings.processes import RegisteredGateway, registered_gateways
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
@@ -292,7 +292,7 @@ def test_with_a_key_that_was_given_others_may_be_let_in(tmp_path: Path) -> None:
     check_exposure(plan, home, {"CLEW_KEY": "given"})
     with pytest.raises(SettingsInvalid, match="no key was given out"):
         check_exposure(plan, home, {"CLEW_KEY": " "})
-    add_key(home, "alice", principal="alice")
+    NamedKeys(home).add("alice", principal="alice")
     check_exposure(plan, home, {})
 
 

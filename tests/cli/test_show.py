@@ -6,6 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from clew.chat.request import is_answer
+from clew.dialects import DIALECTS
 from clew.model.recording import AnswerContent
 from tests.cli.homes import GLM, THREAD, Home, answer, day, talk, text, thinking, tool_use, turn, yesterday
 from tests.store.turns import recorded
@@ -130,6 +132,17 @@ def test_a_backend_gets_its_own_blocks_and_not_the_others_each_with_the_reason(h
     assert {"messages.1.content.0": "left out"}.items() <= {
         each["path"]: each["what"] for each in projected["changes"]
     }.items()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_backend_of_any_dialect_can_be_shown_what_it_would_get(home: Home, dialect: str) -> None:
+    """To its last answer and no further: what follows an answer is not known yet."""
+    row = f'[backends.other]\nurl = "http://127.0.0.1:9/v1"\ndialect = "{dialect}"\nkey = "k"\n'
+    home.config.write_text(home.config.read_text() + row)
+    home.keep(turn(answer("r0", [thinking("Hm.", "s"), text("A look."), tool_use("t1")]), at=yesterday()))
+    sent = home.json("show", "last", "--as", "other")["messages"]
+    assert ("secret question" in str(sent[0]), "A look." in str(sent[1]), is_answer(sent[-1])) == (True, True, True)
+    assert home.lines("show", "last", "--as", "other")[2].startswith("as other ")
 
 
 def test_json_has_every_block_as_it_is_kept(home: Home) -> None:

@@ -46,7 +46,7 @@ def test_without_a_name_the_backends_are_listed_and_the_active_one_is_marked(hom
 
 
 def test_a_switch_is_written_to_the_store_and_says_what_was_before(home: Home) -> None:
-    """Design §6: it outranks the file."""
+    """Design §6: it overrides the file."""
     assert home.lines("use", "glm") == [
         "glm is active (clew use); before: claude.",
         "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`.",
@@ -166,6 +166,9 @@ def test_a_thread_is_pinned_and_let_go_by_the_beginning_of_its_id(home: Home) ->
     ("arguments", "says"),
     [
         (("nobody",), "Error: There is no backend 'nobody'. There are: claude, glm."),
+        (("clude",), "Error: There is no backend 'clude'. There are: claude, glm. Did you mean 'claude'?"),
+        (("grok",), "Error: There is no backend 'grok'. There are: claude, glm."),
+        (("xai",), "Error: There is no backend 'xai'. There are: claude, glm. `clew backends add xai` adds it."),
         (("glm", "--reset"), "Error: --reset takes a choice back: leave the name out."),
         (
             ("glm", "--thread", "x", "--gateway", "y"),

@@ -16,7 +16,7 @@ from clew.http.message import ServerLimits
 from clew.http.responder import Responder
 from clew.http.server import Server, listen
 from clew.model.facts import models
-from clew.settings.own_keys import KeyTable
+from clew.settings.key_table import KeyTable
 from clew.settings.values import GatewaySettings, Settings
 from clew.testing.simulator import Background
 from tests.http.conftest import Peer

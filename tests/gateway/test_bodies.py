@@ -65,6 +65,8 @@ def test_a_head_that_was_let_in_before_is_checked_again_before_its_next_body(mak
 
 
 class _NoKeys:
+    is_current = True
+
     def version(self) -> int:
         return -1
 
@@ -154,9 +156,8 @@ def test_silence_inside_a_body_has_a_limit_however_much_came_before(making: Maki
     clock.move(2)
     assert said(peer.response()) == (408, "invalid_request_error")
     assert gateway.server.held_bytes == 0
-    clock.move(3)
     assert peer.read_to_end() == b""
-    until(lambda: not gateway.server.open_connections)
+    until(lambda: clock.move(3) or not gateway.server.open_connections)  # it lingers from when its answer has gone out
 
 
 def test_a_client_that_sends_a_byte_now_and_then_is_given_up_too(making: Making) -> None:

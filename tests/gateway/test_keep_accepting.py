@@ -111,7 +111,7 @@ def test_a_second_signal_does_not_wait(clock: Clock, ending: EndingGateway) -> N
 def test_a_process_that_was_told_to_end_still_answers_new_clients(workers: str) -> None:
     """The time that it keeps accepting counts in the deadline, and in the patience with workers: nothing is killed early."""
     with Simulator() as vendor:
-        config = 'active = "a"\n[gateway]\nadmin_port = 0\nkeep_accepting_seconds = 600\ndrain_seconds = 0.1\n'
+        config = 'active = "a"\n[gateway]\nadmin_port = 0\nkeep_accepting_seconds = 600\ndrain_seconds = 0.1\nclosing_seconds = 60\n'
         with Served(config + backend("a", vendor.url, 'realm = "anthropic"\n'), "--workers", workers) as gateway:
             gateway.signal()
             until(lambda: gateway.get("/readyz")[0] == 503)

@@ -51,6 +51,15 @@ def test_every_place_says_where_the_key_comes_from(vendor: Simulator, tmp_path: 
         assert not any(SECRET in each for each in (message, asked.stderr, doctor, page))
 
 
+def test_where_money_is_missing_nobody_is_sent_to_look_for_the_right_key(vendor: Simulator) -> None:
+    with Served(config(vendor, "sim-right")) as gateway:
+        vendor.fault("status 402")
+        answered, _, body = gateway.ask(stream=False).response()
+        said = f"The account has no money: add some, or use another key. The key comes from {gateway.config}:9."
+        message = f"glm refused every key that clew holds for it (402). {said} `clew backends test glm` tries it"
+        assert (answered, json.loads(body)["error"]["message"]) == (502, message)
+
+
 def test_an_answer_since_then_clears_it(vendor: Simulator) -> None:
     with Served(config(vendor, "sim-right")) as gateway:
         vendor.fault("status 401")

@@ -225,7 +225,8 @@ def test_an_openai_client_gets_the_list_of_models_in_its_own_shape(gateway: Gate
     assert page["data"][-1]["owned_by"] == "glm"
     one = json.loads(gateway.ask("GET", "/v1/models/anthropic%2Fglm", b"", **bearer)[2])
     assert one == {"id": "anthropic/glm", "object": "model", "created": 0, "owned_by": "glm"}
-    assert openai_error(gateway.ask("GET", "/v1/models/nobody", b"", **bearer))[0] == 404
+    unknown = openai_error(gateway.ask("GET", "/v1/models/nobody", b"", **bearer))
+    assert unknown == (404, "invalid_request_error", "model_not_found")
 
 
 def test_codex_gets_the_list_of_models_in_its_own_shape(gateway: Gateway) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clew.dialects.openai_responses.kept import native_turn
+from clew.dialects.openai_responses.stored import native_turn
 from clew.settings.values import StoreSettings
 from clew.testing import Simulator
 from tests.database import connected

@@ -32,11 +32,13 @@ from msgspec import Struct
 from starlette.types import Scope
 
 from clew.admin.parameters import AdminProblem
+from clew.admin.proxy_login import ProxyLogin, ProxyRole, TokenRefused
 from clew.backends.credential import Credential
 from clew.errors import SettingsInvalid
 from clew.gateway.admission import Keys, find_key
+from clew.limits.keys import LOCAL, KeyHolder
 from clew.settings.home import locked, read_private, write_private
-from clew.settings.own_keys import LOCAL, KeyTable
+from clew.settings.key_table import KeyTable
 
 CODE_SECONDS: Final = 600.0
 MOST_CODES: Final = 32
@@ -53,7 +55,7 @@ _COUNTED: Final = "clew.counted"
 
 _log = logging.getLogger("clew.admin")
 
-Door: TypeAlias = Literal["socket", "token", "browser", "key"]
+Door: TypeAlias = Literal["socket", "token", "browser", "key", "proxy"]
 
 
 class Session(Struct, frozen=True):
@@ -75,6 +77,10 @@ class Caller(Struct, frozen=True):
     principal: str = LOCAL
     credential: Credential = ()
     """What the caller showed beside a gateway key, for backends that take it."""
+    holder: KeyHolder | None = None
+    """Of the gateway key, by which the caller came."""
+    role: ProxyRole | None = None
+    """Where a proxy says who it is."""
 
 
 class _SessionFile(Struct, frozen=True, kw_only=True):
@@ -149,7 +155,9 @@ class AdminAccess:
         *,
         keys: Keys | None = None,
         sessions: BrowserSessions | None = None,
+        login: ProxyLogin | None = None,
     ) -> None:
+        self.login = login
         self.token = token or secrets.token_urlsafe(32)
         self._keys = keys or KeyTable("")
         self._clock = clock
@@ -162,7 +170,15 @@ class AdminAccess:
     def key_holder(self, headers: Mapping[str, str]) -> Caller | None:
         """The caller, if these headers show a gateway key."""
         found = find_key(headers, self._keys)
-        return Caller("key", None, found.principal, found.credential) if found.principal else None
+        return Caller("key", None, found.principal, found.credential, found.holder) if found.principal else None
+
+    def proxied(self, peer: str, headers: Mapping[str, str]) -> Caller | None:
+        """The caller, if a proxy at this address says who it is. Raises AdminProblem for a token that is not believed."""
+        try:
+            user = self.login.find(peer, headers) if self.login else None
+        except TokenRefused as error:
+            raise AdminProblem(401, "this token lets nobody in", str(error), "see [login] in the settings") from None
+        return Caller("proxy", None, user.principal, role=user.role) if user else None
 
     def new_code(self) -> str:
         """A code for one login."""

@@ -22,9 +22,10 @@ from starlette.responses import Response
 
 from clew.admin.backend_uses import backend_uses
 from clew.admin.parameters import AdminProblem, read_body
-from clew.admin.routing import as_json
+from clew.admin.routing import as_json, caller_name
 from clew.admin.services import AdminServices
 from clew.backends.presets import presets
+from clew.exchange.redact import Redactor
 from clew.model.json import JsonObject, JsonValue
 from clew.settings.edits import with_backend, with_backend_values, without_backend
 from clew.settings.examine import examine
@@ -93,7 +94,7 @@ async def preview(services: AdminServices, request: Request) -> Response:
 async def apply(services: AdminServices, request: Request) -> Response:
     edit = await read_body(request, BackendEdit)
 
-    def write() -> Rollout:
+    def write() -> tuple[Rollout, str, str]:
         with locked(_path(services)):
             draft = _draft(services, edit)
             if edit.digest != digest_of(draft.old.encode()):
@@ -106,10 +107,22 @@ async def apply(services: AdminServices, request: Request) -> Response:
             write_private(draft.path, draft.new.encode())
             if edit.action == "remove" and place.is_file():
                 place.unlink()
-        return roll_out_file(services.home, draft.path, added=edit.name if edit.action == "add" else "")
+        before, after = (_for_audit(text, edit.name, services.redactor()) for text in (draft.old, draft.new))
+        return roll_out_file(services.home, draft.path, added=edit.name if edit.action == "add" else ""), before, after
 
-    followed = await services.read(write)
+    followed, before, after = await services.read(write)
+    what = {"add": "backend added", "edit": "backend edited", "remove": "backend removed"}[edit.action]
+    await services.note(caller_name(request), what, f"backend:{edit.name}", before, after)
     return as_json(EditDone(file=str(_path(services)), followed=followed))
+
+
+def _for_audit(text: str, name: str, redact: Redactor) -> str:
+    """What the file says about a backend, without keys."""
+    try:
+        table: Mapping[str, Any] = _backends(tomllib.loads(text)).get(name, {})
+    except tomllib.TOMLDecodeError:
+        return ""
+    return redact("; ".join(f"{key} {value}" for key, value in table.items() if "key" not in key and "header" not in key))
 
 
 async def values(services: AdminServices, request: Request) -> Response:

@@ -9,9 +9,10 @@ from msgspec import Struct
 
 from clew.backends.names import FAMILIES
 from clew.engine.choices import ACTIVE, AGENTS, family_choice
+from clew.limits.keys import LOCAL
 from clew.settings.home import Home
 from clew.settings.load import Loaded
-from clew.settings.own_keys import LOCAL, named_keys
+from clew.settings.named_keys import known_keys
 from clew.settings.problems import key_lines, line_of
 from clew.settings.processes import registered_gateways
 from clew.store import Store
@@ -60,7 +61,7 @@ def _uses_by_choice(name: str, home: Home, store: Store | None) -> Iterator[Back
     for setting, option in parts.items():
         if settings.get(setting) == name:
             yield BackendUse(f"active by `clew use{option}`", f"`clew use --reset{option}`")
-    for principal in sorted({LOCAL, *(row.principal for row in named_keys(home))}):
+    for principal in sorted({LOCAL, *(row.principal for row in known_keys(home))}):
         for thread in store.threads(principal, limit=_ALL):
             if thread.pin == name:
                 whose = "" if principal == LOCAL else f" --principal {principal}"

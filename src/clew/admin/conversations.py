@@ -188,7 +188,7 @@ def _open_or_create(services: AdminServices, request: Request, body: RemoteQuest
     if caller.door != "key":
         names = ("x-api-key", "authorization") if caller.door == "socket" else ("x-api-key",)
         credential = tuple((name, value) for name in names if (value := request.headers.get(name, "")))
-    return services.open_thread(caller.principal, id, credential, session=body.session, agent=body.agent)
+    return services.open_thread(caller, id, credential, session=body.session, agent=body.agent)
 
 
 class _UserMessage(Struct):

@@ -59,11 +59,19 @@ Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 class Guard:
     """Wraps the routes. `hosts` are the values of `Host` that are this listener's own.
 
-    `origins` gives the present origins of other pages that may call the chat: settings change while the admin runs.
+    `origins` gives the present origins of other pages that may call the chat, and `proxied` the names by which browsers
+    reach a proxy in front of the admin: settings change while the admin runs.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str], origins: Callable[[], Collection[str]] = tuple) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        hosts: Iterable[str],
+        origins: Callable[[], Collection[str]] = tuple,
+        proxied: Callable[[], Collection[str]] = tuple,
+    ) -> None:
         self._app = app
+        self._proxied = proxied
         self._hosts = frozenset(host.lower() for host in hosts)
         self._origins = origins
 
@@ -89,7 +97,8 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> AdminProblem | None:
         hosts = _all(scope, b"host")
-        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+        is_proxied = len(hosts) == 1 and hosts[0].lower() in self._proxied()
+        if len(hosts) != 1 or not (is_proxied or hosts[0].lower() in self._hosts):
             what = "this is not the server that was asked for"
             return AdminProblem(421, what, "the Host header names another", _USE_ADDRESS)
         origins = _all(scope, b"origin")
@@ -97,7 +106,7 @@ class Guard:
         if len(origins) == 1 and origins[0] != f"http://{hosts[0]}" and is_shared and origins[0] in self._origins():
             scope[_GUEST] = origins[0]
             return None
-        if origins and origins != [f"http://{hosts[0]}"]:
+        if origins and origins != [f"http{'s' if is_proxied else ''}://{hosts[0]}"]:
             return AdminProblem(403, "refused", "the request comes from a page of another origin", _USE_ADDRESS)
         # Following a link here is fine, any other call from another site is not.
         is_link = scope["method"] == "GET" and header(scope, b"sec-fetch-mode") == "navigate"

@@ -12,10 +12,11 @@ from clew.admin.parameters import AdminProblem, count, number, read_body
 from clew.admin.routing import as_json, caller_name
 from clew.admin.services import AdminServices
 from clew.errors import SettingsInvalid
-from clew.limits.limit import Limit, limits_digest, read_limit, read_scope
+from clew.limits.limit import Limit, read_limit, read_scope
 from clew.limits.report import LimitUse, limit_uses
+from clew.limits.usage_text import read_since
 from clew.settings.rollout import Rollout, roll_out_limits
-from clew.store.audit_table import AuditEntry
+from clew.store.audit_table import AuditEntry, AuditFilter
 
 
 class LimitRow(Struct, frozen=True, kw_only=True):
@@ -75,9 +76,14 @@ async def remove_limit(services: AdminServices, request: Request) -> Response:
 
 
 async def audit(services: AdminServices, request: Request) -> Response:
-    before, limit = number(request, "before"), count(request)
+    before, limit, given = number(request, "before"), count(request), request.query_params
     more = {} if before is None else {"before": int(before)}
-    entries = await services.read(lambda: services.kept.audit.entries(limit=limit, **more))
+    try:
+        since = read_since(given["since"], time.time()) if "since" in given else 0.0
+    except SettingsInvalid as error:
+        raise AdminProblem(400, "since cannot be used", str(error)) from None
+    wanted = AuditFilter(who=given.get("who", ""), what=given.get("what", ""), target=given.get("target", ""), since=since)
+    entries = await services.read(lambda: services.kept.audit.entries(limit=limit, wanted=wanted, **more))
     return as_json(AuditPage(entries))
 
 
@@ -92,7 +98,7 @@ def _limit_of(body: LimitRequest, made_by: str) -> Limit:
 async def _changed(services: AdminServices) -> Response:
     def wait() -> LimitsReply:
         services.current.glance()
-        followed = roll_out_limits(services.home, limits_digest(services.kept.limits.all()))
+        followed = roll_out_limits(services.home, services.kept)
         return LimitsReply(_rows(services), followed)
 
     return as_json(await services.read(wait))

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from clew.engine.aside import aside
 from clew.errors import ClewError, StoreError
-from clew.settings.own_keys import LOCAL
+from clew.limits.keys import LOCAL
 
 
 class ProblemText(Struct, frozen=True):

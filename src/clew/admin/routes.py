@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.admin import backend_edits, conversations, exchanges, keys, limits, routing, threads, views
+from clew.admin import backend_edits, conversations, exchanges, keys, limits, routing, threads, usage, views
 from clew.admin.chat import endpoints as chat
 from clew.admin.routing import AdminRoute
 
@@ -71,7 +71,8 @@ _CHAT: Final[tuple[AdminRoute, ...]] = (
         chat.post,
         "Asks in a chat, and answers with the AI SDK's UI message stream, version 1. The answer comes to its end whether or"
         " not somebody listens.",
-        "body: id, messages (or message), trigger, messageId; backend, model, effort, thinking, system, tools, max_tokens",
+        "body: id, messages (or message), trigger, messageId; backend, model, effort, thinking, system, tools, max_tokens;"
+        " ownTools, decisions, turn",
     ),
     AdminRoute(
         "GET",
@@ -134,7 +135,23 @@ _LIMITS: Final[tuple[AdminRoute, ...]] = (
         "body: scope, amount",
     ),
     AdminRoute(
-        "GET", "/api/audit", "read", limits.audit, "Who changed which key or limit, the newest first.", "limit, before"
+        "GET",
+        "/api/usage",
+        "read",
+        usage.usage,
+        "Calls, tokens and cost, grouped by what `by` names: some of key, principal, team, thread, agent, backend, model,"
+        " day, hour, with commas between. `since` and `until` are 24h, 7d, 4w or a day in UTC; `since` is 30d if left out."
+        " The highest cost is first; with day or hour, the oldest. `format=csv` gives all lines as CSV, money in dollars.",
+        "by, since, until, key, principal, team, thread, agent, backend, model, limit, format",
+    ),
+    AdminRoute(
+        "GET",
+        "/api/audit",
+        "read",
+        limits.audit,
+        "Who changed what, the newest first: the active backend, pins, keys, limits, backends, deleted threads. With `who`,"
+        " `what` or `target`, the entries with these texts in them; `since` as for usage.",
+        "limit, before, who, what, target, since",
     ),
 )
 
@@ -146,6 +163,14 @@ ROUTES: Final[tuple[AdminRoute, ...]] = (
     AdminRoute("GET", "/metrics", "read", views.metrics, "Counters in the Prometheus text form."),
     AdminRoute(
         "GET", "/api/status", "read", views.status, "What is active, which backends there are, and the store's health."
+    ),
+    AdminRoute(
+        "GET",
+        "/api/status/session",
+        "read",
+        views.session_status,
+        "The last exchange of a session, and which backend is next: what `clew statusline` shows.",
+        "session, principal",
     ),
     AdminRoute(
         "POST",
@@ -263,17 +288,40 @@ ROUTES: Final[tuple[AdminRoute, ...]] = (
         "Writes that change, if the file is still the one of the preview. It answers when all gateways have applied it.",
         "body: as for the preview, and its digest",
     ),
-    AdminRoute("GET", "/api/keys", "read", keys.keys, "The named keys, without their secrets."),
-    AdminRoute("POST", "/api/keys", "fresh", keys.add, "Makes a key. It is shown this once.", "body: name; principal"),
+    AdminRoute(
+        "GET",
+        "/api/keys",
+        "read",
+        keys.keys,
+        "The named keys: what each may do, until when, when it was used.",
+    ),
+    AdminRoute(
+        "POST",
+        "/api/keys",
+        "fresh",
+        keys.add,
+        "Makes a key. It is shown this once. The texts are those of `clew keys add`: models and backends with commas"
+        " between, `expires` is 30d, a day, or never. It answers when all gateways have taken it, or with those that have"
+        " not.",
+        "body: name; principal, team, parent, models, backends, expires, scopes",
+    ),
+    AdminRoute(
+        "PATCH",
+        "/api/keys/{name}",
+        "fresh",
+        keys.edit,
+        "Changes what a key may do. What is left out stays; so does its secret.",
+        "body: team, models, backends, expires, scopes",
+    ),
     AdminRoute(
         "POST",
         "/api/keys/{name}/rotate",
         "fresh",
         keys.rotate,
-        "A new secret for a key; the old one ends.",
-        "body: {}",
+        "A new secret for a key; the old one ends, or opens for the time of `overlap` (24h) more.",
+        "body: {} or overlap",
     ),
-    AdminRoute("DELETE", "/api/keys/{name}", "fresh", keys.remove, "Revokes a key. Its recordings are kept."),
+    AdminRoute("DELETE", "/api/keys/{name}", "fresh", keys.remove, "Revokes a key, and its children. Recordings are kept."),
     AdminRoute("GET", "/api/doctor", "read", views.doctor, "The checks of `clew doctor`, each with its fix.", "online=1"),
     AdminRoute("GET", "/api/session", "read", routing.session, "How the caller came in, and a browser's CSRF token."),
     AdminRoute("DELETE", "/api/session", "admin", routing.log_out, "Ends a browser's session."),

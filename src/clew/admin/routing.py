@@ -15,6 +15,7 @@ import hmac
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, Literal, TypeAlias, get_args
 from urllib.parse import unquote
 
@@ -30,8 +31,11 @@ from starlette.types import Scope as Connection
 from clew.admin.access import FRESH_SECONDS, SESSION_SECONDS, AdminAccess, Caller
 from clew.admin.guard import SAFE, is_foreign, is_socket
 from clew.admin.parameters import AdminProblem, problem_of
+from clew.admin.proxy_login import OPENS
 from clew.admin.services import AdminServices
 from clew.errors import ClewError
+from clew.gateway.admission import key_refusal
+from clew.limits.keys import KeyScope
 
 Scope: TypeAlias = Literal["open", "inference", "read", "admin", "fresh", "owner"]
 """Anybody; callers who may chat, holders of gateway keys too; callers who may look; callers who may change; the same, but a
@@ -42,6 +46,13 @@ CSRF: Final = "x-clew-csrf"
 Endpoint: TypeAlias = Callable[[AdminServices, Request], Awaitable[Response]]
 ShowProblem: TypeAlias = Callable[[AdminServices, Request, AdminProblem], Response]
 
+_KEY_SCOPES: Final[Mapping[Scope, KeyScope]] = {
+    "inference": "inference",
+    "read": "read",
+    "admin": "admin",
+    "fresh": "admin",
+}
+"""What a named key needs for a route. No key opens those for the owner."""
 _PRIVATE_CHARACTERS: Final = range(0xE000, 0xF8FF)
 
 _log = logging.getLogger("clew.admin")
@@ -88,7 +99,9 @@ class Routes:
         else:
             problem = AdminProblem(404, "there is no such path", "", "the reference of the admin API lists what there is")
         request = Request(scope)
-        request.state.caller = _authenticate(request, self._services.access)
+        request.state.caller = None
+        with suppress(AdminProblem):
+            request.state.caller = _authenticate(request, self._services.access)
         # A browser that looks for a page gets one, where there are pages.
         wants_page = request.method == "GET" and "text/html" in request.headers.get("accept", "")
         show = self._problem_page if wants_page else _show_as_json
@@ -142,6 +155,10 @@ def caller_of(request: Request) -> Caller:
 def caller_name(request: Request) -> str:
     """Who calls, for the audit."""
     caller = caller_of(request)
+    if caller.holder is not None:
+        return f"{caller.principal} (key {caller.holder.key})"
+    if caller.role is not None:
+        return f"{caller.principal} (proxy, {caller.role})"
     return f"{caller.principal} ({caller.door})"
 
 
@@ -152,8 +169,7 @@ def _admit(route: AdminRoute, request: Request, access: AdminAccess) -> Caller |
     caller = _authenticate(request, access)
     if route.scope == "open":
         return caller
-    if route.scope == "inference":
-        caller = caller or access.key_holder(request.headers)
+    caller = caller or _key_holder(route, request, access)
     if caller is None and route.scope == "inference":
         why = "this needs a gateway key, as `Authorization: Bearer` or x-api-key"
         keys = "`clew keys list` says where it is, `clew keys add` makes one for somebody else"
@@ -161,6 +177,10 @@ def _admit(route: AdminRoute, request: Request, access: AdminAccess) -> Caller |
     if caller is None:
         log_in = "open the link that `clew serve` printed, or a new one from `clew ui`"
         raise AdminProblem(401, "not logged in", "the admin needs its socket, its token or a session", log_in)
+    if caller.role and route.scope not in OPENS[caller.role]:
+        raise AdminProblem(
+            403, "refused", f"the role {caller.role} does not open this", "the proxy says which role you have"
+        )
     if route.scope == "owner" and caller.door == "browser":
         raise AdminProblem(403, "refused", "a browser's session may not do this", "use the `clew` command")
     if route.scope == "fresh" and caller.session and not caller.session.is_fresh(time.time()):
@@ -168,6 +188,21 @@ def _admit(route: AdminRoute, request: Request, access: AdminAccess) -> Caller |
         raise AdminProblem(403, "log in again first", why, "run `clew ui` and open its link, then come back to this page")
     if route.method not in SAFE:
         _check_change(request, caller)
+    return caller
+
+
+def _key_holder(route: AdminRoute, request: Request, access: AdminAccess) -> Caller | None:
+    """The holder of a gateway key that opens this route. Raises AdminProblem for a named key that does not. The gateway's
+    own key opens the chat alone: the operator has better ways to come in."""
+    caller = access.key_holder(request.headers)
+    wanted = _KEY_SCOPES.get(route.scope)
+    if caller is None or caller.holder is None or wanted is None:
+        return None
+    if wanted != "inference" and not caller.holder.rights:
+        return None
+    if refusal := key_refusal(caller.holder, wanted, time.time()):
+        how = "`clew keys show` says what a key may do, `clew keys edit` changes it"
+        raise AdminProblem(refusal.status, "this key does not open it", refusal.reason, how)
     return caller
 
 
@@ -180,7 +215,9 @@ def _authenticate(request: Request, access: AdminAccess) -> Caller | None:
     if is_foreign(request.scope):  # the browser's cookie for this admin is not for pages of other origins
         return None
     session = access.session(request.cookies.get(cookie_name(request), ""))
-    return Caller("browser", session) if session else None
+    if session:
+        return Caller("browser", session)
+    return access.proxied(request.client.host if request.client else "", request.headers)
 
 
 def cookie_name(request: Request) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
-from clew.admin.access import AdminAccess, RequestLimit
+from clew.admin.access import AdminAccess, Caller, RequestLimit
 from clew.admin.chat.runs import ChatRuns
 from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
@@ -26,14 +27,17 @@ from clew.engine.snapshot import Snapshot
 from clew.errors import SettingsInvalid
 from clew.exchange.redact import Redactor
 from clew.gateway.workers import WorkerReport, merge_health
+from clew.limits.keys import LOCAL
 from clew.settings.home import Home
-from clew.settings.own_keys import LOCAL, named_keys
+from clew.settings.named_keys import NamedKeys, known_keys
 from clew.store import Store
 from clew.store.values import Health, Thread
 
 T = TypeVar("T")
 
 WRITE_SECONDS: Final = 5.0
+
+_log = logging.getLogger("clew.admin")
 
 
 class CurrentSettings(Protocol):
@@ -106,6 +110,11 @@ class AdminServices:
         return self.store
 
     @property
+    def keys(self) -> NamedKeys:
+        """The table of named keys. It waits for a disk or a database: call it in a thread."""
+        return NamedKeys(self.home, self.store)
+
+    @property
     def working(self) -> Runtime:
         """The engine and its store. Raises AdminProblem if this admin has none."""
         if self.runtime is None:
@@ -135,20 +144,30 @@ class AdminServices:
             why = "another process may hold it"
             raise AdminProblem(503, "the store did not answer in time", why, "try again") from None
 
-    async def forget(self, principal: str, thread: str) -> bool:
+    async def note(self, who: str, what: str, target: str, before: str = "", after: str = "") -> None:
+        """Add an entry to the audit. The change is made already: where there is no store, it is in the log alone."""
+        if self.store is None:
+            _log.info("%s: %s of %s: %r, before %r", who, what, target, after, before)
+        else:
+            await self.written(self.store.audit.note(who, what, target, before, after))
+
+    async def forget(self, principal: str, thread: str, *, by: str) -> bool:
         """Delete a thread. Answers that come in it are stopped first, so that nothing of them is kept."""
         await self.runs.stop((principal, thread))
         await self.answers.stop_in(principal, thread)
         try:
-            return await self.written(self.kept.forget(principal, thread, at=time.time()))
+            found = await self.written(self.kept.forget(principal, thread, at=time.time()))
+            if found:
+                await self.note(by, "thread deleted", f"thread:{thread}", f"principal {principal}")
+            return found
         finally:
             await asyncio.to_thread(self.current.glance)  # drops the thread from memory, as in every other process
 
     def open_thread(
-        self, principal: str, id: str, credential: Credential = (), *, session: str = "", agent: str = ""
+        self, caller: Caller, id: str, credential: Credential = (), *, session: str = "", agent: str = ""
     ) -> LocalThreadService:
-        """The thread with this id, or a new one, with its turns. Reads the store: call it in a thread."""
-        now = time.time()
+        """The caller's thread with this id, or a new one, with its turns. Reads the store: call it in a thread."""
+        now, principal = time.time(), caller.principal
         thread = self.kept.thread(principal, id) or Thread(
             id=id,
             principal=principal,
@@ -160,7 +179,7 @@ class AdminServices:
             used=now,
             turns=0,
         )
-        service = LocalThreadService(self.working, thread, credential=credential)
+        service = LocalThreadService(self.working, thread, credential=credential, holder=caller.holder)
         service.load()
         return service
 
@@ -176,7 +195,7 @@ def secrets_of(snapshot: Snapshot) -> Iterable[str]:
 def principals_of(home: Home) -> tuple[str, ...]:
     """The operator's own, and those that keys were made for. If the table of keys cannot be read, only the operator's."""
     try:
-        named = [key.principal for key in named_keys(home)]
+        named = [key.principal for key in known_keys(home)]
     except SettingsInvalid:
         named = []
     return tuple(dict.fromkeys([LOCAL, *named]))

@@ -28,6 +28,7 @@ from clew.admin.access import AdminAccess, BrowserSessions
 from clew.admin.feed import Feed
 from clew.admin.guard import Guard
 from clew.admin.metrics import Metrics
+from clew.admin.proxy_login import ProxyLogin
 from clew.admin.routes import ROUTES
 from clew.admin.routing import AdminRoute, Routes, login_url
 from clew.admin.services import AdminServices, CurrentSettings, principals_of
@@ -35,7 +36,8 @@ from clew.engine.hub import Hub
 from clew.engine.runtime import Runtime
 from clew.gateway.workers import WorkerReport
 from clew.settings.home import Home
-from clew.settings.own_keys import KeyTable
+from clew.settings.key_table import KeyTable
+from clew.settings.named_keys import NamedKeys
 from clew.store import Store
 
 LOOPBACK: Final = "127.0.0.1"
@@ -215,16 +217,18 @@ async def serve_admin(
     Raises OSError for a port that is taken.
     """
     rows = await asyncio.to_thread(pages)
+    keys = keys or await asyncio.to_thread(_read_keys, key, home, store)
     path = home.make().socket(f"admin-{name or os.getpid()}")
     sockets = bind_sockets(port, path)
     own_port = sockets[0].getsockname()[1]
     url = f"http://{LOOPBACK}:{own_port}"
+    login = ProxyLogin(lambda: current.snapshot.settings.login)
     metrics = Metrics(lambda: current.snapshot.settings.backends)
     services = AdminServices(
         current=current,
         store=store,
         home=home,
-        access=AdminAccess(token, keys=keys or KeyTable(key, home.keys), sessions=BrowserSessions(home.sessions, url)),
+        access=AdminAccess(token, keys=keys, sessions=BrowserSessions(home.sessions, url), login=login),
         feed=Feed(hub, store, lambda: principals_of(home), current, finished=metrics.count),
         metrics=metrics,
         planes=planes,
@@ -232,15 +236,34 @@ async def serve_admin(
         url=url,
     )
     await services.feed.begin()
-    app = Guard(
-        Routes((*rows, *ROUTES), services),
-        [f"{host}:{own_port}" for host in (LOOPBACK, "localhost")],
-        origins=lambda: current.snapshot.settings.chat.origins,
-    )
+    app = _guarded(Routes((*rows, *ROUTES), services), own_port, current, login)
     listeners = [AdminListener(app, each) for each in reversed(sockets)]
-    following = asyncio.create_task(services.feed.run(), name="clew admin feed")
+    following = asyncio.create_task(_follow(services, login), name="clew admin feed")
     await asyncio.gather(*(listener.begun() for listener in listeners))
     return Admin(services, listeners, path, following)
+
+
+def _guarded(routes: Routes, port: int, current: CurrentSettings, login: ProxyLogin) -> Guard:
+    return Guard(
+        routes,
+        [f"{host}:{port}" for host in (LOOPBACK, "localhost")],
+        origins=lambda: current.snapshot.settings.chat.origins,
+        proxied=lambda: login.hosts,
+    )
+
+
+async def _follow(services: AdminServices, login: ProxyLogin) -> None:
+    """What happens, for pages that watch, and the keys of the proxy's issuer; until cancelled."""
+    with services.current.attend(login.wake):
+        async with asyncio.TaskGroup() as together:
+            together.create_task(services.feed.run())
+            together.create_task(login.follow())
+
+
+def _read_keys(own: str, home: Home, store: Store | None) -> KeyTable:
+    table = KeyTable(own, NamedKeys(home, store))
+    table.look()
+    return table
 
 
 def bind_sockets(port: int, path: Path) -> tuple[socket.socket, socket.socket]:

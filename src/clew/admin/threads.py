@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from clew.admin.parameters import AdminProblem, count, number, principal, read_body
-from clew.admin.routing import as_json
+from clew.admin.routing import as_json, caller_name
 from clew.admin.services import AdminServices
 from clew.chat.formats import FORMATS, turns_of
 from clew.chat.formats.format import Format
@@ -144,7 +144,7 @@ def projected(passages: Sequence[Passage], name: str, snapshot: Snapshot, store:
 
 async def forget(services: AdminServices, request: Request) -> Response:
     id = request.path_params["id"]
-    if not await services.forget(principal(request), id):
+    if not await services.forget(principal(request), id, by=caller_name(request)):
         raise _no_thread(id)
     return as_json({"forgotten": id})
 

@@ -15,13 +15,15 @@ from starlette.responses import Response
 from clew.admin.checkup import CHECKS, CheckResult, read_circumstances, run_check
 from clew.admin.metrics import CONTENT_TYPE
 from clew.admin.parameters import AdminProblem, principal, read_body
-from clew.admin.routing import as_json
+from clew.admin.routing import as_json, caller_name
 from clew.admin.services import AdminServices
 from clew.admin.trial.rounds import trials
 from clew.backends.names import FAMILIES
-from clew.engine.choices import ACTIVE, AGENTS, family_choice
+from clew.engine.choices import ACTIVE, AGENTS, choice_target, family_choice
+from clew.exchange.redact import with_redacted_tries
+from clew.limits.keys import LOCAL
+from clew.model.turn import Exchange
 from clew.settings.home import HOME_VARIABLE
-from clew.settings.own_keys import LOCAL
 from clew.settings.processes import RunningGateway, running_gateways
 from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin, roll_out_shared
 from clew.settings.values import DisabledBackend, RoutingRule, Settings
@@ -71,6 +73,27 @@ class Status(Struct, frozen=True, kw_only=True):
     """Those of the same home, each with the settings that its processes have applied."""
     shared: tuple[GatewayProcess, ...] = ()
     """The processes of all gateways that share this store, on whichever machine; none for a store in a file."""
+
+
+class SessionStatus(Struct, frozen=True):
+    """The last exchange of a session, the backend that its thread stays with, and the one that was chosen for all."""
+
+    last: Exchange | None
+    pin: str
+    chosen: str
+
+
+async def session_status(services: AdminServices, request: Request) -> Response:
+    """What a status line shows: so the command that prints it opens no connection to a database of its own."""
+    store, owner, session = services.kept, principal(request), request.query_params.get("session", "")
+
+    def read() -> SessionStatus:
+        thread = store.thread_of(owner, session, "") if session else None
+        found = store.exchanges(owner, thread=thread, limit=1) if thread else []
+        last = with_redacted_tries(found[0], services.redactor()) if found else None
+        return SessionStatus(last, store.pin_of(owner, thread) if thread else "", store.settings().get(ACTIVE, ""))
+
+    return as_json(await services.read(read))
 
 
 async def status(services: AdminServices, request: Request) -> Response:
@@ -150,6 +173,11 @@ class UseRequest(Struct, kw_only=True, forbid_unknown_fields=True):
         """The name of this choice in the store."""
         return AGENTS if self.agents else family_choice(self.family) if self.family else ACTIVE
 
+    @property
+    def target(self) -> str:
+        """For the audit."""
+        return choice_target(thread=self.thread, gateway=self.gateway, family=self.family, agents=self.agents)
+
 
 class UseReply(Struct, frozen=True):
     """What was chosen: for all, or for the part that is named. `backend` is "" where a choice was taken back."""
@@ -167,6 +195,7 @@ async def use(services: AdminServices, request: Request) -> Response:
     """Answers when every gateway and worker of this home has applied it, or says which has not."""
     body = await read_body(request, UseRequest)
     _check_use(body, services.current.snapshot.settings)
+    before = await services.read(lambda: _chosen(services, body, principal(request)))
     if body.thread:
         backend = "" if body.reset else body.backend
         if not await services.written(services.kept.pin(principal(request), body.thread, backend)):
@@ -185,8 +214,18 @@ async def use(services: AdminServices, request: Request) -> Response:
             local = roll_out_choice(services.home, services.kept.settings, gateway=body.gateway, of_part=of_part)
         return local if body.gateway else roll_out_shared(services.home, services.kept, local)
 
+    what = "thread pinned" if body.thread else "backend chosen"
+    await services.note(caller_name(request), what, body.target, before, body.backend)
     followed = await services.read(wait)
     return as_json(UseReply(body.backend, body.thread, body.gateway, body.family, body.agents, followed))
+
+
+def _chosen(services: AdminServices, body: UseRequest, principal: str) -> str:
+    """What was chosen before, for the part that is named."""
+    store = services.kept
+    if body.thread:
+        return store.pin_of(principal, body.thread)
+    return store.settings(body.gateway).get(body.setting, "")
 
 
 def _check_use(body: UseRequest, settings: Settings) -> None:

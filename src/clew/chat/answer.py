@@ -71,7 +71,7 @@ class AsyncAnswer(Stoppable):
         return self
 
     async def __anext__(self) -> AnswerEvent:
-        """Raises BackendError and its kin if the answer fails: the turn is then marked, and can be tried again."""
+        """Raises BackendError if the answer fails: the turn is then marked, and can be tried again."""
         try:
             event = await self._next()
         except BaseException:
@@ -124,7 +124,15 @@ class AsyncAnswer(Stoppable):
             if events := await reader.next_events():
                 self._ready.extend(events)
             elif not self._is_over:  # else it was stopped in the meantime
-                await self._end(reader)
+                # The last event was read: wait for the commit, and make the end event or the failure
+                await self._wait_stored(reader)
+                self._is_over = True
+                stored = self._service.tree[reader.id]
+                message = message_of(stored)
+                if stored.outcome != "whole" or message is None:
+                    self._failure = reader.failure or BackendBroken("the answer broke off")
+                else:
+                    self._ready.append(Ended(message, self.turn))
         return self._ready.popleft()
 
     async def _start(self) -> AnswerReader:
@@ -139,14 +147,3 @@ class AsyncAnswer(Stoppable):
         if self._is_over:  # stopped in the meantime
             await self.stop()
         return self._reader
-
-    async def _end(self, reader: AnswerReader) -> None:
-        """The last event was read: wait for the commit, and make the end event or the failure."""
-        await self._wait_stored(reader)
-        self._is_over = True
-        stored = self._service.tree[reader.id]
-        message = message_of(stored)
-        if stored.outcome != "whole" or message is None:
-            self._failure = reader.failure or BackendBroken("the answer broke off")
-        else:
-            self._ready.append(Ended(message, self.turn))

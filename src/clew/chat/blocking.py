@@ -79,7 +79,7 @@ class Answer:
         return self
 
     def __next__(self) -> AnswerEvent:
-        """Raises BackendError and its kin if the answer fails. Ctrl-C stops the answer, and keeps finished blocks."""
+        """Raises BackendError if the answer fails. Ctrl-C stops the answer, and keeps finished blocks."""
         try:
             event = self._loop.next(self._answer)
         except KeyboardInterrupt:

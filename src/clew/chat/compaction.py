@@ -48,7 +48,7 @@ class CompactingReader:
         self._service = service
         self._question = question
         self._answer = first
-        self._now = first
+        self._now: AnswerReader = first
         """What is read now: the answer, or a summary."""
         self._go_to = go_to
         self._tried = False
@@ -75,7 +75,16 @@ class CompactingReader:
             if not self._question.follows or not is_overflow(self._now.failure):
                 return ()
             try:
-                return await self._compact()
+                # Continue on a new line. Without a summary nothing changes: the question stays refused
+                refused, last = self._answer, self._service.tree[self._question.follows]
+                summary = await self._summarise(last)
+                self._now = refused
+                self._go_to(refused.id)
+                if summary is None or self._left:
+                    return ()
+                first = first_message(summary.text, last, summary.since, self._question.asked)
+                self._answer = self._now = await self._ask(structs.replace(self._question, asked=(first,), follows=""))
+                return [Compacted(turn_of(self._service.tree[refused.id]), turn_of(summary.stored))]
             except ClewError as error:
                 self._failure = error
                 return ()
@@ -95,18 +104,6 @@ class CompactingReader:
         if self._left:
             reader.leave()
         return reader
-
-    async def _compact(self) -> Sequence[AnswerEvent]:
-        """Continue on a new line. Without a summary nothing changes: the question stays refused."""
-        refused, last = self._answer, self._service.tree[self._question.follows]
-        summary = await self._summarise(last)
-        self._now = refused
-        self._go_to(refused.id)
-        if summary is None or self._left:
-            return ()
-        first = first_message(summary.text, last, summary.since, self._question.asked)
-        self._answer = self._now = await self._ask(structs.replace(self._question, asked=(first,), follows=""))
-        return [Compacted(turn_of(self._service.tree[refused.id]), turn_of(summary.stored))]
 
     async def _summarise(self, last: StoredTurn) -> _Summary | None:
         """Ask for a summary; the next question is asked only if the one before did not fit."""

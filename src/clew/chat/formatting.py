@@ -266,7 +266,12 @@ def asking_for(
     facts = profile or profile_for(model)
     setting = fit_to_model(ThinkingSetting(thinking=thinking, effort=effort, max_tokens=max_tokens), facts)
     sampling = {name: value for name, value in (("temperature", temperature), ("top_p", top_p)) if value is not None}
-    refused = _refused_sampling(sampling, setting, facts)
+    thinks = is_on(setting.thinking, facts)
+    if thinks or facts.sampling == "reject":
+        why = _WHILE_THINKING if thinks else _DEPRECATED
+        refused = {name: why for name, value in sampling.items() if name != "temperature" or value != 1}
+    else:
+        refused = {"top_p": _NOT_BOTH} if len(sampling) > 1 and not facts.temperature_and_top_p else {}
     fields: JsonObject = {
         "max_tokens": max_tokens,
         "thinking": setting.thinking,
@@ -280,11 +285,3 @@ def asking_for(
         beta = INTERLEAVED_BETA if facts.interleaved == "beta" else facts.thinking_beta
         betas = (beta,) if beta else ()
     return ThinkingParameters(present, betas, setting.changes + changes)
-
-
-def _refused_sampling(given: dict[str, float], setting: ThinkingSetting, profile: ModelFacts) -> dict[str, str]:
-    thinks = is_on(setting.thinking, profile)
-    if thinks or profile.sampling == "reject":
-        why = _WHILE_THINKING if thinks else _DEPRECATED
-        return {name: why for name, value in given.items() if name != "temperature" or value != 1}
-    return {"top_p": _NOT_BOTH} if len(given) > 1 and not profile.temperature_and_top_p else {}

@@ -25,6 +25,7 @@ from clew.engine.runtime import Runtime
 from clew.errors import SettingsInvalid
 from clew.exchange.call import Call, OwnTurn
 from clew.exchange.turns import unanswered
+from clew.limits.keys import KeyHolder
 from clew.model.events import Event
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
@@ -54,8 +55,11 @@ class LocalThreadService(AnswerLock):
     answers: Callable[[str, str, str], None] | None = None
     """Called once for each answer, before its first event, with the turn, the backend and the model."""
 
-    def __init__(self, runtime: Runtime, thread: Thread, *, credential: Credential = ()) -> None:
-        """Raises SettingsInvalid if the settings forbid to store conversations."""
+    def __init__(
+        self, runtime: Runtime, thread: Thread, *, credential: Credential = (), holder: KeyHolder | None = None
+    ) -> None:
+        """`holder`: who asks by a named key, whose rights and limits hold. Raises SettingsInvalid if the settings forbid to
+        store conversations."""
         self.runtime = runtime
         self.store = conversation_store(runtime)
         self.thread = thread
@@ -63,6 +67,7 @@ class LocalThreadService(AnswerLock):
         self._unplaced = 0
         """How many turns are in no line, because the turn before them is not known."""
         self._credential = credential
+        self._holder = holder or KeyHolder(thread.principal)
 
     @property
     def backends(self) -> Mapping[str, str]:
@@ -77,9 +82,8 @@ class LocalThreadService(AnswerLock):
         def load() -> LocalThreadService:
             own, now = self.thread, time.time()
             new = structs.replace(own, id=id, agent=agent, title="", created=now, used=now, turns=0)
-            service = LocalThreadService(
-                self.runtime, self.store.thread(own.principal, id) or new, credential=self._credential
-            )
+            found = self.store.thread(own.principal, id) or new
+            service = LocalThreadService(self.runtime, found, credential=self._credential, holder=self._holder)
             service.load()
             return service
 
@@ -183,6 +187,9 @@ class LocalThreadService(AnswerLock):
                     headers=headers,
                     principal=own.principal,
                     credential=self._credential,
+                    key=self._holder.key,
+                    team=self._holder.team,
+                    rights=self._holder.rights,
                     entry=entry,
                     front=reader.front.dialect,
                 ),
@@ -226,7 +233,18 @@ class LocalThreadService(AnswerLock):
         if stored is None or stored.exchange is None:
             return
         if stored.outcome == "open":
-            await self._fail(stored.passage, structs.replace(stored.exchange, outcome="failed", ended=time.time()))
+            passage = stored.passage
+            exchange = structs.replace(stored.exchange, outcome="failed", ended=time.time())
+            is_new = True
+            try:
+                is_new = await asyncio.wrap_future(self._record(passage, exchange))
+            finally:
+                if is_new:
+                    self._put(passage.asked, exchange, passage.recording)
+            if not is_new:  # it was stored before the engine could report that, or its thread was deleted
+                await asyncio.to_thread(self.load)
+            if exchange.id not in self.tree:
+                self._put(passage.asked, exchange, passage.recording)
         elif stored.outcome != "whole":
             await asyncio.wrap_future(self._record(stored.passage, stored.exchange))
         elif self.runtime.engine.services.commit_seconds < COMMIT_SECONDS:
@@ -239,18 +257,6 @@ class LocalThreadService(AnswerLock):
         return self.store.record(
             TurnRecord(exchange=exchange, recording=passage.recording, asked=asked, title=_title(asked))
         )
-
-    async def _fail(self, passage: Passage, exchange: Exchange) -> None:
-        is_new = True
-        try:
-            is_new = await asyncio.wrap_future(self._record(passage, exchange))
-        finally:
-            if is_new:
-                self._put(passage.asked, exchange, passage.recording)
-        if not is_new:  # it was stored before the engine could report that, or its thread was deleted
-            await asyncio.to_thread(self.load)
-        if exchange.id not in self.tree:
-            self._put(passage.asked, exchange, passage.recording)
 
     def _put(self, asked: tuple[bytes, ...], exchange: Exchange, recording: Recording | None) -> None:
         passage = Passage(exchange=exchange.id, at=exchange.started, asked=asked, recording=recording)

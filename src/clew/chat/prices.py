@@ -70,7 +70,20 @@ def cost_of(
     >>> cost_of("nobody-knows-this", {"input_tokens": 1000, "output_tokens": 1000}) is None
     True
     """
-    counts = _counts(usage)
+    if isinstance(usage, TokenUsage):
+        kept = {"fresh": usage.input, "output": usage.output, "read": usage.cache_read, "written": usage.cache_written}
+        counts = PricedCounts(**kept, estimated=usage.estimated)
+    else:
+        given = object_from(usage) or {}
+        entries, tools = object_from(given.get("cache_creation")) or {}, object_from(given.get("server_tool_use")) or {}
+        counts = PricedCounts(
+            fresh=count_in(given.get("input_tokens")),
+            output=count_in(given.get("output_tokens")),
+            read=count_in(given.get("cache_read_input_tokens")) or 0,
+            written=count_in(given.get("cache_creation_input_tokens")) or 0,
+            for_an_hour=count_in(entries.get("ephemeral_1h_input_tokens")),
+            searches=count_in(tools.get("web_search_requests")) or 0,
+        )
     if not counts.is_known:
         return None
     provider = provider_of(backend)
@@ -99,19 +112,3 @@ def total_cost(costs: Iterable[Cost | None]) -> Cost | None:
     each = list(costs)
     known = [cost for cost in each if cost is not None]
     return sum(known, Cost(Decimal(), estimated=len(known) < len(each))) if known else None
-
-
-def _counts(usage: TokenUsage | ObjectLike | None) -> PricedCounts:
-    if isinstance(usage, TokenUsage):
-        kept = {"fresh": usage.input, "output": usage.output, "read": usage.cache_read, "written": usage.cache_written}
-        return PricedCounts(**kept, estimated=usage.estimated)
-    given = object_from(usage) or {}
-    entries, tools = object_from(given.get("cache_creation")) or {}, object_from(given.get("server_tool_use")) or {}
-    return PricedCounts(
-        fresh=count_in(given.get("input_tokens")),
-        output=count_in(given.get("output_tokens")),
-        read=count_in(given.get("cache_read_input_tokens")) or 0,
-        written=count_in(given.get("cache_creation_input_tokens")) or 0,
-        for_an_hour=count_in(entries.get("ephemeral_1h_input_tokens")),
-        searches=count_in(tools.get("web_search_requests")) or 0,
-    )

@@ -24,8 +24,9 @@ from clew.engine.gathering import shelf_for
 from clew.engine.snapshot import Snapshot
 from clew.errors import SettingsInvalid
 from clew.exchange.backend_dialect import backend_dialect
+from clew.model.blocks import made
 from clew.model.change import Change
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue, text_of
 from clew.model.origin import ANTHROPIC, Target
 from clew.model.recording import Recording
 from clew.pipeline.parameters import needed_betas
@@ -34,6 +35,7 @@ from clew.pipeline.step import Facts, Options
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.store import Store
 from clew.store.values import Passage
+from clew.thinking.keys import key_of
 from clew.thinking.recognise import Context
 from clew.thinking.seal import Sealer
 from clew.wire.requests import parse
@@ -115,23 +117,46 @@ def messages_of(passage: Passage, sealer: Sealer) -> Iterator[JsonObject]:
         yield {"role": "assistant", "content": [*held_blocks_of(passage.recording, sealer)]}
 
 
+_SEALS: Final = ((False, True), (False, False), (True, True))
+"""Whether the seals bring the whole block, and whether they carry what the maker needs back: each front and backend has its
+way, and the first is the usual one."""
+
+
 def held_blocks_of(recording: Recording, sealer: Sealer) -> list[JsonObject]:
-    """The blocks of an answer as its client has them."""
-    foreign = recording.origin.realm != ANTHROPIC
+    """The blocks of an answer as its client has them: under the seals by whose keys it is found."""
     blocks = [msgspec.json.decode(raw, type=JsonObject) for raw in recording.blocks]
-    ids = tuple(block.get("id") for block in blocks if block.get("type") == "tool_use")
+    calls = [
+        index for index, block in enumerate(blocks) if text_of(block.get("type")).endswith("tool_use") and block.get("id")
+    ]
+    if len(calls) == len(recording.said.ids):
+        for index, id in zip(calls, recording.said.ids, strict=True):
+            blocks[index]["id"] = id
+    if recording.origin.realm == ANTHROPIC:
+        return blocks
+    ways = [_sealed(blocks, recording, sealer, *way) for way in _SEALS]
+    return next((held for held in ways if _keys_in(held) == recording.keys), ways[0])
+
+
+def _sealed(
+    blocks: Sequence[JsonObject], recording: Recording, sealer: Sealer, whole: bool, carries: bool
+) -> list[JsonObject]:
     view = ClientView(
         ViewOptions(
             model=recording.origin.model,
             exchange=recording.id,
             principal=recording.principal,
             origin=recording.origin,
-            sealer=sealer if foreign else None,
-            safe_ids=ids != recording.said.ids,
-            hide=foreign and not recording.keys,
+            sealer=sealer,
+            whole=whole,
+            carries=carries,
+            hide=not recording.keys,
         )
     )
     return [view.show_block(index, block) for index, block in enumerate(blocks) if not view.is_hidden(block)]
+
+
+def _keys_in(blocks: Iterable[JsonObject]) -> tuple[bytes, ...]:
+    return tuple([key for block in blocks if (key := key_of(made(block)))])
 
 
 # What a backend would get
@@ -148,12 +173,20 @@ class Projected(Struct, frozen=True, kw_only=True):
     asked: Sequence[JsonObject]
     """The messages as the client has them; paths in the changes lead here."""
     messages: tuple[JsonObject, ...]
-    """In the backend's own dialect."""
+    """In the backend's own dialect; of the Responses API the items."""
     changes: tuple[Change, ...]
 
 
 class _WrittenBody(Struct):
-    messages: list[JsonObject]
+    messages: list[JsonObject] = []
+    input: list[JsonObject] = []
+    """The items, in the Responses API."""
+
+
+def is_answer(message: JsonObject) -> bool:
+    """Whether a model said it: a message, or an item of the Responses API, of which only messages have roles."""
+    kind = text_of(message.get("type"))
+    return message.get("role") == "assistant" or kind == "reasoning" or kind.endswith("_call")
 
 
 def projection_of(
@@ -182,15 +215,16 @@ def projection_of(
     facts = Facts(options=options, recordings=shelf, context=context, sealer=snapshot.sealer)
     projection = project(request, target, facts)
     written = backend_dialect(backend, target.model).write(projection.request)
-    written_messages = msgspec.json.decode(written.body, type=_WrittenBody).messages
+    body_sent = msgspec.json.decode(written.body, type=_WrittenBody)
+    sent = body_sent.messages or body_sent.input
     if answered:  # without the added question: in some dialects each result of it is a message
-        while written_messages and written_messages[-1].get("role") != "assistant":
-            written_messages.pop()
+        while sent and not is_answer(sent[-1]):
+            sent.pop()
     return Projected(
         backend=name,
         model=target.model,
         asked=messages,
-        messages=tuple(written_messages),
+        messages=tuple(sent),
         changes=tuple(change for change in (*projection.changes, *written.changes) if change.path.startswith("messages")),
     )
 

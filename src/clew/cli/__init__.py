@@ -41,6 +41,9 @@ COMMANDS: Final[Mapping[str, _Row]] = {
         "clew.cli.importing:import_threads",
         "Import conversations from files: exports, transcripts of Claude Code and Codex.",
     ),
+    "import-config": _Row(
+        "clew.cli.import_config:import_config", "Carry over backends from LiteLLM, claude-code-router, cc-switch or Codex."
+    ),
     "forget": _Row("clew.cli.forget:forget", "Delete a conversation completely."),
     "run": _Row("clew.cli.run:run", "Start a client with its own gateway."),
     "env": _Row("clew.cli.env:env", "Print the settings that connect a client to a running gateway."),
@@ -53,7 +56,8 @@ COMMANDS: Final[Mapping[str, _Row]] = {
     "config": _Row("clew.cli.config:config", "Create, find, check and show the settings file."),
     "store": _Row("clew.cli.store:store", "Move everything that is recorded to another store."),
     "keys": _Row("clew.cli.keys:keys", "Add, list, rotate and remove keys of the gateway."),
-    "audit": _Row("clew.cli.audit:audit", "Show who changed limits."),
+    "usage": _Row("clew.cli.usage:usage", "Show what was used and what it cost."),
+    "audit": _Row("clew.cli.audit:audit", "Show who changed what."),
     "limits": _Row("clew.cli.limits:limits", "Limit what keys, principals and teams may use."),
     "statusline": _Row("clew.cli.statusline:statusline", "Print a line for Claude Code's status bar."),
     "completion": _Row("clew.cli.completion:completion", "Print a shell completion script."),
@@ -121,7 +125,22 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, row.does) for name, row in COMMANDS.items()])
 
 
-@click.group(cls=_LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+_FIRST_STEPS: Final = """\b
+First steps:
+  clew serve --demo        a gateway with three simulated backends: no key, nothing to configure
+  clew run -- claude       Claude Code with a gateway of its own; also codex, opencode, or a program of yours
+  clew use NAME            switch the backend, also in the middle of a conversation
+  clew log                 what happened to each request
+  clew doctor              if something does not work
+"""
+
+
+@click.group(
+    cls=_LazyGroup,
+    invoke_without_command=True,
+    epilog=_FIRST_STEPS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="clew", message="clew %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:

@@ -1,31 +1,48 @@
-"""`clew audit`: who changed which limit."""
+"""`clew audit`: who changed what."""
 
 from __future__ import annotations
 
 import time
+from typing import Final
 
 import click
 
 from clew.cli.command import json_option, report_errors
 from clew.cli.installation import find_installation, store_for_reading
 from clew.cli.output import Page, TextLine, print_result, printable_table
-from clew.store.audit_table import AuditEntry
+from clew.limits.usage_text import read_since
+from clew.store.audit_table import AuditEntry, AuditFilter
+
+_EXAMPLES: Final = """\b
+Examples:
+  clew audit
+  clew audit --what key --since 7d
+  clew audit --who anna --of backend:glm
+  clew audit --limit 1000 --json
+
+\b
+An entry is kept for: the active backend and other choices of `clew use`, pins of threads, named keys, limits, threads that
+were deleted one by one, and backends that were added, edited or removed; whether by a command, the admin API or a page.
+Not kept: edits of the settings file by hand, retention, imports, `clew keys rotate-secret`, and what other programs do.
+"""
 
 
-@click.command(short_help="Show who changed limits.")
+@click.command(short_help="Show who changed what.", epilog=_EXAMPLES)
+@click.option("--who", default="", help="Only entries with this in the name of who did it.")
+@click.option("--what", default="", help="Only entries with this in what was done: key, limit, backend, pinned, deleted.")
+@click.option("--of", "target", default="", help="Only entries about this: key:anna, team:web, backend:glm, thread:….")
+@click.option("--since", metavar="WHEN", help="24h, 7d, 4w, or a day such as 2026-11-01 (in UTC).")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many changes.")
 @json_option
-def audit(limit: int, json_: bool) -> None:
-    """Show the last changes of limits, the newest first: when, who, what, before and after. No secrets.
-
-    \b
-    Examples:
-      clew audit
-      clew audit --limit 1000 --json
-    """
-    with report_errors(), store_for_reading(find_installation()) as store:
-        entries = store.audit.entries(limit=limit) if store else ()
-    page: Page = [TextLine("No limit was changed so far.")]
+def audit(who: str, what: str, target: str, since: str | None, limit: int, json_: bool) -> None:
+    """Show the last changes, the newest first: when, who, what, of what, before and after. No secrets, and no words of
+    conversations."""
+    with report_errors():
+        begin = read_since(since, time.time()) if since else 0.0
+        wanted = AuditFilter(who=who, what=what, target=target, since=begin)
+        with store_for_reading(find_installation()) as store:
+            entries = store.audit.entries(limit=limit, wanted=wanted) if store else ()
+    page: Page = [TextLine("There is no such change." if wanted != AuditFilter() else "Nothing was changed so far.")]
     if entries:
         page = [printable_table(("when", "who", "what", "of", "before", "after"), [_cells(each) for each in entries])]
     print_result(entries, page, as_json=json_)

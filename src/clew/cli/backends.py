@@ -25,8 +25,9 @@ from clew.cli.command import (
     json_option,
     report_errors,
     report_followed,
+    unknown_backend,
 )
-from clew.cli.installation import find_installation
+from clew.cli.installation import find_installation, note_change
 from clew.cli.output import Page, TextLine, plural, print_page, print_result, printable, printable_table
 from clew.settings.home import home_of
 from clew.settings.load import Loaded, load
@@ -124,7 +125,7 @@ def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: b
         if name in disabled:
             raise BadConfig(f"{disabled[name].says}. Set it, and try again.")
         if name not in known:
-            raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(known)}.")
+            raise unknown_backend(name, known)
     found = run(trials(loaded.settings, {name: known[name] for name in names} if names else known, os.environ))
     print_result(found, trials_page(found), as_json=json_)
     failed = [trial.status for trial in found if trial.ok is False]
@@ -166,6 +167,7 @@ def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields:
         disabled = load(path, os.environ, keys=False).disabled.get(name)
         page = [TextLine(f"added to {path}: {name}", "good"), TextLine(f"`clew backends test {name}` tries it.", "quiet")]
         print_page(page)
+        note_change("backend added", f"backend:{name}", after=" ".join(filter(None, (preset, given["url"]))), file=path)
         followed = roll_out_file(home_of(os.environ), path, added=name)
     print_page([TextLine(followed_line(followed), "quiet")])
     if disabled:
@@ -196,6 +198,7 @@ def remove(outer: Path | None, name: str, file: Path | None) -> None:
 
     with report_errors():
         path = remove_backend(name, find_installation(file or outer))
+        note_change("backend removed", f"backend:{name}", file=path)
         followed = roll_out_file(home_of(os.environ), path)
     print_page([TextLine(f"removed from {path}: {name}", "good")])
     report_followed(followed)

@@ -6,8 +6,9 @@ says which of the running gateways have applied the change.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+import getpass
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -93,6 +94,19 @@ def error_text(error: ClewError, backend: str = "") -> str:
     return harmless((f"{backend} says: {error}" if quoted else str(error)) + more)
 
 
+def unknown_backend(name: str, known: Iterable[str]) -> click.UsageError:
+    """The error for a backend that the settings do not have: those that there are, and how to add it if it is a preset."""
+    from difflib import get_close_matches
+
+    from clew.backends.presets import presets  # late: most commands need no table
+
+    names = sorted(known)
+    alike = get_close_matches(name, names, 1)
+    preset = next((row.name for row in presets().values() if name in (row.name, row.backend)), "")
+    more = f" Did you mean {alike[0]!r}?" if alike else f" `clew backends add {preset}` adds it." if preset else ""
+    return click.UsageError(f"There is no backend {name!r}. There are: {', '.join(names) or 'none'}.{more}")
+
+
 def report_followed(followed: Rollout, *, json_: bool = False) -> None:
     """Say how many gateways have applied the change, and end with 1 if a process has not.
 
@@ -122,3 +136,10 @@ def fail_if_behind(followed: Rollout) -> None:
         click.echo(printable(f"  To fix it: {each.fix}."), err=True)
     if followed.behind:
         raise click.exceptions.Exit(1)
+
+
+def operator() -> str:
+    """Who runs this command, for the audit."""
+    with suppress(KeyError, OSError):
+        return f"{getpass.getuser()} (command line)"
+    return "command line"

@@ -12,8 +12,7 @@ import click
 from clew.cli.command import json_option
 from clew.cli.output import Page, TextLine, print_result, printable_table
 from clew.model.facts.glossary import Term, glossary, term_named
-from clew.model.facts.openai_rules import OpenaiRule, openai_rules
-from clew.model.facts.rules import Rule, rules
+from clew.model.facts.rules import OpenaiRule, Rule, openai_rules, rules
 
 _GRADES: Final = {
     "A": "documented by the vendor",

@@ -7,7 +7,7 @@ import time
 
 import click
 
-from clew.cli.command import Failed, principal_option, report_errors
+from clew.cli.command import Failed, operator, principal_option, report_errors
 from clew.cli.installation import find_installation, find_thread, store_for_reading
 from clew.cli.output import TextLine, plural, print_result, printable
 from clew.store.text import format_time
@@ -54,6 +54,8 @@ def forget(thread: str, agents: bool, yes: bool, principal: str, json_: bool) ->
                 raise Failed("nothing was deleted")
         now = time.time()
         gone = [each.id for each in threads if store.forget(principal, each.id, at=now, agents=agents).result(WAIT)]
+        for id in gone:
+            store.audit.note(operator(), "thread deleted", f"thread:{id}", f"principal {principal}").result(WAIT)
     print_result({"forgotten": gone}, [TextLine(f"{id} is deleted.") for id in gone], as_json=json_)
 
 

@@ -17,7 +17,7 @@ from typing import Final
 import click
 from msgspec import Struct, structs
 
-from clew.cli.command import BadConfig, Failed
+from clew.cli.command import BadConfig, Failed, operator
 from clew.cli.output import TextLine, printable
 from clew.engine.choices import ACTIVE, rules_chosen
 from clew.errors import SettingsInvalid, StoreError
@@ -103,6 +103,17 @@ def store_for_writing(installation: Installation, *, content: bool = True) -> Ge
         yield store
 
 
+def note_change(what: str, target: str, *, after: str = "", file: Path) -> None:
+    """Add a change of the settings file to the audit, where there is a store. The change is made already, so a store that
+    cannot be used is no error."""
+    try:
+        with store_for_reading(find_installation(file)) as store:
+            if store is not None:
+                store.audit.note(operator(), what, target, after=after).result(_NOTE_SECONDS)
+    except (StoreError, TimeoutError) as error:
+        click.echo(printable(f"The audit has no entry of this: {error}"), err=True)
+
+
 def find_thread(store: Store | None, principal: str, given: str) -> Thread:
     """The thread whose id is this or begins so; `last` is the one that was used last. Ends the command if there is none, or
     several."""
@@ -130,6 +141,7 @@ def find_thread(store: Store | None, principal: str, given: str) -> Thread:
 
 _OWN_CHOICES: Final = ("clew use --gateway", "clew run --backend")
 _MOST_PINS: Final = 10
+_NOTE_SECONDS: Final = 10.0
 _TITLE_LENGTH: Final = 40
 
 

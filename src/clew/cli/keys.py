@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Final
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any, Final
 
 import click
 
-from clew.cli.command import Failed, fail_if_behind, followed_line, json_option, report_errors, report_followed
+from clew.cli.command import Failed, fail_if_behind, followed_line, json_option, operator, report_errors, report_followed
+from clew.cli.installation import Installation, find_installation, store_for_reading, store_for_writing
 from clew.cli.output import TextLine, TextTable, print_json, print_result, printable, printable_table
-from clew.settings.home import Home, home_of
-from clew.settings.own_keys import (
-    KEY_VARIABLE,
-    LOCAL,
-    NAME_LENGTH,
-    NamedKey,
-    add_key,
-    is_key_name,
-    named_keys,
-    remove_key,
-    rotate_key,
-    rotate_keyring,
-)
+from clew.errors import SettingsInvalid
+from clew.limits.key_text import key_json, key_state, read_rights, read_span
+from clew.limits.keys import LOCAL, NAME_LENGTH, KeyRights, NamedKey, current_keys, is_key_name, key_named
+from clew.settings.home import home_of
+from clew.settings.named_keys import NamedKeys, known_keys
+from clew.settings.own_keys import KEY_VARIABLE, rotate_keyring
 from clew.settings.rollout import Rollout, roll_out_keys, roll_out_seal_key
 
 _EXAMPLES: Final = """\b
 Examples:
   clew keys add anna                        for somebody else, with conversations of her own
   clew keys add laptop --principal local    for yourself: it opens all your conversations
+  clew keys add ci --models 'claude-haiku-*' --backends claude --expires 30d
   clew keys list
-  clew keys rotate anna                     a new key for the name; the old one opens nothing any more
+  clew keys show ci
+  clew keys edit ci --expires 2027-01-31
+  clew keys rotate anna --overlap 24h       a new secret; the old one opens for a day more
   clew keys remove anna
   clew keys rotate-secret                   seal with a new secret from now on; old seals stay valid
 
@@ -40,14 +39,29 @@ Exit status: 0 done, 1 failed or a gateway has not applied it, 2 wrong usage, 5 
 """
 
 
-@click.group(short_help="Add, list, rotate and remove keys of the gateway.", epilog=_EXAMPLES)
+@click.group(short_help="Add, list, edit, rotate and remove keys of the gateway.", epilog=_EXAMPLES)
 def keys() -> None:
     """Keys with which others may use the gateway, as x-api-key, Bearer or x-clew-key.
 
     A key belongs to a principal, the owner of what is recorded: nothing is found across principals. That principal has the
     name of the key, unless you say otherwise. The gateway's own key is CLEW_KEY, or one that the first start made; its
     principal is `local`.
+
+    Named keys are in the store, as hashes, so all gateways of a store have the same ones.
     """
+
+
+def _rights_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    options = (
+        click.option("--team", metavar="T", help="The team whose limits it shares: `clew limits set team:T …`."),
+        click.option("--models", metavar="NAMES", help="Models that may be asked for; * stands for any text; or all."),
+        click.option("--backends", metavar="NAMES", help="Backends that may answer; or all."),
+        click.option("--expires", metavar="WHEN", help="30d, 12h, a day such as 2027-01-31 (to its end, in UTC); or never."),
+        click.option("--scopes", metavar="NAMES", help="Some of inference, read, admin. Without it: inference."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 @keys.command()
@@ -57,80 +71,154 @@ def keys() -> None:
     metavar="P",
     help="Whose conversations it opens: NAME's own, if not given. `local` is the owner of the gateway.",
 )
-@click.option("--team", default="", metavar="T", help="The team whose limits it shares: `clew limits set team:T …`.")
+@click.option("--parent", metavar="KEY", default="", help="Make it a child of that key: it can never have more.")
+@_rights_options
 @json_option
-def add(name: str, principal: str | None, team: str, json_: bool) -> None:
+def add(name: str, principal: str | None, parent: str, team: str | None, json_: bool, **typed: str | None) -> None:
     """Make a key called NAME and print it, this once: only a hash of it is kept.
 
-    A principal's conversations stay when its last key is removed; a new key of that principal opens them again.
+    A principal's conversations stay when its last key is removed; a new key of that principal opens them again. With the
+    scopes read and admin a key opens the admin API too.
 
     \b
     Examples:
-      clew keys add ci
+      clew keys add ci --models 'claude-haiku-*,glm-5' --expires 30d
       clew keys add laptop --principal local
       clew keys add anna --team web
+      clew keys add annas-bot --parent anna --expires 7d
+      clew keys add prometheus --scopes read
     """
     if not is_key_name(name):
         raise click.BadParameter(f"a key's name has 1 to {NAME_LENGTH} printable characters", param_hint="NAME")
-    if principal is None and name == LOCAL:  # the owner's principal is never a matter of a key's name
+    if principal is None and not parent and name == LOCAL:  # the owner's principal is never a matter of a key's name
         raise click.UsageError(
             f"{LOCAL!r} is the principal of the gateway's owner. Choose another name, or say `--principal {LOCAL}`."
         )
-    owner = name if principal is None else principal
-    if not owner.strip() or not owner.isprintable():
+    if principal is not None and (not principal.strip() or not principal.isprintable()):
         raise click.BadParameter("a principal has a name that can be read", param_hint="--principal")
-    if team and not is_key_name(team):
-        raise click.BadParameter(f"a team's name has 1 to {NAME_LENGTH} printable characters", param_hint="--team")
-    with report_errors():
-        home = home_of(os.environ).make()
-        rows = named_keys(home)
+    _check_team(team)
+    rights = _typed_rights(KeyRights(), typed)
+    with report_errors(), _keys_to_change() as (installation, table):
+        rows = current_keys(table.all())
         if any(row.name == name for row in rows):
             raise Failed(f"there is a key {name!r} already: `clew keys rotate {name}` gives it a new secret")
-        row, key = add_key(home, name, principal=owner, team=team)
-        followed = roll_out_keys(home)
+        owner = principal or (_named(rows, parent).principal if parent else name)
+        with _refused():
+            row, key = table.add(name, principal=owner, team=team or "", rights=rights, parent=parent, by=operator())
+        followed = roll_out_keys(installation.home, table)
     _print_key(row, key, followed, json_, shared=owner in {LOCAL, *(row.principal for row in rows)})
 
 
 @keys.command("list")
 @json_option
 def list_(json_: bool) -> None:
-    """List the keys: their names, principals and ages, never the keys themselves."""
-    home = home_of(os.environ)
+    """List the keys: their names, principals, rights and ages, never the keys themselves."""
     with report_errors():
-        rows = named_keys(home)
-    where = f" is in {KEY_VARIABLE}." if os.environ.get(KEY_VARIABLE) else f": {home.key}"
+        rows = _rows_to_read()
+    where = f" is in {KEY_VARIABLE}." if os.environ.get(KEY_VARIABLE) else f": {home_of(os.environ).key}"
     page: list[TextLine | TextTable] = [TextLine("There are no named keys: `clew keys add NAME` makes one.")]
-    if rows:
-        days = [time.strftime("%Y-%m-%d", time.localtime(row.created)) if row.created else "?" for row in rows]
-        cells = [(row.name, row.kid, row.principal, row.team, day) for row, day in zip(rows, days, strict=True)]
-        page = [printable_table(("name", "kid", "principal", "team", "made"), cells)]
+    current = current_keys(rows)
+    if current:
+        now = time.time()
+        columns = ("name", "id", "principal", "team", "may", "opens", "used", "made")
+        page = [printable_table(columns, [_cells(row, now) for row in current])]
     page.append(TextLine(f"The gateway's own key{where}", "quiet"))
-    print_result([_row_json(row) for row in rows], page, as_json=json_)
+    print_result([key_json(row, rows) for row in current], page, as_json=json_)
+
+
+@keys.command()
+@click.argument("name")
+@json_option
+def show(name: str, json_: bool) -> None:
+    """Show what the key called NAME may do, until when, and when it was used last."""
+    with report_errors():
+        rows = _rows_to_read()
+        key, now = _named(rows, name), time.time()
+    told = {
+        "id": key.kid,
+        "principal": key.principal,
+        "team": key.team or "none",
+        "parent": key.parent or "none",
+        "scopes": ", ".join(key.rights.scopes),
+        "models": ", ".join(key.rights.models) or "all",
+        "backends": ", ".join(key.rights.backends) or "all",
+        "opens": key_state(key, now) or "without an end",
+        "made": f"{_day(key.created)}{f' by {key.made_by}' if key.made_by else ''}",
+        "last used": _day(key.last_used) if key.last_used else "not known",
+    }
+    old = [row for row in rows if row.replaced_by and row.name == name and (row.rights.expires or 0) > now]
+    if old:
+        told["old secret"] = "; ".join(f"{row.kid} {key_state(row, now)}" for row in old)
+    page = [TextLine(printable(f"{what:10} {value}")) for what, value in told.items()]
+    print_result(key_json(key, rows), page, as_json=json_)
+
+
+@keys.command()
+@click.argument("name")
+@_rights_options
+@json_option
+def edit(name: str, team: str | None, json_: bool, **typed: str | None) -> None:
+    """Change what the key called NAME may do. What is not named stays; its secret stays too.
+
+    \b
+    Examples:
+      clew keys edit ci --expires 30d --models all
+      clew keys edit anna --team ''
+    """
+    if team is None and not any(value is not None for value in typed.values()):
+        raise click.UsageError("Say what to change: --team, --models, --backends, --expires or --scopes.")
+    _check_team(team)
+    _typed_rights(KeyRights(), typed)
+    with report_errors(), _keys_to_change() as (installation, table):
+        _named(table.all(), name)
+        with _refused():
+            row = table.edit(
+                name,
+                lambda old: (_typed_rights(old.rights, typed), old.team if team is None else team),
+                by=operator(),
+            )
+        followed = roll_out_keys(installation.home, table)
+        rows = table.all()
+    line = TextLine(printable(f"{row.name}: {row.rights.words or 'all models and backends'}{_until(row)}."))
+    print_result(key_json(row, rows) | {"followed": followed}, [line], as_json=json_)
+    report_followed(followed, json_=json_)
 
 
 @keys.command()
 @click.argument("name")
 @json_option
 def remove(name: str, json_: bool) -> None:
-    """Take the key called NAME back: from now on it opens nothing. What was recorded with it stays."""
-    home = _home_with(name)
-    with report_errors():
-        row, followed = remove_key(home, name), roll_out_keys(home)
-    gone = TextLine(printable(f"{row.name} opens nothing any more; what {row.principal} recorded stays."))
-    print_result({"removed": _row_json(row), "followed": followed}, [gone], as_json=json_)
+    """Take the key called NAME back: from now on it opens nothing, nor do its children. What was recorded with it stays."""
+    with report_errors(), _keys_to_change() as (installation, table):
+        rows = table.all()
+        _named(rows, name)
+        row = table.remove(name, by=operator())
+        followed = roll_out_keys(installation.home, table)
+        left = {each.name for each in table.all()}
+    children = sorted({each.name for each in rows} - left - {name})
+    gone = [TextLine(printable(f"{row.name} opens nothing any more; what {row.principal} recorded stays."))]
+    gone += [TextLine(printable(f"Nor do its children: {', '.join(children)}."))] if children else []
+    removed = {"removed": key_json(row, rows), "children": children, "followed": followed}
+    print_result(removed, gone, as_json=json_)
     report_followed(followed, json_=json_)
 
 
 @keys.command("rotate")
 @click.argument("name")
+@click.option("--overlap", metavar="TIME", default="0", help="So long the old secret opens too: 30m, 24h, 7d.")
 @json_option
-def rotate_named(name: str, json_: bool) -> None:
-    """Give NAME a new key and print it, this once; the old one opens nothing any more."""
-    home = _home_with(name)
+def rotate_named(name: str, overlap: str, json_: bool) -> None:
+    """Give NAME a new secret and print the key, this once; the old one opens nothing any more, or after --overlap."""
     with report_errors():
-        row, key = rotate_key(home, name)
-        followed = roll_out_keys(home)
+        seconds = read_span(overlap)
+        with _keys_to_change() as (installation, table):
+            _named(table.all(), name)
+            row, key = table.rotate(name, overlap=seconds, by=operator())
+            followed = roll_out_keys(installation.home, table)
     _print_key(row, key, followed, json_)
+    if seconds and not json_:
+        until = time.strftime("%Y-%m-%d %H:%M", time.localtime(time.time() + seconds))
+        click.echo(f"The old key opens until {until}.", err=True)
 
 
 @keys.command("rotate-secret")
@@ -146,21 +234,60 @@ def rotate_secret(json_: bool) -> None:
     report_followed(followed, json_=json_)
 
 
-def _home_with(name: str) -> Home:
-    """The home. Ends the command if there is no key of this name in it."""
-    home = home_of(os.environ)
-    with report_errors():
-        names = [row.name for row in named_keys(home)]
-    if name not in names:
-        raise Failed(f"there is no key {name!r} (there are: {', '.join(names) or 'none'})")
-    return home
+@contextmanager
+def _keys_to_change() -> Generator[tuple[Installation, NamedKeys]]:
+    """The table in the store; where the settings switch the store off, in its file."""
+    installation = find_installation()
+    if installation.store is None:
+        yield installation, NamedKeys(installation.home.make())
+        return
+    with store_for_writing(installation) as store:
+        yield installation, NamedKeys(installation.home, store)
+
+
+def _rows_to_read() -> tuple[NamedKey, ...]:
+    """All keys; nothing is made, and nothing is moved."""
+    installation = find_installation()
+    with store_for_reading(installation) as store:
+        if store is None or installation.home.keys.exists():
+            return known_keys(installation.home)
+        return store.keys.all()
+
+
+def _named(rows: tuple[NamedKey, ...], name: str) -> NamedKey:
+    """Ends the command if there is no key of this name."""
+    with _refused():
+        return key_named(rows, name)
+
+
+@contextmanager
+def _refused() -> Generator[None]:
+    """No file has to be corrected where a change is refused."""
+    try:
+        yield
+    except SettingsInvalid as error:
+        if error.file:
+            raise
+        raise Failed(str(error)) from None
+
+
+def _check_team(team: str | None) -> None:
+    if team and not is_key_name(team):
+        raise click.BadParameter(f"a team's name has 1 to {NAME_LENGTH} printable characters", param_hint="--team")
+
+
+def _typed_rights(old: KeyRights, typed: dict[str, str | None]) -> KeyRights:
+    try:
+        return read_rights(old, now=time.time(), **typed)
+    except SettingsInvalid as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _print_key(row: NamedKey, key: str, followed: Rollout, json_: bool, *, shared: bool = False) -> None:
     """On standard output the key alone: it goes into a variable or a file. `shared`: others have keys of its principal."""
     name, principal = printable(row.name), printable(row.principal)
     if json_:
-        print_json(_row_json(row) | {"key": key, "followed": followed})
+        print_json(key_json(row, ()) | {"key": key, "followed": followed})
     else:
         click.echo(key)
         click.echo(f"The key of {name}, principal {principal}. It is not shown again.", err=True)
@@ -170,5 +297,16 @@ def _print_key(row: NamedKey, key: str, followed: Rollout, json_: bool, *, share
     fail_if_behind(followed)
 
 
-def _row_json(row: NamedKey) -> dict[str, object]:
-    return {"name": row.name, "kid": row.kid, "principal": row.principal, "team": row.team, "created": row.created}
+def _cells(row: NamedKey, now: float) -> tuple[str, ...]:
+    may = row.rights.words or ("as its parent" if row.parent else "all")
+    about = (row.name, row.kid, row.principal, row.team, may)
+    return *about, key_state(row, now), _day(row.last_used) if row.last_used else "", _day(row.created)
+
+
+def _day(at: float | None) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(at)) if at else "?"
+
+
+def _until(row: NamedKey) -> str:
+    state = key_state(row, time.time())
+    return f", {state}" if state else ""

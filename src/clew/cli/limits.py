@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import getpass
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final
 
 import click
 
-from clew.cli.command import Failed, json_option, report_errors, report_followed
+from clew.cli.command import Failed, json_option, operator, report_errors, report_followed
 from clew.cli.installation import Installation, find_installation, store_for_reading, store_for_writing
 from clew.cli.output import Page, TextLine, print_result, printable, printable_table
-from clew.limits.limit import Limit, LimitScope, limits_digest, read_limit, read_scope
+from clew.limits.keys import current_keys
+from clew.limits.limit import Limit, LimitScope, read_limit, read_scope
 from clew.limits.report import LimitUse, limit_uses
-from clew.settings.own_keys import named_keys
+from clew.settings.named_keys import NamedKeys
 from clew.settings.rollout import Rollout, roll_out_limits
 from clew.store import Store
 
@@ -66,8 +65,8 @@ def set_(scope: str, amount: str, hard: bool, json_: bool) -> None:
     with report_errors():
         limit = read_limit(read_scope(scope), amount, hard=hard, made=time.time(), made_by=operator())
         installation = find_installation()
-        _check_holder(installation, limit.scope)
         with store_for_writing(installation) as store:
+            _check_holder(NamedKeys(installation.home, store), limit.scope)
             store.limits.set(limit).result(WRITE_SECONDS)
             followed = _roll_out(installation, store)
     line = TextLine(printable(f"{limit.scope}: {limit.words}{', hard' if limit.hard else ''}."))
@@ -115,13 +114,6 @@ def remove(scope: str, what: str | None, json_: bool) -> None:
     report_followed(followed, json_=json_)
 
 
-def operator() -> str:
-    """Who runs this command, for the audit."""
-    with suppress(KeyError, OSError):
-        return f"{getpass.getuser()} (command line)"
-    return "command line"
-
-
 def uses_in(store: Store) -> list[LimitUse]:
     limits, now = store.limits.all(), time.time()
     return limit_uses(limits, store.limits.totals(now) if limits else {}, now)
@@ -144,16 +136,16 @@ def use_json(use: LimitUse) -> dict[str, object]:
     return limit_json(use.limit) | {"used": use.used, "ends": use.ends}
 
 
-def _check_holder(installation: Installation, scope: LimitScope) -> None:
+def _check_holder(keys: NamedKeys, scope: LimitScope) -> None:
     """A limit for a key or a team that is not there limits nobody: that is nearly always a slip."""
-    rows = named_keys(installation.home)
+    rows = current_keys(keys.all())
     known = {"key": [row.name for row in rows], "team": sorted({row.team for row in rows if row.team})}.get(scope.kind)
     if known is not None and scope.name not in known:
         raise Failed(f"there is no {scope.kind} {scope.name!r} (there are: {', '.join(known) or 'none'})")
 
 
 def _roll_out(installation: Installation, store: Store) -> Rollout:
-    return roll_out_limits(installation.home, limits_digest(store.limits.all()))
+    return roll_out_limits(installation.home, store)
 
 
 def _is_meant(limit: Limit, what: str | None) -> bool:

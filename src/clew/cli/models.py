@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from clew.backends.address import is_local
 from clew.backends.names import alias_of, backend_aliases
 from clew.backends.row import Backend, model_for, target_of
-from clew.cli.command import config_option, json_option, report_errors
+from clew.cli.command import config_option, json_option, report_errors, unknown_backend
 from clew.cli.installation import active_now
 from clew.cli.output import Page, TextLine, print_result, printable, printable_table
 from clew.settings.home import home_of
@@ -60,7 +60,7 @@ def models(chosen: str | None, all_: bool, no_discover: bool, file: Path | None,
         loaded = load(file or config_in_use(home_of(os.environ), os.environ), os.environ, keys=False)
     known, backend = loaded.settings.backends, chosen or active_now(loaded.settings, home_of(os.environ))
     if backend not in known:
-        raise click.UsageError(f"There is no backend {backend!r}. There are: {', '.join(known)}.")
+        raise unknown_backend(backend, known)
     settings = loaded.settings
     claude = [facts for facts in settings.models.values() if facts.line and (all_ or not facts.retired)]
     claude.sort(key=lambda facts: -facts.released)

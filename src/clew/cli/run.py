@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from clew.cli.command import BadConfig, Failed, report_errors
+from clew.cli.command import BadConfig, Failed, report_errors, unknown_backend
 
 if TYPE_CHECKING:
     from clew.cli.panel.gateway import PanelGateway
@@ -75,13 +75,13 @@ def run(
     from clew.http.loops import run as run_loop
     from clew.settings.asked_backend import AskedBackend
     from clew.settings.load import load
-    from clew.settings.log_variable import with_debug
+    from clew.settings.variables import with_debug
 
     if model and not backend:
         raise click.UsageError("--model is the name that one backend has for a model: say which backend with --backend.")
     if shutil.which(command[0]) is None:
         exists = Path(command[0]).exists() and "/" in command[0]
-        click.echo(f"Error: {command[0]} {'cannot be run' if exists else 'is not a command here'}", err=True)
+        click.echo(f"Error: {command[0]} {'cannot be run' if exists else 'is not a program on your PATH'}", err=True)
         context.exit(NOT_RUNNABLE if exists else NOT_FOUND)
     with report_errors(), Deadline() as deadline:
         environ = with_debug(os.environ, debug=debug)
@@ -90,7 +90,7 @@ def run(
         if backend in disabled:
             raise BadConfig(f"{disabled[backend].says}. Set it, and run this again.")
         if backend and backend not in backends:
-            raise click.UsageError(f"There is no backend {backend!r}; there are: {', '.join(backends)}.")
+            raise unknown_backend(backend, [*backends, *disabled])
         for warning in loaded.warnings:
             click.echo(f"clew: {warning}", err=True)
         plan = Plan(

@@ -34,7 +34,7 @@ Examples:
   clew serve                      with what clew.toml says, or with the keys that the environment has
   clew serve --demo               three simulated backends: nothing to configure, no key needed
   clew serve --port 8080 --workers 2
-  CLEW_KEY=… clew serve --host 0.0.0.0     others may call it; say by which name in `hosts`
+  CLEW_KEY=… clew serve --host 0.0.0.0     other machines may call it; `[gateway] hosts` lists its names
 
 \b
 SIGTERM or Ctrl-C lets running answers finish; a second one ends at once.
@@ -66,7 +66,7 @@ def serve(**options: Any) -> None:
 
 async def _serve(options: Mapping[str, Any], deadline: Deadline) -> None:
     from clew.gateway.ending import Ending
-    from clew.settings.log_variable import with_debug
+    from clew.settings.variables import with_debug
 
     ending = Ending()
     async with AsyncExitStack() as stack:
@@ -153,9 +153,9 @@ async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadl
     import msgspec
 
     from clew.gateway.plan import check_exposure, url_of
-    from clew.gateway.process import ProcessRegistration
+    from clew.gateway.process import ProcessRegistration, key_table
     from clew.gateway.workers import Workers
-    from clew.settings.own_keys import KeyTable, load_key
+    from clew.settings.own_keys import load_key
 
     check_exposure(setup.plan, setup.home.make(), setup.environ)  # else every worker would fail, one after the other
     registration = ProcessRegistration(setup.home, setup.plan, setup.loaded)
@@ -170,7 +170,7 @@ async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadl
         access = DataPlaneAccess(
             url=url_of(plan.host, plan.port),
             key=key,
-            keys=KeyTable(key, setup.home.keys),
+            keys=key_table(key, setup.loaded, setup.home, {}),
             registration=registration,
             planes=workers.reports,
         )
@@ -215,9 +215,11 @@ async def _run_workers(workers: Workers, ending: Ending) -> AsyncGenerator[async
 async def _parent_works(plan: Plan, setup: ServeSetup, access: DataPlaneAccess) -> AsyncGenerator[Runtime]:
     """The store and the engine of the parent, for the admin."""
     from clew.gateway.process import build_gateway_runtime
+    from clew.settings.named_keys import NamedKeys
 
     runtime = await build_gateway_runtime(plan, setup.loaded, setup.home, environ=setup.environ, hidden=(access.key,))
     try:
+        access.keys.follow(NamedKeys(setup.home, runtime.store))
         with access.registration.reporting(runtime.current, access.keys, lambda: runtime.engine.services.limits.digest):
             await asyncio.to_thread(access.registration.catch_up, runtime.current)
             runtime.keep_up(access.registration.wakeup)

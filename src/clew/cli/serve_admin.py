@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from clew.gateway.process import ProcessRegistration
     from clew.gateway.workers import WorkerReport
     from clew.settings.home import Home
+    from clew.settings.key_table import KeyTable
     from clew.settings.load import Loaded
-    from clew.settings.own_keys import KeyTable
     from clew.settings.processes import RegisteredGateway
 
 

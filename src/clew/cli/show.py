@@ -10,7 +10,7 @@ import click
 import msgspec
 from msgspec import Struct, structs
 
-from clew.cli.command import BadConfig, Failed, principal_option, report_errors
+from clew.cli.command import BadConfig, Failed, principal_option, report_errors, unknown_backend
 from clew.cli.installation import Installation, find_installation, find_thread, store_for_reading
 from clew.cli.output import TextLine, TextTable, plural, print_json, print_page, print_result, printable
 from clew.cli.threads import (
@@ -169,8 +169,7 @@ def projected_for(
     if name in settings.disabled:
         raise BadConfig(f"{settings.disabled[name].says}. Set it, and run this again.")
     if name not in settings.backends:
-        known = ", ".join(sorted({*settings.backends, *settings.disabled}))
-        raise click.UsageError(f"There is no backend {name!r}. There are: {known}.")
+        raise unknown_backend(name, {*settings.backends, *settings.disabled})
     sealer = load_keyring(installation.home.secret, os.environ).sealer()
     try:
         return projected(passages, name, snapshot_of(settings, sealer), store, principal)

@@ -37,12 +37,12 @@ from clew.cli.threads import exchange_lines
 from clew.errors import StoreError
 from clew.exchange.redact import with_redacted_tries
 from clew.model.turn import Exchange
-from clew.settings.build_variables import BuildVariable
 from clew.settings.key_sources import UnsetVariable, unset_variables
 from clew.settings.processes import ProcessReport, running_gateways
 from clew.settings.registry_reports import registry_reports
 from clew.settings.rollout import unknown_backend
 from clew.settings.values import RoutingRule
+from clew.settings.variables import BuildVariable
 from clew.store import Store
 from clew.store.text import format_size, format_time
 from clew.store.values import GatewayProcess, Statistics

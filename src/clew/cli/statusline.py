@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _USUAL_BACKEND: Final = "claude"
 _ACTIVE: Final = "active"
 """The setting in the store that says which backend was chosen for all. The engine's own constant takes long to load."""
+_GATEWAY_SECONDS: Final = 0.5
 _MOST_BYTES: Final = 1024 * 1024
 
 
@@ -86,9 +87,14 @@ def _thorough_parts(principal: str, session: str) -> Iterator[str]:
     from clew.cli.installation import active_of, find_installation, store_for_reading
 
     installation = find_installation()
+    found = _look_up(installation.store, principal, session) or _StoreView()
+    if installation.store is not None and installation.store.is_shared:
+        settings = installation.loaded.settings if installation.loaded else None
+        chosen = found.chosen or (settings.active if settings else "")
+        yield from _parts(found.last, found.pin or _backend_in_use(chosen))
+        return
     with store_for_reading(installation) as store:
         active = active_of(installation, store)
-    found = _look_up(installation.store, principal, session) or _StoreView()
     yield from _parts(found.last, found.pin or (_backend_in_use(active.backend) if active else ""))
     if installation.problem:
         yield "the config cannot be used: `clew config check`"
@@ -133,6 +139,8 @@ class _StoreView(Struct, frozen=True):
 
 def _look_up(location: StoreLocation | None, principal: str, session: str) -> _StoreView | None:
     """None if the store must first be migrated."""
+    if location is not None and location.is_shared:
+        return _ask_gateway(principal, session)
     if location is None or not location.exists():
         return _StoreView()
     with location.quick_look() as store:
@@ -141,6 +149,25 @@ def _look_up(location: StoreLocation | None, principal: str, session: str) -> _S
         last = store.last(principal, session) if session else None
         pin = store.pin_of(principal, last.thread) if last else ""
         return _StoreView(last, pin, store.settings().get(_ACTIVE, ""))
+
+
+def _ask_gateway(principal: str, session: str) -> _StoreView:
+    """What a gateway of this home knows of the session; nothing where none runs, or none answers at once."""
+    from http.client import HTTPException
+    from urllib.parse import urlencode
+
+    from clew.cli.ui import UnixConnection
+
+    for gateway in running_gateways(home_of(os.environ)):
+        connection = UnixConnection(gateway.socket, _GATEWAY_SECONDS)
+        try:
+            connection.request("GET", f"/api/status/session?{urlencode({'session': session, 'principal': principal})}")
+            return msgspec.json.decode(connection.getresponse().read(), type=_StoreView)
+        except (OSError, HTTPException, msgspec.MsgspecError):
+            continue
+        finally:
+            connection.close()
+    return _StoreView()
 
 
 def _backend_in_use(chosen: str) -> str:

@@ -57,21 +57,21 @@ def ui(gateway: str | None, opens: bool, json_: bool) -> None:
         click.launch(url)
 
 
-class _UnixConnection(http.client.HTTPConnection):
+class UnixConnection(http.client.HTTPConnection):
     """HTTP over a unix socket."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__("clew", timeout=_SECONDS)
+    def __init__(self, path: str, seconds: float = _SECONDS) -> None:
+        super().__init__("clew", timeout=seconds)
         self._path = path
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(_SECONDS)
+        self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
 
 
 def _request_link(gateway: RegisteredGateway) -> str:
-    connection = _UnixConnection(gateway.socket)
+    connection = UnixConnection(gateway.socket)
     try:
         connection.request("POST", "/api/login", b"{}", {"content-type": "application/json"})
         return str(json.loads(connection.getresponse().read())["url"])

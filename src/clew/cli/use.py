@@ -14,7 +14,16 @@ import click
 from msgspec import Struct, structs
 
 from clew.backends.names import FAMILIES, Family
-from clew.cli.command import Failed, fail_if_behind, followed_line, json_option, principal_option, report_errors
+from clew.cli.command import (
+    Failed,
+    fail_if_behind,
+    followed_line,
+    json_option,
+    operator,
+    principal_option,
+    report_errors,
+    unknown_backend,
+)
 from clew.cli.installation import (
     ActiveBackend,
     Installation,
@@ -32,7 +41,7 @@ from clew.cli.installation import (
     unknown_text,
 )
 from clew.cli.output import Page, TextLine, print_result, printable, printable_table
-from clew.engine.choices import ACTIVE, AGENTS, family_choice
+from clew.engine.choices import ACTIVE, AGENTS, choice_target, family_choice
 from clew.settings.processes import RegisteredGateway, registered_gateways
 from clew.settings.rollout import Rollout, roll_out_choice, roll_out_pin, roll_out_shared
 from clew.settings.values import RoutingRule
@@ -130,12 +139,14 @@ def _switch(installation: Installation, name: str | None, scope: UseScope, princ
     if name is not None:
         known = {*installation.usable.settings.backends, *installation.usable.disabled}
         if name not in known:
-            raise click.UsageError(f"There is no backend {name!r}. There are: {', '.join(sorted(known))}.")
+            raise unknown_backend(name, known)
     with store_for_writing(installation) as store:
         if scope.thread is not None:
             thread, pin = find_thread(store, principal, scope.thread), name or ""
             if not store.pin(principal, thread.id, pin).result(WRITE_SECONDS):
                 raise Failed("the thread was deleted in this moment: `clew show` lists those that there are")
+            target = choice_target(thread=thread.id)
+            store.audit.note(operator(), "thread pinned", target, thread.pin, pin).result(WRITE_SECONDS)
             followed = roll_out_pin(installation.home, pin, store.refresh_pins())
             followed = roll_out_shared(installation.home, store, followed)
             source = "clew use --thread"
@@ -146,9 +157,11 @@ def _switch(installation: Installation, name: str | None, scope: UseScope, princ
 
 
 def _choose(installation: Installation, store: Store, name: str | None, scope: UseScope, principal: str) -> Switched:
-    gateway, part_before = scope.gateway or "", store.settings().get(scope.setting, "")
+    gateway, part_before = scope.gateway or "", store.settings(scope.gateway or "").get(scope.setting, "")
     before = active_of(installation, store, gateway)
     store.set(scope.setting, name, scope=gateway, at=time.time()).result(WRITE_SECONDS)
+    target = choice_target(gateway=gateway, family=scope.family, agents=scope.agents)
+    store.audit.note(operator(), "backend chosen", target, part_before, name or "").result(WRITE_SECONDS)
     if scope.setting != ACTIVE:
         followed = roll_out_choice(installation.home, store.settings, of_part=name or "")
         followed = roll_out_shared(installation.home, store, followed)

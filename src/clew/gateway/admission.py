@@ -17,12 +17,14 @@ machine can reach, and by a loopback name.
 - It shows a vendor's key that this gateway itself holds for a backend: some clients read only ANTHROPIC_API_KEY. A client
   that has this key can spend it without the gateway, too.
 
-The refusal does not say what is wrong with a key. Only a key that has the form of a vendor's gets other words.
+The refusal does not say what is wrong with a key that is not known. Only a key that has the form of a vendor's gets other
+words. Who shows a key that is known, and may not do this with it, is told why: that it is over, or that it lacks the scope.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -32,7 +34,8 @@ from clew.dialects import DIALECTS
 from clew.gateway.plan import WILDCARDS, is_loopback
 from clew.gateway.routes import Route
 from clew.http.message import HttpRefusal, HttpRequest
-from clew.settings.own_keys import LOCAL, KeyHolder
+from clew.limits.keys import LOCAL, KeyHolder, KeyRights, KeyScope
+from clew.settings.own_keys import KEY_PREFIX
 from clew.settings.values import Settings
 
 OWN_HEADER: Final = "x-clew-key"
@@ -49,6 +52,7 @@ _NO_KEY: Final = (
     "No valid gateway key. Send it as x-api-key, as Authorization: Bearer, or as x-clew-key beside your own credential; "
     "`clew keys list` says where it is."
 )
+_NOT_READ: Final = "The gateway keys could not be read yet, so this key cannot be checked. Try again in a moment."
 _VENDOR_KEY: Final = (
     f"The key in {{header}} is not this gateway's: it looks like a vendor's ({VENDOR_PREFIX}…). Start the client "
     "with `clew run -- COMMAND`, which sets everything. Or send the gateway's key beside yours: "
@@ -119,7 +123,12 @@ def check_content(request: HttpRequest) -> HttpRefusal | None:
 
 
 class Keys(Protocol):
-    """Knows whose a gateway key is: `clew.settings.own_keys.KeyTable`."""
+    """Knows whose a gateway key is: `clew.settings.key_table.KeyTable`."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether a key that is not known here is a wrong one, and not just a new one."""
+        ...
 
     def holder_of(self, presented: str) -> KeyHolder | None: ...
 
@@ -132,17 +141,25 @@ class Admission(Struct, frozen=True):
     key: str = ""
     """The name of the key that it showed,"""
     team: str = ""
-    """and the team of that key."""
+    """the team of that key,"""
+    rights: tuple[KeyRights, ...] = ()
+    """and what it may do."""
+
+    @property
+    def holder(self) -> KeyHolder:
+        return KeyHolder(self.principal, self.key, self.team, self.rights)
 
 
-def admit(request: HttpRequest, route: Route, keys: Keys, border: Border, settings: Settings) -> Admission | HttpRefusal:
-    """Whether this request may pass."""
+def admit(
+    request: HttpRequest, route: Route, keys: Keys, border: Border, settings: Settings, now: float
+) -> Admission | HttpRefusal:
+    """Whether this request may pass. `now` decides which keys are over."""
     scope = route.scope
     if scope == "open":
         return Admission("")
     found = find_key(request.head.joined, keys)
     if found.principal:
-        return found
+        return key_refusal(found.holder, "inference", now) or found
     shown = _shown_keys(request.joined)
     may_be_local = scope == "passthrough-or-key" and OWN_HEADER not in shown and found.credential
     if may_be_local and border.is_near(request):
@@ -151,6 +168,8 @@ def admit(request: HttpRequest, route: Route, keys: Keys, border: Border, settin
         # Every key is compared, in constant time, whether or not an earlier one was right.
         if settings.wants_no_key or sum([key == value for key in held for value in given]) > 0:
             return Admission(LOCAL, found.credential)
+    if not keys.is_current and any(value.startswith(f"{KEY_PREFIX}_") for value in shown.values()):
+        return HttpRefusal(503, _NOT_READ)
     for variable, header in CREDENTIAL_VARIABLES.items():
         if shown.get(header, "").startswith(VENDOR_PREFIX):
             words = _VENDOR_KEY if DIALECTS[route.dialect].is_canonical else _OTHER_VENDOR_KEY
@@ -166,7 +185,19 @@ def find_key(headers: Mapping[str, str], keys: Keys) -> Admission:
     others = [name for name in shown if name != OWN_HEADER and not holders[name]]
     one_hop = {word.strip().lower() for word in headers.get("connection", "").split(",")} if others else set[str]()
     credential = tuple((name, headers[name]) for name in others if name not in one_hop)
-    return Admission(holder.principal, credential, holder.key, holder.team) if holder else Admission("", credential)
+    if holder is None:
+        return Admission("", credential)
+    return Admission(holder.principal, credential, holder.key, holder.team, holder.rights)
+
+
+def key_refusal(holder: KeyHolder, scope: KeyScope, now: float) -> HttpRefusal | None:
+    """Why a known key does not open this; None if it does."""
+    if holder.expires is not None and holder.expires <= now:
+        when = datetime.fromtimestamp(holder.expires, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        return HttpRefusal(401, f"The key {holder.key!r} expired at {when}. Ask the operator of this gateway for a new one.")
+    if holder.lacks(scope):
+        return HttpRefusal(403, f"The key {holder.key!r} may not be used for this: it lacks the scope {scope!r}.")
+    return None
 
 
 def _shown_keys(headers: Mapping[str, str]) -> dict[str, str]:

@@ -21,7 +21,8 @@ from clew.errors import SettingsInvalid
 from clew.http.server import bound
 from clew.settings.home import Home
 from clew.settings.load import SettingsText
-from clew.settings.own_keys import KEY_VARIABLE, named_keys
+from clew.settings.named_keys import known_keys
+from clew.settings.own_keys import KEY_VARIABLE
 from clew.settings.processes import RegisteredGateway, registered_gateways
 
 WILDCARDS: Final = ("0.0.0.0", "::", "")  # noqa: S104  (named so that they are not taken for a name of ours)
@@ -80,7 +81,7 @@ def url_of(host: str, port: int) -> str:
 
 def check_exposure(plan: Plan, home: Home, environ: Mapping[str, str]) -> None:
     """Raises SettingsInvalid for a gateway that others can reach, unless a key was set or given out."""
-    if is_loopback(plan.host) or environ.get(KEY_VARIABLE, "").strip() or named_keys(home):
+    if is_loopback(plan.host) or environ.get(KEY_VARIABLE, "").strip() or known_keys(home):
         return
     raise SettingsInvalid(
         f"{plan.host} can be reached by others, and no key was given out: set {KEY_VARIABLE}, or make a key for each "

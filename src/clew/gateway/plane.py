@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final, Protocol, TypeAlias
@@ -82,13 +83,20 @@ class DataPlane:
     """Answers requests. `listening` says where, as soon as that is known; `serve` brings the engine."""
 
     def __init__(
-        self, source: SettingsSource, keys: Keys, routes: RouteTable | None = None, *, room: int = sys.maxsize
+        self,
+        source: SettingsSource,
+        keys: Keys,
+        routes: RouteTable | None = None,
+        *,
+        room: int = sys.maxsize,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         """`room`: so many requests can be answered at the same time, whatever the settings allow."""
         self.draining = False
         self.source = source
         self._keys = keys
         self._room = room
+        self._wall = wall
         self._routes = routes or RouteTable()
         self._engine: ExchangeEngine | None = None
         self._store_state: Callable[[], str] | None = None
@@ -161,7 +169,7 @@ class DataPlane:
         match = border.check(request) or self._routes.find(head.method, head.path)
         if isinstance(match, HttpRefusal):
             return _note_refusal(match, head)
-        found = admit(request, match.route, self._keys, border, settings)
+        found = admit(request, match.route, self._keys, border, settings, self._wall())
         if isinstance(found, Admission) and head.method == "POST":
             found = check_content(request) or found
         return _note_refusal(found, head) if isinstance(found, HttpRefusal) else CheckedHead(match, found)
@@ -192,7 +200,7 @@ class DataPlane:
             return
         if found is None:
             reason = "There is no model of that name; GET /v1/models lists those that there are."
-            refuse(HttpRefusal(404, reason), respond, models.dialect)
+            refuse(HttpRefusal(404, reason), respond, models.dialect, is_about_model=True)
         else:
             send_json(respond, found)
 
@@ -246,5 +254,6 @@ def _call_of(request: HttpRequest, checked: CheckedHead) -> Call:
         credential=checked.admission.credential,
         key=checked.admission.key,
         team=checked.admission.team,
+        rights=checked.admission.rights,
         front=DIALECTS[route.dialect],
     )

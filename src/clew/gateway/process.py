@@ -19,8 +19,8 @@ import os
 import resource
 import socket
 import time
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from clew.engine.wakeup import Wakeup
+from clew.errors import SettingsInvalid
 from clew.gateway.ending import Deadline, Ending
 from clew.gateway.plan import Plan, check_exposure, claim_port, url_of
 from clew.gateway.plane import DataPlane, StartupSettings
@@ -40,9 +41,12 @@ from clew.gateway.resources import (
     usable_memory,
 )
 from clew.http.server import Server, listen
+from clew.limits.keys import NamedKey
 from clew.settings.home import Home
+from clew.settings.key_table import KeyTable
 from clew.settings.load import Loaded
-from clew.settings.own_keys import KeyTable, load_key
+from clew.settings.named_keys import NamedKeys, known_keys
+from clew.settings.own_keys import load_key
 from clew.settings.processes import (
     AppliedSettings,
     ProcessReport,
@@ -54,6 +58,7 @@ from clew.settings.processes import (
     write_report,
 )
 from clew.settings.registry_reports import report_of, write_registry_report
+from clew.store.kinds import location_of
 from clew.store.values import GatewayProcess
 
 if TYPE_CHECKING:
@@ -248,6 +253,7 @@ class Gateway:
                 message = "max_streams is %d instead of %d: this process may open %d files (see `ulimit -n`)"
                 _log.warning(message, room, wanted, files)
             registration = self.registration
+            self.keys.follow(NamedKeys(self.home, runtime.store))
             with (
                 registration.reporting(runtime.current, self.keys, lambda: runtime.engine.services.limits.digest),
                 registration.reporting_blocks(runtime),
@@ -304,7 +310,7 @@ async def open_gateway(
     home.make()
     check_exposure(plan, home, environ)
     key = load_key(home, environ)
-    keys = KeyTable(key, home.keys, extra={plan.run_key: "local"} if plan.run_key else None)
+    keys = key_table(key, loaded, home, {plan.run_key: "local"} if plan.run_key else {})
     wanted = loaded.settings.gateway
     limits = client_limits(wanted, raise_file_limit(wanted.max_streams), usable_memory() // plan.workers)
     plane = DataPlane(StartupSettings(loaded.settings), keys, room=limits.connections)
@@ -317,6 +323,17 @@ async def open_gateway(
         raise
     plane.listening(plan.host, server.port)
     return Gateway(plan, loaded, home, environ, key, plane, server, keys, registration)
+
+
+def key_table(key: str, loaded: Loaded, home: Home, extra: Mapping[str, str]) -> KeyTable:
+    """The gateway's own key, and the named ones as they are known before the store is open."""
+    known: Sequence[NamedKey] = ()
+    location = location_of(loaded.settings.store.url, home.root)
+    with suppress(SettingsInvalid):  # the first look at the table says what is wrong with it
+        known = known_keys(home, location.describe() if location else "")
+    table = KeyTable(key, known=known, extra=extra)
+    table.await_source()
+    return table
 
 
 @cache

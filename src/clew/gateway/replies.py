@@ -36,15 +36,16 @@ def send_json(respond: Responder, value: Mapping[str, JsonValue], status: int = 
     respond.send(status, [JSON_TYPE, ("cache-control", "no-store")], msgspec.json.encode(value))
 
 
-def refuse(refusal: HttpRefusal, respond: Responder, dialect: str) -> None:
-    """Answer a request that the gateway refuses, in the shape of this dialect."""
+def refuse(refusal: HttpRefusal, respond: Responder, dialect: str, *, is_about_model: bool = False) -> None:
+    """Answer a request that the gateway refuses, in the shape of this dialect. `is_about_model`: the path is served, and the
+    model that it names was not found."""
     status, request_id = refusal.status, _new_id()
     retry_after = 1.0 if status == 503 else None
     headers = [JSON_TYPE, ("request-id", request_id), *_retry_headers(status, retry_after), *refusal.headers]
     if dialect == GEMINI:  # so far only its paths are refused
         body = msgspec.json.encode({"error": {"code": status, "message": refusal.reason, "status": "NOT_FOUND"}})
     else:
-        code = _UNKNOWN_URL if status in _NO_PATH else ""
+        code = _UNKNOWN_URL if status in _NO_PATH and not is_about_model else ""
         body = DIALECTS[dialect].write_error(Failure(status, error_type_of(status), refusal.reason, code=code), request_id)
     respond.send(status, headers, body)
 

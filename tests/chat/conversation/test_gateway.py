@@ -19,7 +19,7 @@ from clew.chat.remote.protocol import OpenedThread
 from clew.chat.remote.service import RemoteAnswerReader, RemoteThreadService
 from clew.errors import BackendBroken, BackendOverloaded, BackendUnreachable, RequestInvalid, SettingsInvalid
 from clew.settings.home import Home
-from clew.settings.own_keys import add_key
+from clew.settings.named_keys import NamedKeys
 from clew.settings.processes import RegisteredGateway, register, unregister
 from clew.store.sqlite.store import SqliteStore
 from clew.testing import Simulator
@@ -243,11 +243,11 @@ def test_a_gateway_that_is_not_there_is_said_to_be_so(home: Path) -> None:
         asyncio.run(talk())
 
 
-def test_a_key_opens_what_is_its_principals_own_and_nothing_else(home: Path, gateway: Gateway) -> None:
+def test_a_key_opens_what_is_its_principals_own_and_nothing_else(home: Path) -> None:
     """The gateway's own key is the owner's; a named one has threads of its own; a wrong one has none."""
-    _, key = add_key(Home(home), "app", principal="ann")
+    _, key = NamedKeys(Home(home)).add("app", principal="ann")
 
-    async def talk() -> None:
+    async def talk(gateway: Gateway) -> None:
         async with at(gateway, "the-gateways-own") as conversation:
             await conversation.ask("Hello.")
             thread = conversation.thread
@@ -265,7 +265,8 @@ def test_a_key_opens_what_is_its_principals_own_and_nothing_else(home: Path, gat
             async with at(gateway, "wrong"):
                 pass
 
-    asyncio.run(talk())
+    with Gateway(home, key="the-gateways-own") as gateway:
+        asyncio.run(talk(gateway))
 
 
 def test_the_gateway_of_a_home_is_found_while_it_runs(home: Path, gateway: Gateway) -> None:

@@ -9,8 +9,10 @@ import asyncio
 import os
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, Literal
 
+import msgspec
 from msgspec import Struct, field
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -19,13 +21,18 @@ from starlette.types import Receive, Scope, Send
 from clew.admin.access import Caller
 from clew.admin.chat.answering import ChatAnswer, ChatContext
 from clew.admin.chat.runs import ChatRun, ThreadKey
+from clew.admin.chat.tool_answering import ToolAnswer
+from clew.admin.chat.tool_file import chat_tools
 from clew.admin.parameters import AdminProblem, count, number, read_body
-from clew.admin.routing import as_json, caller_of
+from clew.admin.routing import as_json, caller_name, caller_of
 from clew.admin.services import AdminServices
 from clew.admin.threads import FoundThreads, TitleBody, search_threads
 from clew.backends.credential import credential_in
+from clew.chat.agent.agent import AsyncAgent
+from clew.chat.agent.run import AsyncRun
 from clew.chat.conversation import AsyncConversation
 from clew.chat.local import LocalThreadService
+from clew.chat.messages import blocks_in
 from clew.chat.request import Wishes
 from clew.chat.service import Question
 from clew.chat.turns import Tree
@@ -66,6 +73,12 @@ class ChatBody(Struct, frozen=True, kw_only=True):
     system: str = ""
     tools: list[JsonObject] = []
     """As the Messages API has them. The client runs them."""
+    own_tools: bool = field(name="ownTools", default=False)
+    """Let the model call the gateway's own tools (`[chat] tools`). Only for the gateway's owner."""
+    decisions: dict[str, bool] = {}
+    """With `ownTools`, and without messages: what the user decided about the calls of a turn that waits, by their ids."""
+    turn: str = ""
+    """That turn."""
     max_tokens: int | None = None
 
     @property
@@ -132,9 +145,12 @@ async def post(services: AdminServices, request: Request) -> Response:
     run = await services.runs.begin(thread, settings.chat.max_answers)
     try:
         context = await services.read(lambda: _open_thread(services, thread[1], caller))
-        place = await asyncio.to_thread(body.place, context.service.tree)
-        question = _question(body, place, context.service)
-        answer = ChatAnswer(run, context, question, place.message, lambda: services.runs.finish(thread, run))
+        end = partial(services.runs.finish, thread, run)
+        if body.own_tools:
+            answer = ToolAnswer(run, context, await _tool_run(services, body, context.service, caller), body.turn, end)
+        else:
+            place = await asyncio.to_thread(body.place, context.service.tree)
+            answer = ChatAnswer(run, context, _question(body, place, context.service), place.message, end)
         return _RunResponse(run, (await answer.begin(),))
     except BaseException:
         run.fail()
@@ -146,27 +162,59 @@ def _open_thread(services: AdminServices, id: str, caller: Caller) -> ChatContex
     """The thread as it is in the store, or a new one."""
     # For backends that take the client's own credential: a key holder shows it beside the key, the owner has it in the
     # environment of this process.
-    credential = caller.credential if caller.door == "key" else credential_in(os.environ)
-    service = services.open_thread(caller.principal, id, credential)
+    credential = caller.credential if caller.door in ("key", "proxy") else credential_in(os.environ)
+    service = services.open_thread(caller, id, credential)
     backends = services.current.snapshot.settings.backends
     return ChatContext(service=service, account=lambda spots: metadata_of(spots, backends), hide=services.redactor().values)
 
 
+async def _tool_run(services: AdminServices, body: ChatBody, service: LocalThreadService, caller: Caller) -> AsyncRun[str]:
+    """The run of an agent with the gateway's own tools: a question, or what the user decided. Raises AdminProblem."""
+    if caller.door == "key":
+        raise AdminProblem(
+            403, "a key cannot use the gateway's own tools", "they run with the rights of the gateway's owner"
+        )
+    try:
+        tools = await asyncio.to_thread(chat_tools, services)
+    except SettingsInvalid as error:
+        raise AdminProblem(409, "the tools of the settings cannot be used", str(error)) from None
+    if not tools:
+        raise AdminProblem(409, "there are no tools", "`[chat] tools` names no file", "name one in the settings file")
+    if body.turn and body.turn not in service.tree:
+        raise AdminProblem(404, "there is no such turn in this chat", "it may have been forgotten", "load the chat again")
+    if body.decisions and service.tree.followers(body.turn):
+        raise AdminProblem(409, "these calls are decided already", "the chat went on after them", "load the chat again")
+    place = None if body.decisions else await asyncio.to_thread(body.place, service.tree)
+    conversation, _ = _conversation(body, place.follows if place else body.turn, service)
+    agent: AsyncAgent[str] = AsyncAgent(tools=tools, max_tokens=conversation.wishes.max_tokens).on(conversation)
+    if place is None:
+        return agent.resume(body.decisions)
+    messages = (msgspec.json.decode(raw, type=JsonObject) for raw in place.asked)
+    return agent.stream([block for message in messages for block in blocks_in(message)])
+
+
 def _question(body: ChatBody, place: UiPosition, service: LocalThreadService) -> Question:
     """Raises AdminProblem if neither the body nor the settings name a model."""
+    conversation, backend = _conversation(body, place.follows, service)
+    model, wishes = conversation.model, conversation.wishes
+    return Question(asked=place.asked, follows=place.follows, model=model, backend=backend, wishes=wishes)
+
+
+def _conversation(body: ChatBody, follows: str, service: LocalThreadService) -> tuple[AsyncConversation, str]:
+    """The conversation after this turn, and the backend that the body names. Raises AdminProblem without a model."""
     usual = service.runtime.current.settings.chat
     conversation = AsyncConversation(service, body.wishes(usual, new=not len(service.tree)))
-    if place.follows:
-        conversation.branch(place.follows)
+    if follows:
+        conversation.branch(follows)
     backend = service.active if body.backend == "" else body.backend or ""
     try:
         if backend:
             conversation.use(backend)
-        model = conversation.model
+        _ = conversation.model
     except SettingsInvalid as error:
         how = "name a `model` or a `backend` in the body, or a model under [chat] in the settings"
         raise AdminProblem(400, "that cannot be asked", str(error), how) from None
-    return Question(asked=place.asked, follows=place.follows, model=model, backend=backend, wishes=conversation.wishes)
+    return conversation, backend
 
 
 async def follow(services: AdminServices, request: Request) -> Response:
@@ -262,7 +310,7 @@ async def rename(services: AdminServices, request: Request) -> Response:
 
 async def forget(services: AdminServices, request: Request) -> Response:
     owner, id = thread_key(request)
-    if not await services.forget(owner, id):
+    if not await services.forget(owner, id, by=caller_name(request)):
         raise _no_chat(id)
     return as_json({"forgotten": id})
 

@@ -12,8 +12,9 @@ from msgspec import Struct
 from clew.admin.checkup.findings import CheckFinding, Circumstances, broken, fine, warning
 from clew.backends.row import Backend
 from clew.errors import ClewError
+from clew.limits.keys import LOCAL
 from clew.pipeline.attempts import class_of_status
-from clew.settings.own_keys import LOCAL, named_keys
+from clew.settings.named_keys import known_keys
 from clew.settings.values import Settings, timeouts_for
 from clew.upstream.dial import TlsSessions, dial
 from clew.upstream.endpoint import endpoint_of, proxy_for
@@ -101,7 +102,7 @@ def _refused_keys(at: Circumstances) -> dict[str, LastCall]:
         return {}
     newest: dict[str, LastCall] = {}
     try:
-        principals = {LOCAL, *(row.principal for row in named_keys(at.home))}
+        principals = {LOCAL, *(row.principal for row in known_keys(at.home))}
         for exchange in at.store.last_exchanges(sorted(principals), _LOOKED_AT):
             for tried in exchange.tries:
                 if tried.backend not in newest or newest[tried.backend].at <= exchange.ended:

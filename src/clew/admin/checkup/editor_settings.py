@@ -32,7 +32,7 @@ class _EditorSettings(Struct):
 
 
 def editors(at: Circumstances) -> Iterator[CheckFinding]:
-    """Variables that an editor gives to its Claude Code outrank all others there."""
+    """Variables that an editor gives to its Claude Code override all others there."""
     home = Path(at.environ.get("HOME", "~")).expanduser()
     found = [finding for editor in EDITORS.values() for finding in _in_editor(editor, home)]
     yield from found or [fine("no editor leads its Claude Code past the gateway")]

@@ -11,7 +11,9 @@ from typing import Final
 
 from clew.admin.checkup.findings import Check, CheckFinding, Circumstances, broken, fine, warning
 from clew.errors import SettingsInvalid
-from clew.settings.own_keys import KEY_VARIABLE, SECRET_VARIABLE, named_keys
+from clew.limits.keys import current_keys
+from clew.settings.named_keys import known_keys
+from clew.settings.own_keys import KEY_VARIABLE, SECRET_VARIABLE
 from clew.store.kinds import KINDS, StoreFinding, kind_named
 
 SHORT_KEY: Final = 16
@@ -100,7 +102,7 @@ def key(at: Circumstances) -> Iterator[CheckFinding]:
     else:
         yield fine(f"{at.home.key}" if at.home.key.is_file() else "not there yet; it is made at the first start")
     try:
-        if named := named_keys(at.home):
+        if named := current_keys(known_keys(at.home)):
             yield fine(f"{len(named)} named {'key' if len(named) == 1 else 'keys'}")
     except SettingsInvalid as error:
         yield broken(str(error), "correct or remove that file; until then its keys are not accepted")

@@ -143,7 +143,7 @@ class _ClientSettings(Struct):
 
 
 def bypass(at: Circumstances) -> Iterator[CheckFinding]:
-    """A base URL in Claude Code's own settings outranks the one that the gateway gives it."""
+    """A base URL in Claude Code's own settings overrides the one that the gateway gives it."""
     found: list[CheckFinding] = []
     for name in ELSEWHERE:
         if at.environ.get(name, "").lower() not in _UNSET:
@@ -172,7 +172,7 @@ def _in_file(path: Path) -> Iterator[CheckFinding]:
         value = str(env.get(name, ""))
         if value.lower() not in _UNSET and not (name == BASE_URL and is_local(value)):
             yield warning(
-                f"{path} sets {name}, which outranks what `clew run` gives Claude Code", f"remove {name} from `env` there"
+                f"{path} sets {name}, which overrides what `clew run` gives Claude Code", f"remove {name} from `env` there"
             )
 
 

@@ -20,7 +20,7 @@ from msgspec import structs
 from clew.chat.agent.events import AgentEvent, FromAgent, Result
 from clew.chat.agent.loop import AgentLoop, Start, ask_question, resume_last
 from clew.chat.agent.plan import AgentPlan, Limits, Spending, prepare
-from clew.chat.agent.run import CURRENT_CALL, AsyncRun, CallContext, Emit, RunContext
+from clew.chat.agent.run import CURRENT_CALL, AsyncRun, Emit, RunContext
 from clew.chat.agent.schema import arguments_of
 from clew.chat.agent.structured import output_form_of
 from clew.chat.agent.tools import Approval, Decision, Suspended, Tool, ToolFailed, checked_name, tool_of
@@ -152,7 +152,7 @@ class AsyncAgent(Generic[T]):
     ) -> Result[T]:
         """Ask, run the tools, and return the result.
 
-        An agent that is not open opens the thread, or a new one, for this run. Raises BackendError and its kin if a model
+        An agent that is not open opens the thread, or a new one, for this run. Raises BackendError if a model
         call fails for good; `resume` tries it again.
         """
         async with self.stream(prompt, thread=thread, **place) as run:
@@ -219,7 +219,24 @@ def _agent_tool(plan: AgentPlan) -> Tool:
         Args:
             prompt: The whole task: the other agent knows nothing else of this conversation.
         """
-        result = await _run_sub_agent(plan, CURRENT_CALL.get(), prompt)
+        # Run it in the call's own thread, with the caller's parameters where the plan has none
+        current = CURRENT_CALL.get()
+        run, caller = current.run, current.run.conversation
+        wishes = Wishes(thinking=caller.wishes.thinking, effort=caller.wishes.effort)
+        thread = derived_id("agent", caller.thread, current.turn, current.call.id)
+        service = await caller.service.beside(f"{plan.name}-{current.call.id}", thread)
+        conversation = AsyncConversation(service, wishes, on_overflow=plan.on_overflow)
+        prepare(plan, conversation)
+        conversation.use(plan.backend or caller.backend, model=plan.model or ("" if plan.backend else caller.model))
+
+        async def emit(event: AgentEvent) -> None:
+            await run.emit(FromAgent(plan.name, current.call, event))
+
+        own = structs.replace(plan, approve=plan.approve or run.plan.approve)
+        context = RunContext(own, conversation, Spending(plan.limits, run.spending), emit, run.decisions)
+        result = await AgentLoop(context).run(
+            lambda opened: resume_last(opened) if opened.turns else ask_question(opened, prompt)
+        )
         if result.ending == "answered":
             return result.output
         if result.ending == "suspended":
@@ -237,21 +254,3 @@ def _agent_tool(plan: AgentPlan) -> Tool:
         idempotent=True,  # a second call continues the first
         may_wait=any(tool.approval or tool.may_wait for tool in plan.tools),
     )
-
-
-async def _run_sub_agent(plan: AgentPlan, current: CallContext, prompt: str) -> Result[object]:
-    """Run it in the call's own thread, with the caller's parameters where the plan has none."""
-    run, caller = current.run, current.run.conversation
-    wishes = Wishes(thinking=caller.wishes.thinking, effort=caller.wishes.effort)
-    thread = derived_id("agent", caller.thread, current.turn, current.call.id)
-    service = await caller.service.beside(f"{plan.name}-{current.call.id}", thread)
-    conversation = AsyncConversation(service, wishes, on_overflow=plan.on_overflow)
-    prepare(plan, conversation)
-    conversation.use(plan.backend or caller.backend, model=plan.model or ("" if plan.backend else caller.model))
-
-    async def emit(event: AgentEvent) -> None:
-        await run.emit(FromAgent(plan.name, current.call, event))
-
-    own = structs.replace(plan, approve=plan.approve or run.plan.approve)
-    context = RunContext(own, conversation, Spending(plan.limits, run.spending), emit, run.decisions)
-    return await AgentLoop(context).run(lambda opened: resume_last(opened) if opened.turns else ask_question(opened, prompt))

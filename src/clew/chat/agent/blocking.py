@@ -54,7 +54,7 @@ class Run(Generic[T]):
         return self
 
     def __next__(self) -> AgentEvent:
-        """Raises BackendError and its kin if a model call fails for good. Ctrl-C stops the run, and keeps finished blocks.
+        """Raises BackendError if a model call fails for good. Ctrl-C stops the run, and keeps finished blocks.
 
         Everything that was opened for this run alone is closed at its end.
         """

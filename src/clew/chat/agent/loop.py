@@ -96,7 +96,7 @@ class AgentLoop:
         self._rejected = 0
 
     async def run(self, start: Start) -> Result[Any]:
-        """Run to the end. Raises BackendError and its kin if a model call fails for good; `resume` tries it again."""
+        """Run to the end. Raises BackendError if a model call fails for good; `resume` tries it again."""
         clock = asyncio.timeout(self._spending.left)
         try:
             async with clock:
@@ -191,7 +191,7 @@ class AgentLoop:
 
 
 async def _take_step(context: RunContext, answer: AsyncAnswer) -> Ended:
-    """The answer, once it is stored. Raises BackendError and its kin if it fails for good: the turn can be tried again."""
+    """The answer, once it is stored. Raises BackendError if it fails for good: the turn can be tried again."""
     conversation, spending = context.conversation, context.spending
     spending.step()
     step = spending.steps

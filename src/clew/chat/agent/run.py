@@ -160,7 +160,7 @@ class AsyncRun(Stoppable, Generic[T]):
         return self
 
     async def __anext__(self) -> AgentEvent:
-        """Raises BackendError and its kin if a model call fails for good: the agent's `resume` tries it again."""
+        """Raises BackendError if a model call fails for good: the agent's `resume` tries it again."""
         if self._is_over:
             raise StopAsyncIteration
         if self._task is None:

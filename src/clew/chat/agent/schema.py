@@ -184,20 +184,16 @@ def _decode_hook(kind: type[object], value: object) -> object:
     try:
         return kind.model_validate(value)
     except ValueError as error:
-        raise ValueError(_error_line(error)) from None
-
-
-def _error_line(error: ValueError) -> str:
-    """pydantic's list of errors with their places, on one line: the model reads it."""
-    listed = getattr(error, "errors", None)
-    if not callable(listed):
-        return str(error)
-    faults: list[str] = []
-    for fault in cast(list[dict[str, object]], listed()):
-        steps = cast(tuple[object, ...], fault.get("loc") or ())
-        path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-        faults.append(f"{fault.get('msg')} - at `${path}`")
-    return "; ".join(faults)
+        # pydantic's list of errors with their places, on one line: the model reads it
+        listed = getattr(error, "errors", None)
+        if not callable(listed):
+            raise
+        faults: list[str] = []
+        for fault in cast(list[dict[str, object]], listed()):
+            steps = cast(tuple[object, ...], fault.get("loc") or ())
+            path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+            faults.append(f"{fault.get('msg')} - at `${path}`")
+        raise ValueError("; ".join(faults)) from None
 
 
 # Docstrings

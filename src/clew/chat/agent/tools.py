@@ -148,6 +148,11 @@ def tool(function: Any = None, /, **options: Any) -> Any:
     return mark if function is None else mark(function)
 
 
+def is_marked(value: object) -> bool:
+    """Whether `tool` was said of it."""
+    return hasattr(value, _MARK)
+
+
 def checked_name(name: str) -> str:
     """The name, if a tool can have it. Raises SettingsInvalid."""
     if not _NAME.fullmatch(name):

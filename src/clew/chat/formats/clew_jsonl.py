@@ -157,21 +157,20 @@ def _read_turn(line: _TurnLine, principal: str, thread: Thread | None) -> TurnRe
     asked = tuple(map(_read_bytes, line.asked))
     for raw in asked:
         msgspec.json.decode(raw, type=dict[str, Raw])
-    recording = None if line.recording is None else _read_recording(line.recording, principal, exchange.thread)
+    recording = None
+    if line.recording is not None:
+        blocks = tuple(map(_read_bytes, line.recording.blocks))
+        for raw in blocks:
+            well_made(raw)
+        if any(len(key) != _KEY_BYTES for key in (*line.recording.keys, *(line.recording.strand.listed or ()))):
+            raise ValueError(f"a block key has {_KEY_BYTES} bytes")
+        ids, texts = line.recording.said.ids, line.recording.said.texts
+        said = AnswerContent(tuple(map(_read_text, ids)), tuple(map(_read_text, texts)))
+        fields: dict[str, Any] = {**structs.asdict(line.recording), "blocks": blocks, "said": said}
+        recording = Recording(**fields, principal=principal, thread=exchange.thread)
     own = thread if thread and thread.id == exchange.thread else None
     title, created = (own.title, own.created) if own else ("", None)
     return TurnRecord(exchange=exchange, recording=recording, asked=asked, title=title, created=created)
-
-
-def _read_recording(line: _RecordingLine, principal: str, thread: str) -> Recording:
-    blocks = tuple(map(_read_bytes, line.blocks))
-    for raw in blocks:
-        well_made(raw)
-    if any(len(key) != _KEY_BYTES for key in (*line.keys, *(line.strand.listed or ()))):
-        raise ValueError(f"a block key has {_KEY_BYTES} bytes")
-    said = AnswerContent(tuple(map(_read_text, line.said.ids)), tuple(map(_read_text, line.said.texts)))
-    fields: dict[str, Any] = {**structs.asdict(line), "blocks": blocks, "said": said}
-    return Recording(**fields, principal=principal, thread=thread)
 
 
 def _read_bytes(raw: Raw) -> bytes:

@@ -142,7 +142,12 @@ class _Rollout:
 
     def _read_item(self, number: int, payload: Raw) -> Iterator[ReadItem]:
         item = _item.decode(payload)
-        if _is_models(item):
+        # Whether the model made it: reasoning, a call, or what an assistant said
+        if item.type == "message":
+            is_models = item.role == _MODELS_ROLE
+        else:
+            is_models = item.type not in _FROM_CLIENT and not item.type.endswith(_OUTPUT)
+        if is_models:
             self._number = self._number or number
             self._answer.append(payload)
             return
@@ -238,13 +243,6 @@ class _Rollout:
             streamed=True,
             dialect="openai-responses",
         )
-
-
-def _is_models(item: _Item) -> bool:
-    """Whether the model made it: reasoning, a call, or what an assistant said."""
-    if item.type == "message":
-        return item.role == _MODELS_ROLE
-    return item.type not in _FROM_CLIENT and not item.type.endswith(_OUTPUT)
 
 
 def _usage_of(counts: _Counts) -> TokenUsage:

@@ -62,7 +62,21 @@ class StepParts:
             case BlockStart():
                 yield from self._start_block(event.index, event.content_block)
             case BlockDelta():
-                yield from self._delta(event.index, event.delta)
+                index = event.index
+                match event.delta:
+                    case {"type": "text_delta", "text": str(text)} if text:
+                        yield {"type": "text-delta", "id": self._id(index), "delta": text}
+                    case {"type": "thinking_delta", "thinking": str(text)} if text:
+                        yield {"type": "reasoning-delta", "id": self._id(index), "delta": text}
+                    case {"type": "input_json_delta", "partial_json": str(text)} if text:
+                        call = self._open[index].get("id")
+                        yield {"type": "tool-input-delta", "toolCallId": call, "inputTextDelta": text}
+                    case {"type": "citations_delta", "citation": {"url": str(url), **more}}:
+                        self._sources += 1
+                        source: Part = {"type": "source-url", "sourceId": f"{self._name}.source.{self._sources}", "url": url}
+                        yield {**source, "title": title} if isinstance(title := more.get("title"), str) else source
+                    case _:
+                        pass
             case BlockStop():
                 yield from self._stop_block(event.index, whole)
             case MessageDelta():
@@ -85,22 +99,6 @@ class StepParts:
             yield {"type": f"{ui_kind}-start", "id": self._id(index)}
             if text := block.get(kind):
                 yield {"type": f"{ui_kind}-delta", "id": self._id(index), "delta": text}
-
-    def _delta(self, index: int, delta: JsonObject) -> Iterator[Part]:
-        match delta:
-            case {"type": "text_delta", "text": str(text)} if text:
-                yield {"type": "text-delta", "id": self._id(index), "delta": text}
-            case {"type": "thinking_delta", "thinking": str(text)} if text:
-                yield {"type": "reasoning-delta", "id": self._id(index), "delta": text}
-            case {"type": "input_json_delta", "partial_json": str(text)} if text:
-                call = self._open[index].get("id")
-                yield {"type": "tool-input-delta", "toolCallId": call, "inputTextDelta": text}
-            case {"type": "citations_delta", "citation": {"url": str(url), **more}}:
-                self._sources += 1
-                source: Part = {"type": "source-url", "sourceId": f"{self._name}.source.{self._sources}", "url": url}
-                yield {**source, "title": title} if isinstance(title := more.get("title"), str) else source
-            case _:
-                pass
 
     def _stop_block(self, index: int, whole: AssembledBlock | None) -> Iterator[Part]:
         block = whole.block if whole else self._open[index]

@@ -83,7 +83,8 @@ def position_of(messages: Sequence[JsonObject], tree: Tree, *, again: bool = Fal
     if last.get("role") != "assistant":
         return _position_of_question(said, tree, again)
     turn = _turn_of(last, tree)  # the front end ran the tools of the last answer: the answer continues
-    if not turn and not tree.newest and _is_answerable(history := api_messages(said, mode="all")):
+    history = [] if turn or tree.newest else api_messages(said, mode="all")
+    if history and history[-1]["role"] == "user":
         return UiPosition(asked=tuple(map(msgspec.json.encode, history)))
     results = _results_for(turn, [last], tree) if turn else []
     if not results or len(results) < len(waiting_calls(tree[turn])):
@@ -106,10 +107,6 @@ def position_of_single(message: JsonObject | None, tree: Tree, *, named: str = "
         raise RequestInvalid("there is no message to answer", path="messages")
     position = position_of([message], tree)
     return structs.replace(position, follows=tree[replaced].follows) if replaced and not position.message else position
-
-
-def _is_answerable(history: Sequence[JsonObject]) -> bool:
-    return bool(history) and history[-1]["role"] == "user"
 
 
 def _position_of_question(said: Sequence[JsonObject], tree: Tree, again: bool) -> UiPosition:

@@ -98,11 +98,13 @@ def api_messages(messages: Sequence[JsonObject], *, mode: Conversion = "signed")
     {'role': 'assistant', 'content': [{'type': 'tool_use', 'id': 'c1', 'name': 'look', 'input': {'at': 'sky'}}]}
     {'role': 'user', 'content': [{'type': 'tool_result', 'tool_use_id': 'c1', 'content': 'It is blue.'}]}
     """
-    known = [_without_unsent(split_tool_parts(with_known_role(message))) for message in messages]
-    ready = for_api(known, accepts=bool, mode=mode).messages
+    known = [split_tool_parts(with_known_role(message)) for message in messages]
+    sent: list[JsonObject] = [{**message, "parts": [*filter(_is_sent, parts_in(message))]} for message in known]
+    ready = for_api(sent, accepts=bool, mode=mode).messages
     read: list[JsonObject] = [{"role": message["role"], "content": [*map(_block, parts_in(message))]} for message in ready]
-    for message in read:
-        _check_user_blocks(message)
+    for block in (block for message in read if message["role"] == "user" for block in blocks_in(message)):
+        if what := _MODELS_ONLY.get(str(block["type"])):
+            raise RequestInvalid(f"a user message has {what}: that belongs in a message of the assistant", path="messages")
     return [message for message in read if message["content"]]
 
 
@@ -134,13 +136,8 @@ def user_content(message: JsonObject) -> list[JsonObject]:
     return blocks
 
 
-def _without_unsent(message: JsonObject) -> JsonObject:
-    """The message without parts that are for the front end alone. A summary is for the model: it replaces earlier
-    messages."""
-    return {**message, "parts": [part for part in parts_in(message) if _is_sent(part)]}
-
-
 def _is_sent(part: JsonObject) -> bool:
+    """Parts for the front end alone are not. A summary is for the model: it replaces earlier messages."""
     kind = str(part.get("type"))
     is_empty = kind == "text" and not part.get("text")
     return bool(summary_text(part)) or not (kind in _NOT_SENT or kind.startswith("data-") or is_empty)
@@ -166,14 +163,6 @@ def _block(part: JsonObject) -> JsonObject:
         case _:
             kind = str(part.get("type"))[:50]
             raise RequestInvalid(f"a part of type {kind!r} cannot be sent to a model", path="messages")
-
-
-def _check_user_blocks(message: JsonObject) -> None:
-    if message["role"] != "user":
-        return
-    for block in blocks_in(message):
-        if what := _MODELS_ONLY.get(str(block["type"])):
-            raise RequestInvalid(f"a user message has {what}: that belongs in a message of the assistant", path="messages")
 
 
 # Files

@@ -1,0 +1,100 @@
+"""`clew usage`: what was used and what it cost, by key, principal, team, thread, sub-agent, backend, model, day and hour."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Final
+
+import click
+
+from clew.backends.row import Backend
+from clew.cli.command import json_option, report_errors
+from clew.cli.installation import find_installation, store_for_reading
+from clew.cli.output import Page, TextLine, TextTable, print_json, print_result, printable_table
+from clew.limits.usage import FILTERS, UsageField, UsageLine, UsageQuery, total_line, usage_lines
+from clew.limits.usage_text import read_fields, read_since, usage_csv, usage_entry
+
+_EXAMPLES: Final = """\b
+Examples:
+  clew usage                                 the last 30 days, by backend and model
+  clew usage --by key,day --since 7d
+  clew usage --by thread --key anna --since 24h
+  clew usage --by team,model --since 2026-01-01 --csv > usage.csv
+
+\b
+Days and hours are in UTC, as the windows of `clew limits`. Costs are list prices; ≈ marks those that were not kept with
+their calls, because no limit on money held for them then, and costs that miss calls without a known price.
+"""
+
+
+@click.command(short_help="Show what was used and what it cost.", epilog=_EXAMPLES)
+@click.option(
+    "--by",
+    "by_",
+    metavar="FIELDS",
+    default="backend,model",
+    show_default=True,
+    help="Group by these: key, principal, team, thread, agent, backend, model, day, hour; separated by commas.",
+)
+@click.option("--since", metavar="WHEN", default="30d", show_default=True, help="24h, 7d, 4w, or a day such as 2026-11-01.")
+@click.option("--until", metavar="WHEN", help="Up to that time: the same forms.")
+@click.option("--key", help="Only the calls of this key.")
+@click.option("--principal", help="Only those of this principal.")
+@click.option("--team", help="Only those of this team.")
+@click.option("--thread", help="Only those of the thread with this id.")
+@click.option("--agent", help="Only those of this sub-agent.")
+@click.option("--backend", help="Only those that this backend answered.")
+@click.option("--model", help="Only those that this model answered.")
+@click.option("--csv", "csv_", is_flag=True, help="Print CSV, money in dollars.")
+@json_option
+def usage(by_: str, since: str, until: str | None, csv_: bool, json_: bool, **only: str | None) -> None:
+    """Show calls, tokens and cost, the most expensive first; with day or hour, the oldest first.
+
+    All principals are added up unless --principal names one. Deleted threads count, without their name.
+    """
+    if csv_ and json_:
+        raise click.UsageError("Choose one of --csv and --json.")
+    with report_errors():
+        now = time.time()
+        query = UsageQuery(
+            by=read_fields(by_),
+            since=read_since(since, now),
+            until=read_since(until, now) if until else now,
+            only=_filters(only),
+        )
+        installation = find_installation()
+        backends: Mapping[str, Backend] = installation.loaded.settings.backends if installation.loaded else {}
+        with store_for_reading(installation) as store:
+            lines = usage_lines(query, store.usage.groups(query), backends) if store else []
+    if csv_:
+        click.echo(usage_csv(query.by, lines), nl=False)
+    elif json_:
+        print_json([usage_entry(query.by, line) for line in lines])
+    else:
+        print_result(None, _page(query, lines), as_json=False)
+
+
+def _filters(given: Mapping[str, str | None]) -> dict[UsageField, str]:
+    return {field: value for field in FILTERS if (value := given[field]) is not None}
+
+
+def _page(query: UsageQuery, lines: list[UsageLine]) -> Page:
+    if not lines:
+        return [TextLine("Nothing was used in this time.")]
+    total = total_line(lines)
+    cells = [(*(name or "-" for name in line.names), *_cells(line)) for line in lines]
+    if len(lines) > 1:
+        cells.append((*("all" if not at else "" for at, _ in enumerate(query.by)), *_cells(total)))
+    columns = (*query.by, "calls", "input", "cache read", "cache written", "output", "cost")
+    page: list[TextLine | TextTable] = [printable_table(columns, cells)]
+    if total.unpriced:
+        page.append(TextLine(f"For {total.unpriced:,} of {total.calls:,} calls no price is known.", "quiet"))
+    return page
+
+
+def _cells(line: UsageLine) -> tuple[str, ...]:
+    usage = line.usage
+    about = "≈" if usage.estimated else ""
+    counts = (usage.input, usage.cache_read, usage.cache_written)
+    return (f"{line.calls:,}", *(f"{each:,}" for each in counts), f"{about}{usage.output:,}", line.cost)

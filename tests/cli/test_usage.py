@@ -1,0 +1,58 @@
+"""`clew usage`."""
+
+import csv
+import io
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.homes import Home
+from tests.store.turns import recorded, turn
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "home")
+    now = time.time()
+    anna = turn(recorded("a"), at=now - 100, key="anna", team="web")
+    ben = turn(recorded("b", thread="u"), at=now - 90, key="ben", team="web")
+    old = turn(recorded("c"), at=now - 8 * 86_400, key="anna", team="web")
+    home.keep(anna, ben, old)
+    return home
+
+
+def test_usage_is_shown_by_key_with_a_sum(home: Home) -> None:
+    shown = home.clew("usage", "--by", "key", "--since", "24h").stdout.splitlines()
+    assert [line.split()[:2] for line in shown[1:] if line.strip()][:3] == [["anna", "1"], ["ben", "1"], ["all", "2"]]
+    assert home.clew("usage", "--by", "key", "--key", "nobody").stdout == "Nothing was used in this time.\n"
+
+
+def test_usage_as_json_and_csv(home: Home) -> None:
+    (anna,) = json.loads(home.clew("usage", "--by", "key,team", "--key", "anna", "--json").stdout)
+    assert anna["names"] == {"key": "anna", "team": "web"}
+    assert (anna["calls"], anna["input"], anna["output"]) == (2, 20, 40)
+    assert anna["micro_usd"] > 0
+    assert anna["usd_estimated"] is True
+    head, row = csv.reader(io.StringIO(home.clew("usage", "--by", "team", "--csv").stdout))
+    assert dict(zip(head, row, strict=True))["calls"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        (("--by", "colour"), 5, "name some of key, principal"),
+        (("--since", "soon"), 5, "'soon' is no time: say 24h"),
+        (("--since", "500d"), 5, "over a year at most"),
+        (("--csv", "--json"), 2, "Choose one of"),
+    ],
+)
+def test_what_cannot_be_added_up_is_said_in_words(home: Home, given: tuple[str, ...], code: int, said: str) -> None:
+    result = home.clew("usage", *given)
+    assert result.exit_code == code
+    assert said in result.stderr
+
+
+def test_a_home_without_a_store_has_no_usage(tmp_path: Path) -> None:
+    assert Home(tmp_path / "home").clew("usage").stdout == "Nothing was used in this time.\n"
