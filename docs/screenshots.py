@@ -2,7 +2,7 @@
 
 A gateway with three simulated backends, a conversation that is switched between them, two weeks of usage; then every page
 in both themes and at two widths, in the same Chromium as the tests (`make clients` brings it). All go to the directory, the
-four that the docs show to docs/images.
+ones that the docs show to docs/images.
 """
 
 from __future__ import annotations
@@ -38,8 +38,22 @@ from clew.store.sqlite.store import SqliteStore  # noqa: E402
 from clew.testing.simulator import Simulator  # noqa: E402
 
 WIDTHS = {"wide": {"width": 1200, "height": 780}, "phone": {"width": 390, "height": 780}}
-SHOWN = {"now-wide-light": "now", "as-sent-wide-light": "as-sent", "chat-wide-dark": "chat", "usage-wide-dark": "usage"}
+SHOWN = {
+    "now-wide-light": "now",
+    "as-sent-wide-light": "as-sent",
+    "chat-wide-dark": "chat",
+    "usage-wide-dark": "usage",
+    "threads-wide-light": "threads",
+    "keys-wide-light": "keys",
+}
 """Those that the docs show, and their names there."""
+LIMITS = (
+    ("principal:local", "500requests/30d"),
+    ("principal:local", "20000000tokens/30d"),
+    ("key:anna", "5usd/1d"),
+    ("team:research", "200usd/30d"),
+    ("key:ci", "4parallel"),
+)
 
 SCENES = {
     "Why does a Fresnel lens have rings?": """
@@ -188,6 +202,18 @@ def _lived(id: str, backend: str, model: str, at: float, dice: random.Random) ->
     return TurnRecord(exchange=exchange, recording=answer, title=dice.choice(QUESTIONS))
 
 
+def shared(demo: Demo, thread: str) -> None:
+    """Keys of colleagues, and a pinned thread."""
+    keys = [
+        {"name": "anna", "team": "research", "models": "claude-haiku-*, claude-sonnet-5-5", "expires": "90d"},
+        {"name": "ci", "principal": "local", "backends": "glm", "scopes": "inference,read"},
+    ]
+    for key in keys:
+        demo.api("/api/keys", method="POST", body=key)
+    demo.api("/api/keys/anna/rotate", method="POST", body={"overlap": "24h"})
+    demo.api("/api/use", method="POST", body={"backend": "claude", "thread": thread})
+
+
 def pages(demo: Demo, thread: str) -> dict[str, str]:
     exchange = demo.api(f"/api/exchanges?thread={thread}&limit=10")["exchanges"][-2]["id"]
     return {
@@ -201,6 +227,10 @@ def pages(demo: Demo, thread: str) -> dict[str, str]:
         "exchange": f"/exchanges/{exchange}",
         "usage": "/usage",
         "backends": "/backends",
+        "keys": "/keys",
+        "audit": "/audit",
+        "compare": "/compare",
+        "start": "/start",
         "doctor": "/doctor",
     }
 
@@ -223,7 +253,10 @@ def main(directory: Path) -> None:
     executable = chromium()
     with gateway() as demo, sync_playwright() as playwright:
         lived(demo)
+        for scope, amount in LIMITS:
+            demo.api("/api/limits", method="PUT", body={"scope": scope, "amount": amount})
         thread = talked(demo)
+        shared(demo, thread)
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"], env=environment(executable))
         for width, viewport in WIDTHS.items():
             for theme in ("light", "dark"):

@@ -18,8 +18,10 @@ class Staged:
     order.
     """
 
-    def __init__(self, script: str, *, model: str = "") -> None:
+    def __init__(self, script: str, *, model: str = "", more: str = "") -> None:
+        """`more` is added to the settings."""
         self._script = script
+        self._more = more
         self._model = model
         self._stack = ExitStack()
 
@@ -35,7 +37,7 @@ class Staged:
 
     def _config(self, url: str) -> str:
         if not self._model:
-            return 'active = "claude"\n' + backend("claude", url, 'realm = "anthropic"')
+            return 'active = "claude"\n' + backend("claude", url, 'realm = "anthropic"\n') + self._more
         rows = backend("broken", "http://127.0.0.1:1"), backend("claude", url, f'model = "{self._model}"')
         return 'active = "broken"\nfailover = ["claude"]\n' + "".join(rows)
 

@@ -74,10 +74,16 @@ def test_a_backend_is_added_with_a_key_tested_edited_and_removed(demo: Demo, vis
 
 
 def test_a_key_is_made_for_a_colleague_renewed_and_revoked(visit: Visit) -> None:
+    visit.allow("400")
     page = visit.open("/keys")
     expect(page.get_by_text("No named keys")).to_be_visible()
     page.get_by_role("button", name="New key").click()
     page.get_by_label("Name").fill(HOSTILE)
+    page.get_by_text("What it may use").click()
+    page.get_by_role("dialog").get_by_label("Ends", exact=True).fill("yesterday")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("'yesterday' is no time")
+    page.get_by_role("dialog").get_by_label("Ends", exact=True).fill("2d")
     page.keyboard.press("Enter")
     made = page.locator("[data-made] code")
     expect(made).to_contain_text("clew_")
@@ -86,10 +92,19 @@ def test_a_key_is_made_for_a_colleague_renewed_and_revoked(visit: Visit) -> None
     row.get_by_role("button", name="Renew").click()
     page.get_by_role("dialog").get_by_role("button", name="Renew").click()
     expect(made).not_to_have_text(first)
+    expect(row).to_contain_text("the one before")
+    row.get_by_role("button", name="Edit").click()
     assert violations(page) == []
+    page.get_by_role("dialog").get_by_label("Models", exact=True).fill(HOSTILE)
+    page.keyboard.press("Enter")
+    expect(row.locator(".may")).to_have_text(HOSTILE)
+    expect(row).to_contain_text("in 47 h")
     page.reload()
     expect(made).to_have_count(0)
     row.get_by_role("button", name="Revoke").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     expect(page.get_by_text("No named keys")).to_be_visible()
+    page.get_by_role("link", name="Audit").click()
+    told = page.locator(".audit strong", has_text="key ")  # other tests change backends of this gateway
+    expect(told).to_have_text(["key removed", "key edited", "key rotated", "key added"])
     assert page.evaluate("window.hacked") is None

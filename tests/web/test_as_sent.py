@@ -80,3 +80,18 @@ def test_a_pair_is_the_same_if_it_reads_the_same_and_nothing_is_said_about_it() 
 def test_a_side_that_is_shorter_is_empty_at_its_end() -> None:
     short = Projected(backend="b", model="m", asked=ASKED, messages=SENT[:1], changes=())
     assert [len(pair.sent) for pair in compare(short, line(), 0, 9).pairs] == [1, 0, 0, 0]
+
+
+def test_items_of_the_responses_api_stand_beside_the_messages_they_were_made_of() -> None:
+    """An item that is no message has no role: a model says thoughts and calls, and nobody else."""
+    call = {"type": "function_call", "call_id": "t1", "name": "Bash", "arguments": "{}"}
+    said = {"type": "message", "role": "assistant", "content": "A look."}
+    sent = (SENT[0], {"type": "reasoning", "summary": []}, said, call)
+    sent += ({"type": "function_call_output", "call_id": "t1", "output": "Rain"}, SENT[3], SENT[4])
+    found = compare(structs.replace(PROJECTED, messages=sent), line(), 0, 10)
+    assert [[each.role for each in pair.sent] for pair in found.pairs] == [
+        ["user"],
+        ["reasoning", "assistant", "function_call"],
+        ["function_call_output", "user"],
+        ["assistant"],
+    ]

@@ -2,12 +2,14 @@
 
 import os
 import re
+import time
 
 import pytest
 from msgspec import structs
 
+from clew.limits.windows import DAY, window_at
 from clew.model.change import Change
-from clew.model.turn import TokenUsage, Try
+from clew.model.turn import Charge, TokenUsage, Try
 from clew.settings.processes import AppliedSettings, ProcessReport, RegisteredGateway, register, write_report
 from tests.admin.booth import Booth
 from tests.store.turns import recorded, turn
@@ -54,17 +56,45 @@ def test_a_process_that_sends_elsewhere_is_named(booth: Booth, backends: tuple[s
         assert said in text(booth, path)
 
 
-def test_a_pinned_thread_is_named_with_the_command_that_lets_it_go(booth: Booth) -> None:
+def test_a_pinned_thread_is_named_with_what_unpins_it(booth: Booth) -> None:
     """However long ago it was used: it does not follow what everything goes to."""
     assert booth.store is not None
     for number in range(12):
         booth.store.record(
             structs.replace(turn(recorded(f"r{number}", thread=f"t{number}")), title=f"Talk {number}")
         ).result()
-    assert "lets it go" not in text(booth)
+    assert "data-release" not in text(booth)
     booth.store.pin("local", "t0", "glm").result()
     for path in ("/", "/now/top"):
-        assert "Talk 0 stays with glm: <code>clew use --reset --thread t0</code> lets it go" in text(booth, path)
+        page = text(booth, path)
+        assert '<a href="/threads/t0">Talk 0</a> stays with <strong>glm</strong>' in page
+        assert 'data-release="t0"' in page and "clew use --reset --thread t0" in page
+
+
+def test_each_limit_says_how_much_is_left_and_when_its_window_ends(booth: Booth) -> None:
+    for scope, amount in ((f"key:{HOSTILE}", "2requests/30d"), ("team:a", "3parallel"), ("principal:local", "5usd/30d")):
+        assert booth.ask("/api/limits", method="PUT", body={"scope": scope, "amount": amount}).status == 200
+    assert booth.store is not None
+    used = Charge(f"key:{HOSTILE}", 30 * DAY, window_at(time.time(), 30 * DAY).start, 0, 0, 2)
+    made = turn(recorded("r"))
+    booth.store.record(structs.replace(made, charges=(used,))).result()
+    for path in ("/", "/now/top"):
+        rows = text(booth, path).partition('<table class="limits')[2].partition("</table>")[0].split("<tr>")[2:]
+        assert "&lt;img" in rows[0] and "100%" in rows[0] and 'class="bad"' in rows[0] and ">in " in rows[0]
+        assert "$5.00 per 30d" in rows[1] and 'data-label="left">$5.00' in rows[1]
+        assert "3 parallel requests" in rows[2] and "each gateway counts for itself" in rows[2]
+
+
+def test_the_gateways_that_follow_are_counted_and_named(booth: Booth) -> None:
+    assert "Followed by" not in text(booth)
+    for name, active in (("one", "claude"), ("two", "glm")):
+        register(booth.home, RegisteredGateway(pid=os.getpid(), url=f"http://127.0.0.1:9/{name}", name=name))
+        applied = AppliedSettings(active=active, backends=(active,))
+        write_report(booth.home, ProcessReport(gateway=name, pid=os.getpid(), applied=applied))
+    page = text(booth)
+    assert "Followed by 1 of 2 gateways" in page and "http://127.0.0.1:9/two" in page
+    assert booth.ask("/api/use", method="POST", body={"backend": "glm"}).status == 200
+    assert "Followed by 1 of 2 gateways" in text(booth, "/now/top")
 
 
 def test_a_request_is_a_row_and_nothing_in_it_is_believed(booth: Booth) -> None:

@@ -1,9 +1,12 @@
 """Blocks of any dialect as the pieces that pages show."""
 
+from typing import Any
+
 import pytest
 
 from clew.model.change import Change
-from clew.web.blocks import MOST, ShownBlock, blocks_in, results_in, sent_blocks, shown_blocks
+from clew.web.blocks import MOST, ShownBlock, blocks_in, results_in, shown_blocks
+from clew.web.items import name_of, sent_blocks
 from tests.build import text, thinking, tool_result, tool_use
 
 
@@ -26,8 +29,8 @@ def test_each_block_of_an_answer_is_a_piece_of_its_kind() -> None:
         ShownBlock(kind="hidden", sealed=True),
         ShownBlock(kind="redacted", more=3),
         ShownBlock(kind="text", text="Hello"),
-        ShownBlock(kind="call", label=str(blocks[5]["name"]), text='{\n  "town": "Oslo"\n}'),
-        ShownBlock(kind="call", label="web_search"),
+        ShownBlock(kind="call", label=str(blocks[5]["name"]), text='{\n  "town": "Oslo"\n}', call="toolu_1"),
+        ShownBlock(kind="call", label="web_search", call="s"),
         ShownBlock(kind="other", label="image, image/png"),
         ShownBlock(kind="other", label="of tomorrow"),
         ShownBlock(kind="other", label="None"),
@@ -89,6 +92,56 @@ def test_a_message_of_the_chat_dialect_has_pieces_too() -> None:
         ShownBlock(kind="call", label="weather", text='{\n  "town": "Oslo"\n}'),
     ]
     assert sent_blocks({"role": "tool", "content": "Rain"}) == [ShownBlock(kind="result", text="Rain")]
+
+
+ITEMS: list[tuple[dict[str, Any], str, ShownBlock]] = [
+    (
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Why?"}]},
+        "user",
+        ShownBlock(kind="text", text="Why?"),
+    ),
+    (
+        {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
+        "assistant",
+        ShownBlock(kind="text", text="No."),
+    ),
+    (
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "a"}, {"type": "summary_text", "text": "b"}]},
+        "reasoning",
+        ShownBlock(kind="thinking", text="a\n\nb"),
+    ),
+    (
+        {"type": "reasoning", "summary": [], "encrypted_content": "gAAAA"},
+        "reasoning",
+        ShownBlock(kind="hidden"),
+    ),
+    (
+        {"type": "function_call", "namespace": "fs", "name": "read", "arguments": '{"a":1}'},
+        "function_call",
+        ShownBlock(kind="call", label="fs.read", text='{\n  "a": 1\n}'),
+    ),
+    (
+        {"type": "custom_tool_call", "name": "exec", "input": "{ not JSON"},
+        "custom_tool_call",
+        ShownBlock(kind="call", label="exec", text="{ not JSON"),
+    ),
+    (
+        {"type": "function_call_output", "output": [{"type": "input_text", "text": "done"}]},
+        "function_call_output",
+        ShownBlock(kind="result", text="done"),
+    ),
+    (
+        {"type": "custom_tool_call_output", "output": "done"},
+        "custom_tool_call_output",
+        ShownBlock(kind="result", text="done"),
+    ),
+    ({"type": "item_reference", "id": "rs_1"}, "item_reference", ShownBlock(kind="other", label="item reference")),
+]
+
+
+@pytest.mark.parametrize(("item", "name", "shown"), ITEMS, ids=lambda value: value if isinstance(value, str) else "")
+def test_an_item_of_the_responses_api_is_shown_as_what_it_is(item: dict[str, Any], name: str, shown: ShownBlock) -> None:
+    assert (name_of(item), sent_blocks(item)) == (name, [shown])
 
 
 def test_reasoning_that_is_there_and_empty_is_said_to_be() -> None:

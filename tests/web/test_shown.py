@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from clew.web.filters import ago, brief, clock, count, duration, percent, stamp, ticked, usd
+from clew.web.filters import ago, brief, clock, count, duration, percent, stamp, ticked, until, usd
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,10 @@ from clew.web.filters import ago, brief, clock, count, duration, percent, stamp,
         (ago(100, now=99), "0 s ago"),
         (ago(0, now=7300), "2 h ago"),
         (ago(0, now=200_000), "2 d ago"),
+        (until(100, now=96.5), "4 s"),
+        (until(100, now=103), "0 s"),
+        (until(10_900, now=0), "3 h"),
+        (until(3700, now=0), "61 min"),
         (clock(time.mktime((2001, 2, 3, 4, 5, 6, 0, 0, -1))), "2001-02-03 04:05"),
         (ticked("run `clew <x>` & look"), "run <code>clew &lt;x&gt;</code> &amp; look"),
         (ticked("a lone ` <b>"), "a lone ` &lt;b&gt;"),

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from clew.chat.formats import FORMATS
-from clew.model.turn import Try, TurnRecord
+from clew.model.turn import Bodies, Try, TurnRecord
 from clew.web.thread_page import PAGE
 from tests.admin.booth import Booth
 from tests.build import redacted, text, thinking, tool_result, tool_use
@@ -182,3 +182,21 @@ def test_a_tool_of_the_vendors_own_has_its_result_too(booth: Booth) -> None:
     keep(booth, said("a", call, result, text("Found.")))
     shown = page(booth)
     assert shown.count("u:1") == 1 and ">done</span>" in shown and "Result of a tool" not in shown
+
+
+def test_a_thread_of_another_front_is_shown_in_its_clients_form_too(booth: Booth) -> None:
+    item = {"type": "custom_tool_call_output", "call_id": "call_0", "output": "<b>a.txt</b>"}
+    body = json.dumps({"model": "m", "input": [item]}).encode()
+    one = said("one", text("So."))
+    spoken = structs.replace(one.exchange, dialect="openai-responses")
+    keep(booth, structs.replace(one, exchange=spoken, bodies=Bodies(asked=body)))
+    plain, own = page(booth), page(booth, "/threads/t?form=client")
+    assert 'form=client" title="What it sent and got, in Responses">As the client has it</a>' in plain
+    assert 'data-item="' not in plain
+    assert 'data-item="custom_tool_call_output"' in own and "&lt;b&gt;a.txt&lt;/b&gt;" in own and "<b>" not in own
+    assert 'data-item="assistant"' in own and "is not kept any more" not in own
+
+
+def test_a_thread_of_the_messages_api_has_no_form_besides(thread: Booth) -> None:
+    assert "As the client has it" not in page(thread)
+    assert "data-item" not in page(thread, "/threads/t?form=client")

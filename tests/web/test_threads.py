@@ -92,7 +92,7 @@ def test_a_thread_is_listed_with_its_backends_tokens_and_time_and_can_be_sorted_
     keep(
         booth,
         turn(recorded("a", thread="small"), at=NOON + 9, usage=small),
-        turn(recorded("b", thread="large", origin=GLM), at=NOON, usage=large),
+        turn(recorded("b", thread="large", origin=GLM), at=NOON, usage=large, dialect="openai-responses", key="<i>anna"),
         turn(recorded("c", thread="old"), at=NOON - 9e8),
     )
     usual, sorted_ = booth.ask("/threads").raw.decode(), booth.ask("/threads?sort=tokens").raw.decode()
@@ -101,6 +101,15 @@ def test_a_thread_is_listed_with_its_backends_tokens_and_time_and_can_be_sorted_
     assert ">1M</td>" in usual and ">2.5 s</td>" in usual and GLM.model in usual and 'aria-sort="descending"' in sorted_
     only = booth.ask(f"/threads?backend={GLM.backend}").raw.decode()
     assert 'href="/threads/large"' in only and 'href="/threads/small"' not in only
+    assert "Responses" in usual and "key &lt;i&gt;anna" in usual
+    codex = booth.ask("/threads?client=openai-responses").raw.decode()
+    assert 'href="/threads/large"' in codex and 'href="/threads/small"' not in codex
+    for sort, first, second in (("client", "small", "large"), ("model", "small", "large")):
+        text = booth.ask(f"/threads?sort={sort}").raw.decode()
+        assert (
+            text.index(f'href="/threads/{first}"') < text.index(f'href="/threads/{second}"')
+            and 'aria-sort="ascending"' in text
+        )
     assert "No thread matches" in booth.ask("/threads?model=none").raw.decode()
     recent = booth.ask("/threads?days=365").raw.decode()
     assert 'href="/threads/large"' in recent and 'href="/threads/old"' not in recent

@@ -51,6 +51,25 @@ def test_so_are_the_fields_of_a_chat_completions_stream() -> None:
     assert kinds(stream) == [("waiting", ""), ("thinking", ""), ("text", ""), ("tool", "look")]
 
 
+def test_so_are_the_items_of_a_responses_stream() -> None:
+    def item(type: str, **more: Any) -> dict[str, Any]:
+        return {"type": "response.output_item.added", "output_index": 0, "item": {"type": type, **more}}
+
+    delta = {"type": "response.output_text.delta", "delta": "…" * 20}
+    done = {"type": "response.output_item.done", "item": {"type": "message"}}
+    stream = sse(
+        {"type": "response.created"},
+        item("reasoning", summary=[]),
+        delta,
+        item("message", name=None),
+        delta,
+        done,
+        item("function_call", name="read"),
+        item("web_search_call"),
+    )
+    assert kinds(stream) == [("waiting", ""), ("thinking", ""), ("text", ""), ("tool", "read"), ("tool", "")]
+
+
 def test_times_lie_between_the_moments_that_were_noted() -> None:
     """Half of the bytes took until the second mark, so the text began there."""
     thinking, text = sse(block("thinking"), DELTA), sse(block("text"), DELTA)

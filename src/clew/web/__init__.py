@@ -52,12 +52,20 @@ def _pages_of_the_gateway() -> Iterator[AdminRoute]:
     yield _page("/start", start_page.page_start, "The guided start: client, backend, one line, the first request.")
     does = "One request, from client to backend and back."
     yield _page("/exchanges/{id}", exchange_page.page_exchange, does, "principal")
-    does = "Usage: tokens, cost, cache, times and thinking by backend and day."
-    yield _page("/usage", usage.page_usage, does, "days, principal")
-    yield _part("/usage.csv", usage.usage_csv, "The same as CSV.", "days, principal")
+    does = "Usage: calls, tokens and cost of a day, a week, a month or a year, by any name, with the limits."
+    yield _page(
+        "/usage",
+        usage.page_usage,
+        does,
+        "since (24h, 7d, 30d, 365d), by, key, principal, team, thread, agent, backend, model",
+    )
     does = "Backends: what each supports, how it is; test, add, edit and remove them."
     yield _page("/backends", health.page_backends, does)
-    yield _page("/keys", keys_page.page_keys, "Keys: who may use the gateway; make, renew and revoke them.")
+    yield _page(
+        "/keys", keys_page.page_keys, "Keys: who may use the gateway, what for and until when; make and change them."
+    )
+    yield _part("/keys/rows", keys_page.part_keys, "A part of Keys: the table.")
+    yield _page("/audit", keys_page.page_audit, "Audit: who changed which key or limit.", "before")
     yield _page("/doctor", health.page_doctor, "Doctor: the checks of `clew doctor`.")
     yield _part("/doctor/checks", health.part_checks, "A part of Doctor: what was found, and how to fix it.", "online=1")
 
@@ -66,7 +74,7 @@ def _pages_of_conversations() -> Iterator[AdminRoute]:
     from clew.web import chat_page, thread_page, threads_page
 
     does = "Threads: the conversations with what they used, and a search in all of them."
-    yield _page("/threads", threads_page.page_threads, does, "q, before, model, backend, days, sort, principal")
+    yield _page("/threads", threads_page.page_threads, does, "q, before, model, backend, client, days, sort, principal")
     does = "A conversation as it was said; with `as`, beside what that backend would get of it."
     yield _page("/threads/{id}", thread_page.page_thread, does, "as, at, from, part")
     yield _page("/compare", chat_page.page_compare, "The same question on two backends, side by side.")

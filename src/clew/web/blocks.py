@@ -1,7 +1,7 @@
 """Blocks as the pages show them.
 
-The blocks may be of any dialect: a page shows what a model said, and beside it what a backend would get in its own form. A
-block of an unknown kind is shown by its kind. Long texts are cut for the page; an export has them whole. `read_object` reads
+They are what a model said, as it is kept; what dialects have in place of blocks is in `web.items`. A block of an unknown
+kind is shown by its kind. Long texts are cut for the page; an export has them whole. `read_object` reads
 JSON of the store, whatever is in it: a page never fails because of a recorded text.
 """
 
@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from clew.model.change import Change
-from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of
+from clew.model.json import JsonObject, JsonValue, object_of, text_of
 from clew.model.texts import aside_in
 from clew.thinking.seal import is_seal
 
@@ -35,8 +34,6 @@ BLOCK_DOTS: Final = 3
 """In the path of a block: `messages.1.content.0`."""
 UNREADABLE: Final = "unreadable"
 
-_THINKING_FIELDS: Final = ("reasoning_content", "reasoning", "thinking")
-"""The fields in which dialects without blocks carry thinking."""
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -53,6 +50,8 @@ class ShownBlock(Struct, frozen=True, kw_only=True):
     more: int = 0
     """Characters that are not shown."""
     sealed: bool = False
+    call: str = ""
+    """The id of a call."""
     result: ShownBlock | None = None
     """The result of a call, where that is known."""
     changes: tuple[Change, ...] = ()
@@ -107,7 +106,7 @@ def shown_blocks(
     views: list[ShownBlock] = []
     for block in blocks:
         called = next(names, str(block.get("id"))) if _kind(block) == "tool_use" else str(block.get("id"))
-        views.append(_shown_block(block, (results or {}).get(called), role))
+        views.append(structs.replace(_shown_block(block, (results or {}).get(called), role), call=text_of(block.get("id"))))
     return views
 
 
@@ -116,17 +115,17 @@ def _shown_block(block: JsonObject, result: JsonObject | None = None, role: str 
     if kind == "text":
         text = text_of(block.get("text"))
         label = aside_in(text, role)
-        return _cut("aside", text.strip(), label=label) if label else _cut("text", text)
+        return cut_block("aside", text.strip(), label=label) if label else cut_block("text", text)
     if kind == "thinking":
-        return _shown_thinking(text_of(block.get("thinking")), sealed=is_seal(text_of(block.get("signature"))))
+        return shown_thinking(text_of(block.get("thinking")), sealed=is_seal(text_of(block.get("signature"))))
     if kind == "redacted_thinking":
         data = text_of(block.get("data"))
         return ShownBlock(kind="redacted", more=len(data), sealed=is_seal(data))
     if kind.endswith("tool_use"):
         answer = _shown_block(result) if result is not None else None
-        return _cut("call", _pretty(block.get("input")), label=text_of(block.get("name")) or kind, result=answer)
+        return cut_block("call", pretty(block.get("input")), label=text_of(block.get("name")) or kind, result=answer)
     if kind.endswith("tool_result"):
-        return _cut("failure" if block.get("is_error") else "result", _result_text(block.get("content")))
+        return cut_block("failure" if block.get("is_error") else "result", result_text(block.get("content")))
     if kind in ("image", "document"):
         return _shown_file(block)
     return ShownBlock(kind="other", label=_description(block))
@@ -138,7 +137,7 @@ def _shown_file(block: JsonObject) -> ShownBlock:
     media, data = text_of(source.get("media_type")), text_of(source.get("data"))
     label = _description(block)
     if source.get("type") == "text":
-        return _cut("aside", data, label=label)
+        return cut_block("aside", data, label=label)
     if media in _PICTURES and len(data) <= MOST_PICTURE and _BASE64.fullmatch(data):
         return ShownBlock(kind="picture", label=label, text=f"data:{media};base64,{data}")
     return ShownBlock(kind="other", label=label)
@@ -148,26 +147,29 @@ def _kind(block: JsonObject) -> str:
     return str(block.get("type"))
 
 
-def _shown_thinking(text: str, *, sealed: bool = False) -> ShownBlock:
-    return _cut("thinking", text, sealed=sealed) if text.strip() else ShownBlock(kind="hidden", sealed=sealed)
+def shown_thinking(text: str, *, sealed: bool = False) -> ShownBlock:
+    """Thinking, whether its maker shows the text or not."""
+    return cut_block("thinking", text, sealed=sealed) if text.strip() else ShownBlock(kind="hidden", sealed=sealed)
 
 
-def _cut(
+def cut_block(
     kind: BlockKind, text: str, *, label: str = "", sealed: bool = False, result: ShownBlock | None = None
 ) -> ShownBlock:
+    """A block with as much of its text as a page shows."""
     more = max(0, len(text) - MOST)
     return ShownBlock(kind=kind, label=label, text=text[:MOST], more=more, sealed=sealed, result=result)
 
 
-def _pretty(value: JsonValue) -> str:
+def pretty(value: JsonValue) -> str:
+    """JSON for people; "" for nothing."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() if value else ""
 
 
-def _result_text(content: JsonValue) -> str:
+def result_text(content: JsonValue) -> str:
     """The result of a tool, as text; the vendors' own tools answer with values."""
     blocks = blocks_in(content)
     if isinstance(content, dict) or any(_kind(block).endswith(("_result", "_error")) for block in blocks):
-        return _pretty(content)
+        return pretty(content)
     return "\n".join(text_of(block.get("text")) or f"({_description(block)})" for block in blocks)
 
 
@@ -176,35 +178,3 @@ def _description(block: JsonObject) -> str:
     media = text_of(object_of(block.get("source")).get("media_type"))
     kind, title = _kind(block).replace("_", " "), text_of(block.get("title"))
     return ", ".join(filter(None, (kind, title[:200], media)))
-
-
-# What a backend gets, in the dialects that have no blocks
-
-
-def sent_blocks(message: JsonObject) -> list[ShownBlock]:
-    """A message of any dialect: thinking, then words, then calls."""
-    content = message.get("content")
-    if message.get("role") == "tool":
-        return [_cut("result", _result_text(content) or str(content or ""))]
-    said = shown_blocks(blocks_in(content), role=str(message.get("role")))
-    return [*_sent_thinking(message), *said, *_sent_calls(message.get("tool_calls"))]
-
-
-def _sent_thinking(message: JsonObject) -> Iterator[ShownBlock]:
-    for name in _THINKING_FIELDS:
-        if isinstance(text := message.get(name), str):
-            empty = ShownBlock(kind="other", label=f"{name} is there, and empty")
-            yield _shown_thinking(text) if text.strip() else empty
-            return
-    if details := message.get("reasoning_details"):
-        yield _cut("thinking", _pretty(details))
-
-
-def _sent_calls(calls: JsonValue) -> Iterator[ShownBlock]:
-    for call in objects_of(calls):
-        function = call.get("function")
-        if isinstance(function, dict):
-            arguments = text_of(function.get("arguments"))
-            with suppress(msgspec.DecodeError):  # what is no JSON is shown as it is
-                arguments = msgspec.json.format(arguments, indent=2)
-            yield _cut("call", arguments, label=text_of(function.get("name")))

@@ -14,11 +14,13 @@ from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from clew.admin.chat.tool_file import chat_tools
 from clew.admin.parameters import read_body
 from clew.admin.services import AdminServices
 from clew.backends.row import Backend, manner_of, model_for
+from clew.errors import SettingsInvalid
 from clew.gateway.models import list_models
-from clew.settings.own_keys import LOCAL
+from clew.limits.keys import LOCAL
 from clew.thinking.budgets import EFFORTS
 from clew.web.frame import address, fragment, page
 from clew.web.thread_page import ThreadView, query_of, view_of
@@ -60,8 +62,8 @@ class ChatChoices(Struct, frozen=True, kw_only=True):
 
 
 async def page_new_chat(services: AdminServices, request: Request) -> Response:
-    chats = await services.read(lambda: _chats(services, ""))
-    values: dict[str, object] = {"view": None, "asked": None, "choices": _choices(services, None), **chats}
+    more = await services.read(lambda: {**_chats(services, ""), **_tools(services)})
+    values: dict[str, object] = {"view": None, "asked": None, "choices": _choices(services, None), **more}
     return page(services, request, "chat.html", values)
 
 
@@ -83,6 +85,14 @@ def _chats(services: AdminServices, open_chat: str) -> dict[str, object]:
     return {"chats": found[:CHATS], "more": len(found) > CHATS, "open": open_chat, "to": address}
 
 
+def _tools(services: AdminServices) -> dict[str, object]:
+    """The gateway's own tools, and why they cannot be used."""
+    try:
+        return {"tools": chat_tools(services), "tools_problem": ""}
+    except SettingsInvalid as error:
+        return {"tools": (), "tools_problem": str(error)}
+
+
 async def page_chat(services: AdminServices, request: Request) -> Response:
     query = structs.replace(query_of(request, "chat"), owner=LOCAL)  # the chat server asks as the operator
 
@@ -91,7 +101,7 @@ async def page_chat(services: AdminServices, request: Request) -> Response:
         values: dict[str, object] = {"view": view, "asked": query}
         if query.part:
             return fragment("turns.html", values)
-        more = {"choices": _choices(services, view), **_chats(services, query.id)}
+        more = {"choices": _choices(services, view), **_chats(services, query.id), **_tools(services)}
         return page(services, request, "chat.html", {**values, **more})
 
     return await services.read(answer)

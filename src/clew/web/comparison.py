@@ -12,13 +12,14 @@ from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from clew.chat.request import Projected
+from clew.chat.request import Projected, is_answer
 from clew.model.blocks import THINKING_TYPES
 from clew.model.change import Change, tally
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.store.values import Passage
-from clew.web.blocks import ShownBlock, blocks_in, sent_blocks, shown_blocks
+from clew.web.blocks import ShownBlock, blocks_in, shown_blocks
+from clew.web.items import name_of, sent_blocks
 
 
 class ComparedMessage(Struct, frozen=True, kw_only=True):
@@ -70,8 +71,8 @@ def compare(projected: Projected, line: Sequence[Passage], first: int, last: int
     asked, sent = projected.asked, projected.messages
     changes, origins = _by_message(projected.changes), _origins(line, len(asked))
     runs = zip_longest(
-        _runs(message.get("role") == "assistant" for message in asked),
-        _runs(message.get("role") == "assistant" for message in sent),
+        _runs(map(is_answer, asked)),
+        _runs(map(is_answer, sent)),
         fillvalue=range(0),
     )
     paths = {change.path for change in projected.changes}
@@ -86,7 +87,7 @@ def compare(projected: Projected, line: Sequence[Passage], first: int, last: int
         pairs=[
             MessagePair(
                 [_held(asked[index], changes.get(index, {}), origins[index]) for index in one],
-                [ComparedMessage(role=str(sent[index].get("role")), pieces=sent_blocks(sent[index])) for index in other],
+                [ComparedMessage(role=name_of(sent[index]), pieces=sent_blocks(sent[index])) for index in other],
             )
             for one, other in [*runs][first:last]
         ],

@@ -88,6 +88,8 @@ _KINDS: Final[dict[str, PhaseKind]] = {
     "tool_use": "tool",
     "server_tool_use": "tool",
     "mcp_tool_use": "tool",
+    "reasoning": "thinking",
+    "message": "text",
 }
 _EMPTY: Final = (b"", b"null", b'""', b"[]")
 
@@ -104,8 +106,10 @@ class Phase(Struct, frozen=True, kw_only=True):
 
 
 class _Block(Struct, frozen=True):
+    """A block; of the Responses API an item."""
+
     type: str = ""
-    name: str = ""
+    name: str | None = None
 
 
 class _Function(Struct, frozen=True):
@@ -128,10 +132,11 @@ class _Choice(Struct, frozen=True):
 
 
 class _Event(Struct, frozen=True):
-    """An event of either dialect. Fields that are missing do not matter."""
+    """An event of any dialect. Fields that are missing do not matter."""
 
     type: str = ""
     content_block: _Block | None = None
+    item: _Block | None = None
     choices: list[_Choice] | None = None
 
 
@@ -208,9 +213,10 @@ def _content_of(data: bytes) -> _Content | None:
         event = msgspec.json.decode(data, type=_Event)
     except (ValueError, RecursionError):
         return None
-    if block := event.content_block:
-        kind = _KINDS.get(block.type, "tool" if block.type.endswith("_use") else "answer")
-        return _Content(kind, block.name, begins=True)
+    block = event.item if event.type == "response.output_item.added" else event.content_block
+    if block:
+        kind = _KINDS.get(block.type, "tool" if block.type.endswith(("_use", "_call")) else "answer")
+        return _Content(kind, block.name or "", begins=True)
     if not event.choices:
         return None
     delta = event.choices[0].delta

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
+
+from clew.web.terms import explained, meaning, term, ticked
 
 _STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _AGES: Final = ((86_400.0, "d"), (3600.0, "h"), (60.0, "min"))
@@ -48,16 +50,6 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"
 
 
-def ticked(text: str) -> Markup:
-    """Text in backticks as code; all of it escaped."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:
-        return escape(text)
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(parts)
-    )
-
-
 def usd(amount: float | None, estimated: bool = False) -> str:
     """An unknown price is a dash, never a zero. A very small one is never shown as zero either."""
     if amount is None:
@@ -74,6 +66,15 @@ def ago(moment: float, now: float | None = None) -> str:
         if passed >= size:
             return f"{passed // size:.0f} {unit} ago"
     return f"{max(0.0, passed):.0f} s ago"
+
+
+def until(moment: float, now: float | None = None) -> str:
+    """How long it takes until then, in full units: 3 h."""
+    left = moment - (time.time() if now is None else now)
+    for size, unit in _AGES:
+        if left >= 2 * size:
+            return f"{left // size:.0f} {unit}"
+    return f"{max(0.0, left):.0f} s"
 
 
 def clock(moment: float) -> str:
@@ -101,9 +102,13 @@ FILTERS: Final[dict[str, Callable[..., str]]] = {
     "clock": clock,
     "count": count,
     "duration": duration,
+    "explained": explained,
     "markdown": markdown,
+    "meaning": meaning,
     "percent": percent,
     "stamp": stamp,
+    "term": term,
     "ticked": ticked,
+    "until": until,
     "usd": usd,
 }

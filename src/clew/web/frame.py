@@ -27,7 +27,7 @@ from starlette.responses import HTMLResponse, Response
 from clew.admin.access import Caller
 from clew.admin.parameters import AdminProblem
 from clew.admin.services import AdminServices
-from clew.settings.own_keys import LOCAL
+from clew.limits.keys import LOCAL
 from clew.web.filters import FILTERS
 
 THEME: Final = "clew_theme"
@@ -51,7 +51,7 @@ NAVIGATION: Final = (
     NavigationLink("/doctor", "Doctor", "d"),
 )
 
-_REACHED_FROM: Final = {"/exchanges": "/", "/start": "/", "/compare": "/chat"}
+_REACHED_FROM: Final = {"/exchanges": "/", "/start": "/", "/compare": "/chat", "/audit": "/keys"}
 """Pages that the navigation does not name, by the page that leads to them."""
 
 

@@ -26,6 +26,7 @@ from clew.settings.values import RoutingRule
 from clew.web.exchange_row import row_of
 from clew.web.frame import fragment, page
 from clew.web.health import LAST_EXCHANGES, health_of_all
+from clew.web.limit_rows import limit_lines
 from clew.web.start_page import key_expression
 
 ROWS: Final = 50
@@ -50,6 +51,19 @@ class OtherProcess(Struct, frozen=True, kw_only=True):
     gateway: str
     pid: int
     in_use: str
+
+
+class GatewayRow(Struct, frozen=True, kw_only=True):
+    """A gateway that shares this home or this store. `problem` is why it does not have all settings; "" if it has."""
+
+    name: str
+    where: str
+    backends: tuple[str, ...]
+    """Those that its processes send to; "" among them where one answers 503. Empty while it starts."""
+    processes: int
+    since: float | None = None
+    problem: str = ""
+    follows: bool
 
 
 async def page_now(services: AdminServices, request: Request) -> Response:
@@ -93,10 +107,42 @@ def _top(services: AdminServices, owner: str) -> dict[str, object]:
             for each in status.shared
             if each.machine != socket.gethostname() and each.active != status.active
         ],
+        "gateways": [*_gateways_here(status), *_gateways_elsewhere(status)],
+        "limits": limit_lines(store),
         "conditions": health_of_all(services, store.exchanges(owner, limit=LAST_EXCHANGES) if store else []),
         "switches": switches,
         "connect": connection_lines(services, status.gateways),
     }
+
+
+def _gateways_here(status: Status) -> Iterable[GatewayRow]:
+    for each in status.gateways:
+        problems = [process.applied.problem for process in each.processes if process.applied and process.applied.problem]
+        yield GatewayRow(
+            name=each.name,
+            where=each.url,
+            backends=tuple(sorted(each.in_use)),
+            processes=len(each.processes),
+            since=each.started,
+            problem=next(iter(problems), ""),
+            follows=each.in_use == frozenset((status.active,)) and not problems,
+        )
+
+
+def _gateways_elsewhere(status: Status) -> Iterable[GatewayRow]:
+    """Those of other machines that share the store."""
+    newest = max((each.taken for each in status.shared), default=0)
+    for each in status.shared:
+        if each.machine != socket.gethostname():
+            problem = each.problem or ("it has not applied the last change yet" if each.taken < newest else "")
+            yield GatewayRow(
+                name=f"{each.name} on {each.machine}",
+                where=each.address,
+                backends=(each.active,),
+                processes=1,
+                problem=problem,
+                follows=each.active == status.active and not problem,
+            )
 
 
 def _rows(services: AdminServices, owner: str) -> dict[str, object]:

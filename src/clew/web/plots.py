@@ -19,6 +19,7 @@ LEFT, RIGHT, TOP, BOTTOM = 50.0, 6.0, 8.0, 26.0
 _COLOURS: Final = 8
 _LABELS: Final = 6
 _TICKS: Final = 4
+_HALF_LABEL: Final = 20.0
 _NOTHING: Final = 1e-9
 
 Shown = Callable[[float], str]
@@ -135,10 +136,20 @@ def _frame(title: str, days: Sequence[str], series: Sequence[Series], top: float
     ticks = [step * number for number in range(round(top / step) + 1)]
     return Plot(
         title=title,
-        days=tuple(Label(round(LEFT + (at + 0.5) * _slot(days), 2), days[at][5:]) for at in range(0, len(days), every)),
+        days=tuple(Label(_middle(at, days), _short(days[at])) for at in range(0, len(days), every)),
         ticks=tuple(Label(_y(value, top), shown(value)) for value in ticks),
         legend=tuple(dict.fromkeys((_colour(each), each.legend or each.name) for each in series if any(each.values))),
     )
+
+
+def _middle(at: int, days: Sequence[str]) -> float:
+    """Where a day's label stands; the last one stays inside the picture."""
+    return round(min(LEFT + (at + 0.5) * _slot(days), WIDTH - _HALF_LABEL), 2)
+
+
+def _short(day: str) -> str:
+    """A day without its year, an hour without its day."""
+    return day.partition("T")[2] or day[5:]
 
 
 def _slot(days: Sequence[str]) -> float:

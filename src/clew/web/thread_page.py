@@ -21,11 +21,13 @@ from clew.admin.services import AdminServices
 from clew.admin.threads import projected
 from clew.chat.formats import FORMATS
 from clew.chat.turns import StoredTurn, line_of
-from clew.settings.own_keys import LOCAL
+from clew.limits.keys import LOCAL
+from clew.model.turn import Exchange
 from clew.store import Store
 from clew.store.text import texts_asked
 from clew.store.values import Branch, Passage, Thread
 from clew.web.blocks import read_object
+from clew.web.client_form import ClientTurn, client_turn, has_own_form
 from clew.web.comparison import Comparison, compare
 from clew.web.exchange_row import cost_in
 from clew.web.frame import address, fragment, page
@@ -46,6 +48,8 @@ class ThreadQuery(Struct, frozen=True, kw_only=True):
     """A turn that is to be on the page."""
     start: int | None = None
     backend: str = ""
+    form: str = ""
+    """"client": in the client's own form."""
     part: bool = False
     """Only the turns, to be put behind others."""
     place: str
@@ -57,7 +61,7 @@ class ThreadQuery(Struct, frozen=True, kw_only=True):
 
     def turn(self, at: str = "", start: int | None = None) -> str:
         """This page at another turn, or at another part."""
-        return self.to(self.place, self.id, as_=self.backend, from_=start, at=at)
+        return self.to(self.place, self.id, as_=self.backend, form=self.form, from_=start, at=at)
 
 
 class BranchRow(Struct, frozen=True, kw_only=True):
@@ -91,6 +95,8 @@ class ThreadView(Struct, frozen=True, kw_only=True):
     last: int
     turns: Sequence[ShownTurn] = ()
     compared: Comparison | None = None
+    api: str = ""
+    """What the client of its newest turn speaks, if that has a form of its own."""
     branches: Sequence[BranchRow] = ()
     beginnings: Sequence[BranchLink] = ()
     """Where the thread was begun more than once."""
@@ -125,6 +131,7 @@ def query_of(request: Request, place: str) -> ThreadQuery:
         at=query.get("at", ""),
         start=int(start[:9]) if start.isdecimal() else None,
         backend=query.get("as", ""),
+        form="client" if query.get("form", "") == "client" and not query.get("as") else "",
         part=query.get("part", "") == "1",
         place=place,
     )
@@ -145,7 +152,9 @@ def view_of(services: AdminServices, query: ThreadQuery, *, newest: bool = False
     last = min(len(line), first + PAGE)
     tree = [] if query.part else store.tree(query.owner, query.id)
     branches = branch_rows(tree, _first_words_in(store, query, tree, passages), query.id, line, passages)
-    view = ThreadView(thread=thread, line=len(line), first=first, last=last, branches=branches)
+    newest_exchange = store.exchange(query.owner, line[-1].exchange) if line else None
+    api = newest_exchange.client_api if newest_exchange and has_own_form(newest_exchange.dialect) else ""
+    view = ThreadView(thread=thread, line=len(line), first=first, last=last, api=api, branches=branches)
     if query.backend:
         return structs.replace(view, compared=_comparison(services, query, line, view))
     spots = [StoredTurn(each, store.exchange(query.owner, each.exchange)) for each in line[first:last]]
@@ -158,7 +167,27 @@ def view_of(services: AdminServices, query: ThreadQuery, *, newest: bool = False
         else turn
         for turn in shown_turns(line, first, last, exchanges, links)
     ]
+    if query.form:
+        forms = _client_turns(services, query, line[first:last], exchanges)
+        turns = [structs.replace(turn, client=forms.get(turn.exchange)) for turn in turns]
     return structs.replace(view, turns=turns, beginnings=links.get("", ()))
+
+
+def _client_turns(
+    services: AdminServices, query: ThreadQuery, line: Sequence[Passage], exchanges: Mapping[str, Exchange]
+) -> dict[str, ClientTurn]:
+    """The turns whose clients have a form of their own, by their exchanges."""
+    store, sealer, found = services.kept, services.current.snapshot.sealer, dict[str, ClientTurn]()
+    natives = {each.exchange: each for each in store.native_turns(query.owner, exchanges)}
+    for passage in line:
+        exchange = exchanges.get(passage.exchange)
+        if exchange is None or not has_own_form(exchange.dialect):
+            continue
+        bodies = None if passage.exchange in natives else store.bodies(query.owner, passage.exchange)
+        body = bodies.asked if bodies else b""
+        if turn := client_turn(passage, exchange, body, natives.get(passage.exchange), sealer):
+            found[passage.exchange] = turn
+    return found
 
 
 def _comparison(services: AdminServices, query: ThreadQuery, line: Sequence[Passage], view: ThreadView) -> Comparison:

@@ -23,7 +23,7 @@ from clew.admin.views import status_of
 from clew.backends.row import Backend
 from clew.chat.formats import FORMATS
 from clew.chat.prices import Cost, cost_of, total_cost
-from clew.model.turn import TokenUsage
+from clew.model.turn import API_NAMES, TokenUsage
 from clew.store import Store
 from clew.store.values import Hit, Thread, ThreadTotal
 from clew.web.frame import address, page
@@ -57,6 +57,10 @@ class ThreadRow(Struct, frozen=True, kw_only=True):
     thread: Thread
     models: tuple[str, ...]
     backends: tuple[str, ...]
+    apis: tuple[str, ...]
+    """The dialects of its clients."""
+    keys: tuple[str, ...]
+    """The names of their keys; the gateway's own has none."""
     calls: int
     seconds: float
     tokens: int
@@ -69,6 +73,8 @@ class ThreadFilter(Struct, frozen=True, kw_only=True):
 
     model: str = ""
     backend: str = ""
+    client: str = ""
+    """A dialect."""
     days: int = 0
     """Only what was used in so many days; 0: ever."""
     sort: str = ""
@@ -81,17 +87,20 @@ class ThreadFilter(Struct, frozen=True, kw_only=True):
         return (
             (not self.model or self.model in row.models)
             and (not self.backend or self.backend in row.backends)
+            and (not self.client or self.client in row.apis)
             and (not self.days or row.thread.used >= now - self.days * 86_400.0)
         )
 
 
-SORTS: Final[Mapping[str, Callable[[ThreadRow], float]]] = {
-    "cost": lambda row: float(row.cost.usd) if row.cost else -1.0,
-    "tokens": lambda row: row.tokens,
-    "time": lambda row: row.seconds,
-    "turns": lambda row: row.thread.turns,
+SORTS: Final[Mapping[str, Callable[[ThreadRow], tuple[float, str]]]] = {
+    "cost": lambda row: (-float(row.cost.usd) if row.cost else 1.0, ""),
+    "tokens": lambda row: (-row.tokens, ""),
+    "time": lambda row: (-row.seconds, ""),
+    "turns": lambda row: (-row.thread.turns, ""),
+    "model": lambda row: (not row.models, f"{row.backends[:1]} {row.models[:1]}"),
+    "client": lambda row: (not row.apis, f"{row.apis[:1]} {row.keys[:1]}"),
 }
-"""What the largest is looked for of."""
+"""The largest first, names by the alphabet; who has none comes last."""
 DAYS: Final = (1, 7, 30, 365)
 
 
@@ -116,6 +125,7 @@ async def page_threads(services: AdminServices, request: Request) -> Response:
             "more": shown[-1].thread.used if usual and found > PAGE else None,
             "hidden": 0 if usual else max(0, found - PAGE),
             "chosen": chosen,
+            "api_names": API_NAMES,
             "choices": _choices(store, owner),
             "formats": tuple(FORMATS.values()),
             "scope": SCOPE,
@@ -134,7 +144,8 @@ def filter_of(request: Request) -> ThreadFilter:
     if sort and sort not in SORTS:
         raise AdminProblem(400, "this order does not exist", f"there are: {', '.join(SORTS)}")
     number = int(days[:5]) if days.isdecimal() else 0
-    return ThreadFilter(model=query.get("model", ""), backend=query.get("backend", ""), days=number, sort=sort)
+    names = {name: query.get(name, "") for name in ("model", "backend", "client")}
+    return ThreadFilter(**names, days=number, sort=sort)
 
 
 def _choices(store: Store, owner: str) -> dict[str, list[str]]:
@@ -153,7 +164,7 @@ def _listed(services: AdminServices, owner: str, before: float | None, chosen: T
     now = time.time()
     rows = thread_rows(store, owner, store.threads(owner, limit=SCOPE), backends)
     kept = [row for row in rows if chosen.matches(row, now)]
-    return sorted(kept, key=SORTS[chosen.sort], reverse=True) if chosen.sort else kept
+    return sorted(kept, key=SORTS[chosen.sort]) if chosen.sort else kept
 
 
 def thread_rows(store: Store, owner: str, threads: Sequence[Thread], backends: Mapping[str, Backend]) -> list[ThreadRow]:
@@ -170,6 +181,8 @@ def _row(thread: Thread, totals: Sequence[ThreadTotal], backends: Mapping[str, B
         thread=thread,
         models=tuple(dict.fromkeys(each.model for each in last_first if each.model)),
         backends=tuple(dict.fromkeys(each.backend for each in last_first if each.backend)),
+        apis=tuple(dict.fromkeys(each.dialect for each in last_first)),
+        keys=tuple(dict.fromkeys(each.key for each in last_first if each.key)),
         calls=sum(each.calls for each in totals),
         seconds=sum(each.seconds for each in totals),
         tokens=sum(each.usage.prompt + each.usage.output for each in totals),

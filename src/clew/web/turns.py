@@ -16,6 +16,7 @@ from clew.model.turn import Exchange
 from clew.store.text import ending_word, failure_of, unfinished_word
 from clew.store.values import Passage
 from clew.web.blocks import Results, ShownBlock, blocks_in, read_object, results_in, shown_blocks
+from clew.web.client_form import ClientTurn
 from clew.web.exchange_row import Chip, chips_of
 
 
@@ -66,6 +67,8 @@ class ShownTurn(Struct, frozen=True, kw_only=True):
     words: str = ""
     """The question as the parts of a chat's message, in JSON; "" if it holds more than words."""
     ways: Sequence[BranchLink] = ()
+    client: ClientTurn | None = None
+    """The same in its client's own form, where that is asked for."""
 
 
 def shown_turns(

@@ -1,252 +1,248 @@
-"""Usage: tokens, cost, cache efficiency, times and thinking, for each backend and day; as plots, as a table, as CSV.
+"""The page Usage: calls, tokens and cost of the last day, week, month or year, by any name that a call has.
 
-The store has what was used each day; it is added up here, and priced.
+A line leads to what it is made of: a key to its models, a principal to its threads. Beside a key, a principal and a team
+stand the limits that hold for it. Days are in UTC, as the windows of limits are; hours are shown in the machine's time.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date, timedelta
-from decimal import Decimal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
+from urllib.parse import urlencode
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.parameters import AdminProblem, principal
-from clew.admin.services import AdminServices, principals_of
-from clew.backends.row import Backend
-from clew.chat.prices import Cost, cost_of, total_cost
-from clew.model.turn import TokenUsage
-from clew.store.values import DayAnswers, Days, DayUsage
+from clew.admin.parameters import AdminProblem
+from clew.admin.services import AdminServices
+from clew.admin.usage import lines_of
+from clew.limits.keys import LOCAL
+from clew.limits.limit import MICRO
+from clew.limits.usage import FILTERS, UsageField, UsageLine, UsageQuery, total_line
+from clew.store import Store
 from clew.web.exchange_row import cache_share
-from clew.web.filters import brief, duration, percent
-from clew.web.frame import page
-from clew.web.plots import Plot, Series, bars, lines
+from clew.web.filters import brief
+from clew.web.frame import address, page
+from clew.web.limit_rows import LimitLine, limit_lines
+from clew.web.plots import Plot, Series, bars
+from clew.web.usage_times import by_backend_and_model, dates, midnight_before, plots_of
 
-PERIODS: Final = (7, 30, 90, 365)
-COLUMNS: Final = (
-    *("day", "backend", "model", "calls", "input", "output", "cache_read", "cache_written", "counts_estimated"),
-    *("usd", "usd_estimated", "asked", "whole", "thought", "first_byte_p50", "first_byte_p90", "first_byte_p99"),
-)
+PERIODS: Final[Mapping[str, tuple[int, str]]] = {
+    "24h": (1, "24 hours"),
+    "7d": (7, "7 days"),
+    "30d": (30, "30 days"),
+    "365d": (365, "a year"),
+}
+"""Days and words, by what the address says."""
+USUAL: Final = "30d"
+MOST_LINES: Final = 100
+_NAMED: Final = 6
+"""Names with a colour of their own in a plot; the rest is one more."""
+_OTHERS: Final = "all others"
+_LEAST_SLOTS: Final = 2
+_HOURS: Final = 24
+_LONG: Final = 100
+"""Days from which on a bar is a week."""
+SHOWN_FIELDS: Final[tuple[UsageField, ...]] = ("backend", "model", "key", "principal", "team", "thread", "agent")
+_NONE: Final[Mapping[UsageField, str]] = {
+    "key": "the gateway's own key",
+    "team": "no team",
+    "thread": "deleted threads",
+    "agent": "no sub-agent",
+}
+_NEXT: Final[Mapping[UsageField, UsageField]] = {"team": "key", "key": "model", "principal": "thread", "backend": "model"}
+"""What a line is made of, if it is asked for."""
 
 
-_MOST_COSTS: Final = 20_000
-_costs: dict[tuple[DayUsage, tuple[str, str, str]], Cost | None] = {}
-"""A day that is over costs the same whenever somebody looks, and pricing is slow."""
+class UsageChoice(Struct, frozen=True, kw_only=True):
+    """What the page is about; the state of its address."""
 
-
-class UsageRow(Struct, frozen=True, kw_only=True):
-    """The usage of some calls. `cost` is None where no price is known."""
-
-    backend: str
-    model: str = ""
-    day: str = ""
-    calls: int
-    usage: TokenUsage
-    cost: Cost | None
-    asked: int
-    whole: int
-    thought: int
-    first_byte: tuple[float, ...]
-    seconds: tuple[float, ...]
-
-    @property
-    def prompt(self) -> int:
-        return self.usage.prompt
-
-    @property
-    def tokens(self) -> int:
-        return self.prompt + self.usage.output
-
-    @property
-    def cached(self) -> float | None:
-        return cache_share(self.usage)
+    since: str = USUAL
+    by: UsageField = "backend"
+    only: Mapping[UsageField, str] = {}
 
     @property
-    def thinking(self) -> float | None:
-        """The share of the complete answers that thought."""
-        return min(1.0, self.thought / self.whole) if self.whole else None
+    def address(self) -> str:
+        return _with_query(("usage",), self.since, self.by, self.only)
 
-    def quantile(self, share: float) -> float | None:
-        """Seconds to the first content, at this share of the answers."""
-        return percentile(self.first_byte, share)
+    def changed(self, *, since: str = "", by: UsageField | None = None) -> str:
+        return structs.replace(self, since=since or self.since, by=by or self.by).address
+
+    def without(self, field: UsageField) -> str:
+        only = {name: value for name, value in self.only.items() if name != field}
+        return structs.replace(self, only=only).address
+
+    def inside(self, name: str) -> str:
+        """What a line is made of."""
+        return structs.replace(self, by=_NEXT.get(self.by, "model"), only={**self.only, self.by: name}).address
+
+    @property
+    def csv(self) -> str:
+        """The same with a line for each day, as a file."""
+        by = f"{self.by},{'hour' if self.days == 1 else 'day'}"
+        return f"{_with_query(('api', 'usage'), self.since, by, self.only)}&format=csv"
+
+    @property
+    def days(self) -> int:
+        return PERIODS[self.since][0]
 
 
-# The page
+class ShownLine(Struct, frozen=True, kw_only=True):
+    """A line of the table. `share` is of the cost where all prices are known, else of the tokens."""
+
+    label: str
+    line: UsageLine
+    cached: float | None
+    share: float
+    inside: str
+    """Where it leads to; "" for nowhere."""
+    limits: tuple[LimitLine, ...] = ()
+
+
+def _with_query(path: Sequence[str], since: str, by: str, only: Mapping[UsageField, str]) -> str:
+    """Empty names stay: they are the gateway's own key, or no team."""
+    return f"{address(*path)}?{urlencode({'since': since, 'by': by, **only})}"
 
 
 async def page_usage(services: AdminServices, request: Request) -> Response:
-    period, owner = _period(request), principal(request)
-    backends = services.current.snapshot.settings.backends
+    chosen = choice_of(request)
 
     def values() -> dict[str, object]:
-        days = _read_days(services, owner, period)
-        rows = by_backend_and_model(days, backends)
-        by_day = {(each.backend, each.day): each for each in _totals(days, backends, lambda it: (it.backend, "", it.day))}
+        """Reads the store."""
+        now = time.time()
+        by: tuple[UsageField, ...] = ("thread", "principal") if chosen.by == "thread" else (chosen.by,)
+        query = UsageQuery(by=by, since=now - chosen.days * 86_400.0, until=now, only=chosen.only)
+        lines, limits = lines_of(services, query), limit_lines(services.store)
+        days = services.kept.days(_owner(chosen), since=midnight_before(chosen.days, date.today()))
         return {
-            "rows": rows,
-            "requests": sum(max(row.calls, row.asked) for row in rows),
-            "sum": next(iter(_totals(days, backends, lambda it: ("", "", ""))), None),
-            "plots": _plots(by_day, dates(period, date.today())),
+            "lines": _shown(services.kept, chosen, lines[:MOST_LINES], total_line(lines), limits),
+            "left_out": lines[MOST_LINES:],
+            "sum": total_line(lines),
+            "cached": cache_share(total_line(lines).usage),
+            "plots": _plots(services, query, chosen),
+            "times": by_backend_and_model(days),
+            "times_of": _owner(chosen),
+            "times_plots": plots_of(days, dates(chosen.days, date.today())),
+            "limits": limits,
         }
 
-    frame = {"period": period, "periods": PERIODS, "owner": owner, "principals": principals_of(services.home)}
+    frame = {"chosen": chosen, "periods": PERIODS, "fields": SHOWN_FIELDS, "none": _NONE}
     return page(services, request, "usage.html", {**await services.read(values), **frame})
 
 
-async def usage_csv(services: AdminServices, request: Request) -> Response:
-    """A line for each day, backend and model."""
-    period, owner = _period(request), principal(request)
-    backends = services.current.snapshot.settings.backends
-    text = await services.read(lambda: _csv(_read_days(services, owner, period), backends))
-    name = f"clew-usage-{date.today().isoformat()}-{period}-days.csv"
-    return Response(text, media_type="text/csv", headers={"content-disposition": f'attachment; filename="{name}"'})
+def choice_of(request: Request) -> UsageChoice:
+    """Raises AdminProblem for a period or a field that there is not."""
+    query = request.query_params
+    since, by = query.get("since", USUAL), query.get("by", "backend")
+    if since not in PERIODS:
+        raise AdminProblem(400, "since cannot be used", f"it is one of {', '.join(PERIODS)}")
+    fields: Mapping[str, UsageField] = {each: each for each in FILTERS}
+    field = fields.get(by)
+    if field is None:
+        raise AdminProblem(400, "by cannot be used", f"it is one of {', '.join(FILTERS)}")
+    return UsageChoice(since=since, by=field, only={each: query[each] for each in FILTERS if each in query})
 
 
-def _period(request: Request) -> int:
-    text = request.query_params.get("days", "30")
-    period = next((each for each in PERIODS if str(each) == text), None)
-    if period is None:
-        raise AdminProblem(400, "days cannot be used", f"it is one of {', '.join(map(str, PERIODS))}")
-    return period
+def _owner(chosen: UsageChoice) -> str:
+    return chosen.only.get("principal", LOCAL)
 
 
-def _read_days(services: AdminServices, owner: str, period: int) -> Days:
-    """What was used in the last `period` days, from the beginning of the first of them."""
-    midnight = time.mktime(time.strptime(dates(period, date.today())[0], "%Y-%m-%d"))
-    return services.kept.days(owner, since=midnight)
-
-
-def _plots(by_day: Mapping[tuple[str, str], UsageRow], days: Sequence[str]) -> list[Plot]:
-    names = sorted({backend for backend, _ in by_day})
-
-    def series(value: Callable[[UsageRow], float | None], suffix: str = "", dashed: bool = False) -> list[Series]:
-        return [
-            Series(
-                name=f"{name}{suffix}",
-                colour=colour,
-                values=tuple(value(total) if (total := by_day.get((name, day))) else None for day in days),
-                dashed=dashed,
-                legend=name,
-            )
-            for colour, name in enumerate(names)
-        ]
-
-    def dollars(amount: float) -> str:
-        return f"${amount:.3g}"
-
-    quantiles = [*series(lambda it: it.quantile(0.5), " p50"), *series(lambda it: it.quantile(0.9), " p90", dashed=True)]
+def _shown(
+    store: Store, chosen: UsageChoice, lines: Sequence[UsageLine], total: UsageLine, limits: Sequence[LimitLine]
+) -> list[ShownLine]:
+    priced = not total.unpriced and bool(total.micro_usd)
+    whole = (total.micro_usd if priced else _tokens(total)) or 1
     return [
-        bars("Tokens per day", days, series(lambda it: it.tokens), brief, least=1.0),
-        bars("Cost per day", days, series(lambda it: float(it.cost.usd) if it.cost else None), dollars),
-        lines("Prompt from the cache", days, series(lambda it: it.cached), percent, top=1.0),
-        lines("Time to the first byte", days, quantiles, duration, note="solid: median, dashed: 90th percentile"),
-        lines("Answers that thought", days, series(lambda it: it.thinking), percent, top=1.0),
-        bars("Requests per day", days, series(lambda it: max(it.calls, it.asked)), brief, least=1.0),
+        ShownLine(
+            label=_label(store, chosen.by, line.names),
+            line=line,
+            cached=cache_share(line.usage),
+            share=((line.micro_usd or 0) if priced else _tokens(line)) / whole,
+            inside=_inside(chosen, line.names),
+            limits=tuple(each for each in limits if str(each.limit.scope) == f"{chosen.by}:{line.names[0]}"),
+        )
+        for line in lines
     ]
 
 
-def _csv(days: Days, backends: Mapping[str, Backend]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
-    totals = _totals(days, backends, lambda each: (each.backend, each.model, each.day))
-    for total in sorted(totals, key=lambda each: (each.day, each.backend, each.model)):
-        usage, cost = total.usage, total.cost
-        line: tuple[object, ...] = (
-            *(total.day, total.backend, total.model, total.calls, usage.input, usage.output),
-            *(usage.cache_read, usage.cache_written, usage.estimated),
-            *((cost.usd, cost.estimated) if cost else ("", "")),
-            *(total.asked, total.whole, total.thought),
-            *(total.quantile(share) for share in (0.5, 0.9, 0.99)),
-        )
-        writer.writerow(
-            # A name that a spreadsheet would take for a formula is quoted.
-            f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
-            for value in line
-        )
-    return out.getvalue()
+def _label(store: Store, by: UsageField, names: Sequence[str]) -> str:
+    """For people. `names` are a thread and its owner, or one name."""
+    if by == "thread" and names[0]:
+        found = store.thread(names[1], names[0])
+        return found.title or names[0] if found else names[0]
+    return names[0] or _NONE.get(by, "unknown")
 
 
-# Adding up
+def _inside(chosen: UsageChoice, names: Sequence[str]) -> str:
+    if chosen.by == "thread":
+        return address("threads", names[0], owner=names[1]) if names[0] else ""
+    return chosen.inside(names[0])
 
 
-def dates(days: int, today: date) -> tuple[str, ...]:
-    """So many days up to today, as the store names them."""
-    return tuple((today - timedelta(days=back)).isoformat() for back in range(days - 1, -1, -1))
+def _tokens(line: UsageLine) -> int:
+    return line.usage.prompt + line.usage.output
 
 
-def percentile(ordered: Sequence[float], share: float) -> float | None:
-    """The nearest rank; None of nothing."""
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
+# Plots
 
 
-def by_backend_and_model(days: Days, backends: Mapping[str, Backend]) -> list[UsageRow]:
-    """The most used first."""
-    totals = _totals(days, backends, lambda each: (each.backend, each.model, ""))
-    return sorted(totals, key=lambda total: -total.tokens)
+def _plots(services: AdminServices, query: UsageQuery, chosen: UsageChoice) -> list[Plot]:
+    """Tokens and cost over time; none where all is in one hour, or in one day."""
+    unit: UsageField = "hour" if chosen.days == 1 else "day"
+    lines = lines_of(services, structs.replace(query, by=(*query.by, unit)))
+    slots = slots_of(chosen.days, query.until)
+    if len({slot_of(line.names[-1], chosen.days) for line in lines}) < _LEAST_SLOTS:
+        return []
+    names = _largest(lines)
+    labels = {name: _label(services.kept, chosen.by, name) for name in names}
+    span = "hour" if chosen.days == 1 else "week" if chosen.days > _LONG else "day"
+
+    def drawn(title: str, value: Callable[[UsageLine], float], shown: Callable[[float], str], least: float) -> Plot:
+        sums: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for line in lines:
+            sums[labels.get(line.names[:-1], _OTHERS), slot_of(line.names[-1], chosen.days)] += value(line)
+        series = [
+            Series(name=name, colour=colour, values=tuple(sums.get((name, slot)) for slot in slots))
+            for colour, name in enumerate(dict.fromkeys([*labels.values(), _OTHERS]))
+        ]
+        return bars(f"{title} per {span}", slots, series, shown, least=least)
+
+    return [
+        drawn("Tokens", _tokens, brief, 1.0),
+        drawn("Cost", lambda line: (line.micro_usd or 0) / MICRO, lambda usd: f"${usd:.3g}", 0.0),
+    ]
 
 
-def _totals(
-    days: Days, backends: Mapping[str, Backend], key: Callable[[DayUsage | DayAnswers], tuple[str, str, str]]
-) -> list[UsageRow]:
-    """Grouped by backend, model and day, as the key says."""
-    spent: defaultdict[tuple[str, str, str], list[DayUsage]] = defaultdict(list)
-    answers: defaultdict[tuple[str, str, str], list[DayAnswers]] = defaultdict(list)
-    for each in days.spent:
-        spent[key(each)].append(each)
-    for each in days.answers:
-        answers[key(each)].append(each)
-    return [_total(name, spent[name], answers[name], backends) for name in dict.fromkeys([*spent, *answers])]
+def _largest(lines: Iterable[UsageLine]) -> list[tuple[str, ...]]:
+    """The names with the most tokens, in the order of the alphabet: so each keeps its colour."""
+    tokens: defaultdict[tuple[str, ...], int] = defaultdict(int)
+    for line in lines:
+        tokens[line.names[:-1]] += _tokens(line)
+    return sorted(sorted(tokens, key=lambda names: -tokens[names])[:_NAMED])
 
 
-def _total(
-    name: tuple[str, str, str], spent: list[DayUsage], answers: list[DayAnswers], backends: Mapping[str, Backend]
-) -> UsageRow:
-    backend, model, day = name
-    usages = [each.usage for each in spent]
-    return UsageRow(
-        backend=backend,
-        model=model,
-        day=day,
-        calls=sum(each.calls for each in spent),
-        usage=TokenUsage(
-            input=sum(each.input for each in usages),
-            output=sum(each.output for each in usages),
-            cache_read=sum(each.cache_read for each in usages),
-            cache_written=sum(each.cache_written for each in usages),
-            estimated=any(each.estimated for each in usages),
-        ),
-        cost=total_cost(_cost(each, backends.get(each.backend)) for each in spent) if spent else None,
-        asked=sum(each.asked for each in answers),
-        whole=sum(each.whole for each in answers),
-        thought=sum(each.thought for each in answers),
-        first_byte=tuple(sorted(second for each in answers for second in each.first_byte)),
-        seconds=tuple(sorted(second for each in answers for second in each.seconds)),
-    )
+def slots_of(days: int, until: float) -> tuple[str, ...]:
+    """The bars of a plot, as `slot_of` names them."""
+    if days == 1:
+        hours = (until - back * 3600.0 for back in range(_HOURS, -1, -1))
+        return tuple(dict.fromkeys(slot_of(datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H"), days) for at in hours))
+    today = datetime.fromtimestamp(until, UTC).date()
+    names = (slot_of((today - timedelta(days=back)).isoformat(), days) for back in range(days, -1, -1))
+    return tuple(dict.fromkeys(names))
 
 
-def _cost(spent: DayUsage, backend: Backend | None) -> Cost | None:
-    """The cost of one call of average length, times the calls: within a group the price is the same."""
-    key = (spent, (backend.url, backend.preset, backend.realm) if backend else ("", "", ""))
-    if key in _costs:
-        return _costs[key]
-    if len(_costs) >= _MOST_COSTS:
-        _costs.clear()
-    usage, calls = spent.usage, spent.calls
-    average = TokenUsage(
-        input=usage.input // calls,
-        output=usage.output // calls,
-        cache_read=usage.cache_read // calls,
-        cache_written=usage.cache_written // calls,
-    )
-    noon = time.mktime(time.strptime(f"{spent.day} 12", "%Y-%m-%d %H"))
-    cost = cost_of(spent.model, average, backend=backend, complete=not usage.estimated, at=noon)
-    _costs[key] = Cost(cost.usd * Decimal(calls), cost.estimated) if cost else None
-    return _costs[key]
+def slot_of(name: str, days: int) -> str:
+    """The bar for an hour or a day in UTC: an hour in the machine's time, a day, or the Monday of its week.
+
+    >>> slot_of("2026-11-18", 30), slot_of("2026-11-18", 365)
+    ('2026-11-18', '2026-11-16')
+    """
+    if days == 1:
+        at = datetime.strptime(name, "%Y-%m-%dT%H").replace(tzinfo=UTC)
+        return at.astimezone().strftime("%Y-%m-%dT%H:%M")
+    day = date.fromisoformat(name)
+    return (day - timedelta(days=day.weekday()) if days > _LONG else day).isoformat()

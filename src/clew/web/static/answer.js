@@ -1,6 +1,6 @@
 // An answer while it comes: each part of the stream becomes what the templates would have made of it.
 
-import { el, ticked } from "./dom.js";
+import { $, el, ticked } from "./dom.js";
 import { Growing } from "./growing.js";
 
 const COMPACTIONS = {
@@ -11,10 +11,11 @@ const COMPACTIONS = {
 
 export class Answer {
   /** `section` is the place of the answer in its turn; whatever was in it goes. */
-  constructor(section) {
+  constructor(section, calls = new Map(), asks = () => {}) {
     this.section = section;
     this.open = new Map(); // what still grows, by its id
-    this.calls = new Map();
+    this.calls = calls; // by their ids, also those of the answer that this one goes on with
+    this.asks = asks; // called with a call that wants an approval
     this.ends = [];
     this.metadata = {};
     this.texts = [];
@@ -55,7 +56,7 @@ export class Answer {
     await Promise.all(this.ends);
   }
 
-  // Thinking: open while it comes, folded when the answer begins; whoever unfolds it by hand keeps it so.
+  // Thinking: open while it comes, folded when the answer begins; a reader who unfolds it keeps it so.
 
   reasoning(part) {
     if (part.type === "reasoning-start") {
@@ -114,7 +115,7 @@ export class Answer {
   tool(part) {
     if (part.type === "tool-input-start") {
       this.fold();
-      const call = { input: el("pre", { tabindex: 0 }), state: el("span", { class: "chip" }, "called"), brief: el("span", { class: "muted brief" }) };
+      const call = { tool: part.toolName, input: el("pre", { tabindex: 0 }), state: el("span", { class: "chip" }, "called"), brief: el("span", { class: "muted brief" }) };
       call.fold = el("details", { class: "fold tool" },
         el("summary", {}, el("span", { class: "mono" }, part.toolName), " ", call.state, " ", call.brief), el("h3", {}, "Input"), call.input);
       this.calls.set(part.toolCallId, call);
@@ -130,6 +131,8 @@ export class Answer {
     }
     if (part.type === "tool-input-error") this.came(call, "Error", part.errorText, "failed", "bad");
     if (part.type === "tool-output-error") this.came(call, "Error", part.errorText, "failed", "bad");
+    if (part.type === "tool-approval-request") this.asks(part.toolCallId, call);
+    if (part.type === "tool-output-denied") this.came(call, "Denied", "You did not allow this call. The model was told.", "denied", "warn");
     if (part.type === "tool-output-available") this.came(call, "Result", written(part.output), "done", "good");
   }
 
@@ -198,6 +201,7 @@ const countOf = (changes) => changes.reduce((sum, { count = 1 }) => sum + count,
 function chip(kind, label, reasons) {
   const each = [...new Set(reasons)].slice(0, MOST_REASONS);
   const id = `why-${++chipsMade}`;
+  const means = kind && $("[data-chat]").getAttribute(`data-means-${kind}`);
   return el("span", { class: "tip" }, el("span", { class: `chip ${kind}`, tabindex: 0, "aria-describedby": id }, label),
-    el("span", { class: "tip-text", role: "tooltip", id }, each.map((reason) => el("span", {}, reason))));
+    el("span", { class: "tip-text", role: "tooltip", id }, each.map((reason) => el("span", {}, reason)), means && el("span", { class: "muted" }, means)));
 }

@@ -1,16 +1,17 @@
 // A chat: ask, follow the answer, stop it, come back to it; ask again or in other words, which makes a branch.
 
 import { Answer } from "./answer.js";
+import { Approvals } from "./approvals.js";
 import { Problem, call, changing } from "./api.js";
 import { Attachments, asked } from "./attachments.js";
 import { listed, manage } from "./chats.js";
 import { copier, watch } from "./code.js";
 import { $, $$, el, path } from "./dom.js";
 import { fragment } from "./fragment.js";
+import { systems } from "./kept.js";
 import "./links.js";
 import { notice, trying } from "./notices.js";
 import { Broken, parts } from "./stream.js";
-import { keepSystem, systemOf } from "./system.js";
 
 const chat = $("[data-chat]");
 const turns = $("[data-turns]");
@@ -40,11 +41,47 @@ const last = () => $$("[data-turn]", turns).filter((turn) => turn.dataset.turn &
 
 function wishes() {
   const { backend, model, effort, thinking, system } = form.elements;
-  return { backend: backend.value, model: model.value, effort: effort.value, thinking: thinking.checked, system: system.value.trim() };
+  return { backend: backend.value, model: model.value, effort: effort.value, thinking: thinking.checked, system: system.value.trim(), ownTools: ownTools() };
+}
+
+const ownTools = () => form.elements.tools?.checked ?? false;
+
+// Tools: a call that wants an approval is asked about below it. The answer goes on in a turn of its own, with the decisions.
+
+let calls = new Map(); // of the last answers, by their ids
+const approvals = new Approvals(() => chat.dataset.chat, (decisions) => trying(() => goOn(decisions)));
+
+async function goOn(decisions) {
+  const decided = last();
+  words.focus(); // the button that had the focus is gone
+  await post(begun(null, decided), { turn: decided, decisions, messages: [] }, "");
+}
+
+function asks(id, call) {
+  approvals.ask(id, call.tool, call.fold, (word, mood) => Object.assign(call.state, { textContent: word, className: `chip ${mood}` }));
+}
+
+/** Calls of the gateway's own tools without a result, as the server drew them. */
+function waitingCalls() {
+  const tools = form.elements.tools?.dataset.tools.split(" ") ?? [];
+  for (const fold of $$("[data-waits]", turns)) {
+    const { waits: id, tool } = fold.dataset;
+    if (tools.includes(tool)) calls.set(id, { tool, fold, state: $("summary > .chip", fold) });
+  }
+}
+
+/** Calls of the newest answer that waited when the page was loaded. */
+function askAgain() {
+  waitingCalls();
+  const turn = $$("[data-turn]", turns).at(-1);
+  for (const [id, call] of calls) if (turn?.contains(call.fold)) asks(id, call);
+  if (approvals.settle()) say("A tool waits for your decision.");
 }
 
 /** `after` is the turn that it follows; `again` says that it was asked before, there. */
 async function ask(said, after, again = "") {
+  approvals.drop();
+  calls = new Map();
   const before = after ? [{ id: after, role: "assistant", metadata: { turn: after }, parts: [] }] : [];
   const turn = begun(said.map(asked), after);
   parts_.set(turn, said);
@@ -57,6 +94,8 @@ async function ask(said, after, again = "") {
 
 /** The question of a turn once more, as the store has it: the page does not hold its files. */
 async function repeat(old, shown) {
+  approvals.drop();
+  calls = new Map();
   const turn = begun(shown, old.dataset.after);
   await post(turn, { trigger: "regenerate-message", messageId: old.dataset.turn }, "retry");
 }
@@ -64,7 +103,7 @@ async function repeat(old, shown) {
 async function post(turn, question, again) {
   const isNew = !chat.dataset.chat;
   chat.dataset.chat ||= crypto.randomUUID();
-  keepSystem(chat.dataset.chat, form.elements.system.value);
+  systems.keep(chat.dataset.chat, form.elements.system.value);
   const body = { id: chat.dataset.chat, ...question, ...wishes() };
   await answered(turn, () => fetch("/api/chat", { method: "POST", headers: changing(), body: JSON.stringify(body) }));
   if (again && turn.dataset.turn) await branches(turn.dataset.turn);
@@ -78,7 +117,7 @@ function begun(shown, after) {
   const number = Number(turns.dataset.first) + $$("[data-turn]", turns).length + 1;
   const turn = el("article", { class: "turn", "data-turn": "", "data-after": after, "data-row": true },
     el("h2", { class: "turn-head" }, el("span", { class: "muted" }, `Turn ${number}`), el("span", { class: "muted" }, new Date().toLocaleTimeString("en-GB"))),
-    el("section", { class: "said user" }, el("p", { class: "who" }, "user"), shown),
+    shown && el("section", { class: "said user" }, el("p", { class: "who" }, "user"), shown),
     el("section", { class: "said assistant" }));
   turns.append(turn);
   if (turns.childElementCount === 1 && !$("[data-thread-link]").href) entitle($(".plain", turn)?.textContent.slice(0, 80) || "Chat");
@@ -94,13 +133,14 @@ function entitle(title) {
 /** Follow the answer to its end. A connection that breaks is made again: the answer itself went on. */
 async function answered(turn, asking) {
   working(true);
-  let answer = new Answer($(".assistant", turn));
+  const made = () => new Answer($(".assistant", turn), calls, asks);
+  let answer = made();
   for (let tries = 0; ; tries++) {
     try {
       const response = await asking().catch(() => { throw new Broken("no connection"); });
       if (response.status === 204) { await kept(turn); break; }
       if (!response.ok) throw new Problem(response.status, (await response.json().catch(() => ({}))).error ?? {});
-      if (tries) answer = new Answer($(".assistant", turn));
+      if (tries) answer = made();
       await followed(turn, answer, response);
       break;
     } catch (error) {
@@ -119,14 +159,14 @@ async function followed(turn, answer, response) {
   for await (const part of parts(response)) {
     answer.feed(part);
     if (answer.metadata.backend) say("Answering …");
-    if (part.type === "start") named(turn, part.messageMetadata);
+    if (part.messageMetadata?.turn) named(turn, { ...answer.metadata, ...part.messageMetadata });
   }
   await answer.end();
   answers.set(turn, answer);
   if (answer.metadata.turn) named(turn, answer.metadata);
   if (answer.failed) turn.dataset.vain = "1";
   buttons(turn);
-  say(answer.failed ? "The answer failed." : "");
+  say(answer.failed ? "The answer failed." : approvals.settle() ? "A tool waits for your decision." : "");
 }
 
 function named(turn, { thread, turn: id }) {
@@ -166,7 +206,7 @@ function buttons(turn) {
   turn.append(el("p", { class: "turn-buttons" },
     $(".assistant > .prose", turn) && copier(() => answerText(turn), "Copy answer"),
     can && wordsOf(turn) && button("Edit", () => edit(turn)),
-    can && turn.dataset.turn + wordsOf(turn) && button("Retry", () => retry(turn))));
+    can && $(".user", turn) && turn.dataset.turn + wordsOf(turn) && button("Retry", () => retry(turn))));
 }
 
 /** The question, if it is only words and files that this page holds: as parts in JSON, "" otherwise. */
@@ -257,7 +297,7 @@ const end = () => scrollTo({ top: document.documentElement.scrollHeight });
 let following = true;
 
 addEventListener("scroll", () => { following = atEnd(); newest.hidden = following; }, { passive: true });
-/** Whoever is at the end stays there. */
+/** A reader who is at the end stays there. */
 const keepUp = () => following && end();
 addEventListener("grown", () => busy && keepUp());
 newest.addEventListener("click", end);
@@ -279,21 +319,38 @@ sending(words, form);
 async function resume() {
   const turn = $$("[data-turn]", turns).at(-1);
   const response = await fetch(address("stream")).catch(() => null);
-  if (response?.status !== 200 || !turn) return;
-  if (await belongs(response, turn)) return answered(turn, async () => response);
-  response.body.cancel();
-  say("Another answer of this chat is under way.");
+  if (response?.status !== 200 || !turn) return askAgain();
+  const place = await placeOf(response);
+  // A page that names no turn shows the newest branch, where answers come. In any other the stream has to name the turn.
+  if (new URLSearchParams(location.search).has("at") && !Object.values(place).includes(turn.dataset.turn)) {
+    response.body.cancel();
+    return say("Another answer of this chat is under way.");
+  }
+  waitingCalls();
+  return answered(begunAt(place, turn), async () => response);
 }
 
-/** Whoever names no turn sees the newest branch, where answers come. In any other the stream has to name the turn. */
-async function belongs(response, turn) {
-  if (!new URLSearchParams(location.search).has("at")) return true;
-  for await (const part of parts(response.clone())) return part.messageMetadata?.turn === turn.dataset.turn;
+/** The turn that a stream begins with, or the one after which it goes on with the results of tools. */
+async function placeOf(response) {
+  for await (const { messageMetadata } of parts(response.clone())) {
+    if (messageMetadata?.after) return { after: messageMetadata.after };
+    if (messageMetadata?.turn) return { turn: messageMetadata.turn };
+  }
+  return {};
+}
+
+/** Where an answer is shown from its beginning again: the steps of it that were drawn already go. */
+function begunAt({ turn, after }, newest) {
+  const all = $$("[data-turn]", turns);
+  const at = all.findIndex((each) => each.dataset.turn === (after ?? turn));
+  if (at < 0) return newest;
+  for (const each of all.slice(at + 1)) each.remove();
+  return after ? begun(null, after) : all[at];
 }
 
 files.listen(form.elements.files, words, chat);
 form.elements.backend.addEventListener("change", () => files.show());
-form.elements.system.value = systemOf(chat.dataset.chat) ?? form.elements.system.value;
+form.elements.system.value = systems.of(chat.dataset.chat) ?? form.elements.system.value;
 watch(turns);
 manage(chat, entitle);
 $$("[data-turn]", turns).forEach(buttons);

@@ -4,8 +4,8 @@ import { call } from "./api.js";
 import { openers } from "./dialogs.js";
 import { $, path } from "./dom.js";
 import { fragment } from "./fragment.js";
+import { allowed, systems } from "./kept.js";
 import { notice, trying } from "./notices.js";
-import { dropSystem } from "./system.js";
 
 /** Read the list again; `open` is the chat on the page. */
 export async function listed(open) {
@@ -31,7 +31,7 @@ export function manage(chat, entitle) {
   });
   done("delete", async () => {
     await call("DELETE", path("api", "chat", chat.dataset.chat));
-    dropSystem(chat.dataset.chat);
+    for (const each of [allowed, systems]) each.drop(chat.dataset.chat);
     location.href = "/chat";
   });
 }

@@ -1,81 +1,103 @@
-// Keys: a new one, a new secret for one, and the end of one. A key is shown once, when it is made.
+// Keys: a new one, other rights or a new secret for one, and the end of one. A key is shown once, when it is made.
 
 import { call } from "./api.js";
+import { copier } from "./code.js";
 import { asked, openers } from "./dialogs.js";
 import { $, $$, el, fill, path } from "./dom.js";
+import { fragment } from "./fragment.js";
 import { notice, trying } from "./notices.js";
-import { copier } from "./code.js";
 
 const made = $("[data-made]");
 
-function show({ row, key, followed }) {
-  fill(made, el("h2", {}, `The key of ${row.name}`), el("p", {}, "Copy it now. It is not shown again."),
-    el("p", { class: "field" }, el("code", { class: "address", tabindex: 0 }, key), copier(() => key)),
-    ...(followed.behind ?? []).map(({ gateway, pid, why }) => el("p", { class: "bad" }, `Gateway ${gateway} (pid ${pid}) does not know it yet: ${why}.`)),
+const behind = ({ followed }) => (followed.behind ?? []).map(({ gateway, pid, why }) => `Gateway ${gateway} (pid ${pid}) does not know it yet: ${why}.`);
+
+function show(told) {
+  fill(made, el("h2", {}, `The key of ${told.row.name}`), el("p", {}, "Copy it now. It is not shown again."),
+    el("p", { class: "field" }, el("code", { class: "address", tabindex: 0 }, told.key), copier(() => told.key)),
+    ...behind(told).map((each) => el("p", { class: "bad" }, each)),
     el("p", { class: "muted small" }, "A client sends it as x-api-key, as Bearer token or as x-clew-key."));
   made.hidden = false;
   made.scrollIntoView({ block: "nearest" });
 }
 
-openers();
-const dialog = $("#new-key");
-const form = $("[data-new-key]");
-$("[data-cancel]", form).addEventListener("click", () => dialog.close());
-form.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const problem = $("[data-problem]", form);
-  try {
-    const told = await call("POST", "/api/keys", { name: form.elements.name.value, principal: form.elements.principal.value });
-    dialog.close();
-    form.reset();
-    await renew();
-    show(told);
-  } catch (error) {
-    problem.textContent = error.text ?? String(error);
-    problem.hidden = false;
-  }
-});
-
-/** The table as it is now; what was made stays on the page. */
+/** The rows as they are now. */
 async function renew() {
-  const { keys } = await call("GET", "/api/keys");
-  const table = $(".key-list tbody");
-  const known = new Set($$("[data-rotate]").map((each) => each.dataset.rotate));
-  for (const { name, principal, kid } of keys) if (!known.has(name)) table.append(row(name, principal, kid));
-  for (const line of $$("tr", table)) {
-    const found = keys.find(({ name }) => name === $("[data-rotate]", line).dataset.rotate);
-    if (!found) line.remove();
-    else $(".mono", line).textContent = found.kid;
-  }
-  $("[data-table]").hidden = !keys.length;
-  $("[data-none]").hidden = Boolean(keys.length);
-  listen();
+  const rows = $(".key-list tbody");
+  rows.replaceChildren(await fragment("/keys/rows"));
+  $("[data-table]").hidden = !rows.childElementCount;
+  $("[data-none]").hidden = Boolean(rows.childElementCount);
+  ready();
 }
 
-const row = (name, principal, kid) => el("tr", { "data-row": true }, el("td", { class: "title" }, el("strong", {}, name)), el("td", {}, principal), el("td", { class: "mono" }, kid), el("td", { class: "number" }, "now"),
-  el("td", { class: "number" }, el("button", { type: "button", "data-rotate": name, "aria-label": `Renew the key ${name}` }, "Renew"), " ",
-    el("button", { type: "button", class: "danger", "data-revoke": name, "aria-label": `Revoke the key ${name}` }, "Revoke")));
-
-async function rotate(name) {
-  const words = el("p", {}, "The old key stops working at once. Conversations are kept.");
-  if (!(await asked(`Renew the key ${name}?`, words, "Renew"))) return;
-  const told = await call("POST", path("api", "keys", name, "rotate"), {});
-  await renew();
-  show(told);
+/** A form in a dialog: what it does when it is sent, and how it is opened. A problem is shown in it. */
+function dialogOf(name, send) {
+  const dialog = document.getElementById(`${name}-key`);
+  const form = $("form", dialog);
+  const problem = $("[data-problem]", form);
+  $("[data-cancel]", form).addEventListener("click", () => dialog.close());
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    problem.hidden = true;
+    try {
+      const told = await send(form.elements, dialog.dataset.key);
+      dialog.close();
+      form.reset();
+      await renew();
+      if (told.key) show(told);
+      else [`The key ${told.row.name} is changed`, ...behind(told)].forEach((each, at) => notice(each, at ? "bad" : ""));
+    } catch (error) {
+      problem.textContent = error.text ?? String(error);
+      problem.hidden = false;
+    }
+  });
+  return (key, values = {}) => {
+    dialog.dataset.key = key;
+    problem.hidden = true;
+    $("[data-name]", dialog).textContent = key;
+    for (const [field, value] of Object.entries(values)) form.elements[field].value = value;
+    return dialog.showModal();
+  };
 }
 
-async function revoke(name) {
-  const words = el("p", {}, "It stops working at once. What was recorded with it is kept.");
+/** What a key may do, as the forms say it. An empty field is no limit. */
+function rights({ team, models, backends, expires, scopes }) {
+  const chosen = [...scopes].filter((each) => each.checked).map((each) => each.value);
+  return { team: team.value.trim(), models: models.value.trim() || "all", backends: backends.value.trim() || "all", scopes: chosen.join(",") || "none", expires: expires.value.trim() || "never" };
+}
+
+dialogOf("new", (fields) => call("POST", "/api/keys", { name: fields.name.value, principal: fields.principal.value, ...rights(fields) }));
+const openEdit = dialogOf("edit", (fields, key) => {
+  const { expires, ...rest } = rights(fields);
+  return call("PATCH", path("api", "keys", key), fields.expires.value === fields.expires.defaultValue ? rest : { ...rest, expires });
+});
+const openRenew = dialogOf("renew", (fields, key) => call("POST", path("api", "keys", key, "rotate"), { overlap: fields.overlap.value }));
+
+function edit(key, row) {
+  const form = $("[data-edit-key]");
+  form.elements.expires.defaultValue = row.expires.slice(0, 10); // an end that is not touched stays as it is, to the second
+  for (const each of form.elements.scopes) each.checked = row.scopes.split(",").includes(each.value);
+  openEdit(key, { team: row.team, models: row.models, backends: row.backends, expires: row.expires.slice(0, 10) });
+}
+
+async function revoke(name, children) {
+  const words = el("p", {}, "It stops working at once", Number(children) ? `, and so do its ${children} children` : "", ". What was recorded with it is kept.");
   if (!(await asked(`Revoke the key ${name}?`, words, "Revoke"))) return;
   await call("DELETE", path("api", "keys", name));
   notice(`Key ${name} is revoked`);
   await renew();
 }
 
-function listen() {
-  for (const button of $$("[data-rotate], [data-revoke]")) {
-    button.hidden = false;
-    button.onclick = () => trying(() => (button.dataset.rotate !== undefined ? rotate(button.dataset.rotate) : revoke(button.dataset.revoke)));
-  }
+function ready() {
+  for (const button of $$("[data-edit], [data-rotate], [data-revoke]")) button.hidden = false;
 }
-listen();
+
+$("[data-table]").addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  const { edit: edited, rotate, revoke: revoked, children } = button.dataset;
+  if (edited !== undefined) edit(edited, button.closest("tr").dataset);
+  else if (rotate !== undefined) openRenew(rotate);
+  else if (revoked !== undefined) trying(() => revoke(revoked, children));
+});
+openers();
+ready();

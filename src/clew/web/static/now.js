@@ -35,11 +35,10 @@ const renewRows = calmly(async () => {
 async function renewTop() {
   const focus = document.activeElement?.dataset?.focus;
   if (document.activeElement?.matches?.("select")) return tick();
-  const open = $("details.parts", top_)?.open;
+  const open = new Map($$("[data-part]", top_).map((each) => [each.dataset.part, each.open]));
   const fresh = await fragment(`/now/top${whose}`);
   top_.replaceChildren(fresh);
-  const parts = $("details.parts", top_);
-  if (parts && open !== undefined) parts.open = open;
+  for (const each of $$("[data-part]", top_)) each.open = open.get(each.dataset.part) ?? each.open;
   if (focus) $$("[data-focus]", top_).find((each) => each.dataset.focus === focus)?.focus();
   const active = $('[data-use][aria-pressed="true"]', top_);
   if (active) $(".active-backend").textContent = active.textContent;
@@ -65,6 +64,8 @@ async function use(wish, said) {
 }
 
 top_.addEventListener("click", (event) => {
+  const released = event.target.closest("[data-release]")?.dataset.release;
+  if (released) return use({ thread: released, reset: true }, "The thread follows the others again");
   const name = event.target.closest("[data-use]")?.dataset.use;
   if (name === undefined) return;
   use(name ? { backend: name } : { reset: true }, name ? `Everything goes to ${name} now` : "As the settings say");
