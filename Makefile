@@ -8,7 +8,7 @@ SLOW_JOBS ?= 4
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup clients run test check style layers types fast golden bench bench-keep bench-parts bench-postgres bench-peers bench-compare bench-policies figures soak lock clean
+.PHONY: help setup clients docs run test check style layers types fast golden bench bench-keep bench-parts bench-instructions bench-postgres bench-postgres-grown bench-postgres-processes bench-peers bench-compare bench-policies figures soak lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -17,9 +17,15 @@ help: ## this list
 	$(PYTHON) -c 'import sys; sys.exit("clew needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv .venv
 
+# uv installs in two seconds what takes pip thirty; but a registry that is set in pip's own configuration only pip knows.
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+UV := .venv/bin/uv pip install --quiet --python
+
 .venv/.ready: requirements/dev.txt pyproject.toml | .venv/bin/python
-	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@sed -n '/^uv==/,/[^\\]$$/p' $< > .venv/uv.txt
+	$(PIP) --require-hashes -r .venv/uv.txt
+	$(UV) $(PY) --require-hashes -r $< || $(PIP) --require-hashes -r $<
+	$(UV) $(PY) --no-deps --no-build-isolation -e . || $(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 setup: .venv/.ready ## make .venv with clew and all tools in it
@@ -29,11 +35,10 @@ $(CLIENTS): tests/clients/package-lock.json tests/clients/.npmrc | .venv/.ready
 	$(PY) -m tests.clients.npm ci
 	@touch $@
 
-# uv installs it in two seconds, pip in forty; but a registry that is set in pip's own configuration only pip knows.
 PYTHON_CLIENTS := tests/clients/.venv/.ready
 $(PYTHON_CLIENTS): requirements/clients.txt | .venv/.ready
 	.venv/bin/uv venv --quiet --clear --seed --python $(PY) tests/clients/.venv
-	.venv/bin/uv pip install --quiet --python tests/clients/.venv --only-binary :all: --require-hashes -r $< \
+	$(UV) tests/clients/.venv --only-binary :all: --require-hashes -r $< \
 	  || tests/clients/.venv/bin/python -m pip install --quiet --only-binary :all: --require-hashes -r $<
 	@touch $@
 
@@ -66,6 +71,17 @@ types: style
 fast: style
 	+$(PY) -m pytest -q -n $(JOBS) --dist worksteal -m "not slow"
 
+# The site's builder decides nothing for clew's environment, so it has its own.
+DOCS_TOOLS := build/docs-tools
+$(DOCS_TOOLS)/.ready: requirements/docs.txt | .venv/.ready
+	.venv/bin/uv venv --quiet --clear --seed --python $(PY) $(DOCS_TOOLS)
+	.venv/bin/uv pip install --quiet --python $(DOCS_TOOLS) --only-binary :all: --require-hashes -r $< \
+	  || $(DOCS_TOOLS)/bin/python -m pip install --quiet --only-binary :all: --require-hashes -r $<
+	@touch $@
+
+docs: $(DOCS_TOOLS)/.ready ## build the docs as a site in build/site, and check its links and its search
+	$(DOCS_TOOLS)/bin/python docs/build_site.py
+
 golden: .venv/.ready ## rewrite the golden transcripts; review the diff
 	CLEW_GOLDEN=write $(PY) -m pytest -q tests/golden
 
@@ -82,8 +98,17 @@ bench-keep: .venv/.ready ## what the gateway costs, by its parts, and what noise
 bench-postgres: .venv/.ready ## what a commit costs in PostgreSQL, beside SQLite
 	PYTHONPATH=. $(PY) bench/postgres.py $(OPTIONS)
 
+bench-postgres-grown: .venv/.ready ## how a store in PostgreSQL grows: OPTIONS="100000 1000000" recordings, 5 GB of disk
+	PYTHONPATH=. $(PY) bench/postgres_grown.py $(OPTIONS)
+
+bench-postgres-processes: .venv/.ready ## turns per second of 1, 2 and 4 gateways on one PostgreSQL
+	PYTHONPATH=. $(PY) bench/postgres_processes.py $(OPTIONS)
+
 bench-parts: .venv/.ready ## where the CPU of a request goes, by the parts of the gateway
 	$(PY) bench/parts.py $(OPTIONS)
+
+bench-instructions: .venv/.ready ## instructions for a request, which do not depend on who else uses the machine
+	$(PY) bench/instructions.py $(OPTIONS)
 
 bench-peers: .venv/.ready ## the same work in LiteLLM and claude-code-router, which it installs, and in the programs that CLIPROXYAPI and BIFROST name
 	$(PY) bench/peers.py
@@ -104,10 +129,11 @@ lock: | .venv/bin/python ## compile requirements/*.txt and the clients' lock
 	$(PY) -m pip install --quiet uv
 	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --group dev pyproject.toml -o requirements/dev.txt
 	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 pyproject.toml -o requirements/run.txt
-	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --extra postgres -c requirements/run.txt pyproject.toml -o requirements/image.txt
+	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --extra postgres --extra jwt -c requirements/run.txt pyproject.toml -o requirements/image.txt
 	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --group pyproject.toml:clients -o requirements/clients.txt
+	.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --group pyproject.toml:docs -o requirements/docs.txt
 	$(MAKE) --no-print-directory .venv/.ready
 	$(PY) -m tests.clients.npm install --package-lock-only
 
 clean: ## remove what the targets made
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis bench/out tests/clients/node_modules tests/clients/.venv
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build bench/out tests/clients/node_modules tests/clients/.venv

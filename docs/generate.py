@@ -28,9 +28,13 @@ from clew.web import routes as web_routes
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # so that this file can be loaded from any folder
 
-from backends_page import backends_page  # noqa: E402  (found by the line above)
+from backend_pages import backend_pages  # noqa: E402  (found by the line above)
+from backends_page import backends_page  # noqa: E402
+from client_pages import client_pages  # noqa: E402
+from comparison_numbers import comparison_page  # noqa: E402
 from events_page import events_page  # noqa: E402
 from formats_page import formats_page  # noqa: E402
+from navigation import index_page, symptoms_page  # noqa: E402
 from python_page import python_page  # noqa: E402
 from simulator_page import simulator_page  # noqa: E402
 from translation_page import translation_page  # noqa: E402
@@ -258,8 +262,15 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def pages() -> dict[Path, str]:
-    """Each page of the reference, as it should be."""
-    return {HERE / "reference" / f"{name}.md": NOTE + make().strip() + "\n" for name, make in PAGES.items()}
+    """Each page that is made, as it should be."""
+    made = {HERE / "reference" / f"{name}.md": NOTE + make().strip() + "\n" for name, make in PAGES.items()}
+    made |= {HERE / name: NOTE + text for name, text in (*client_pages().items(), *backend_pages().items())}
+    return {
+        **made,
+        HERE / "index.md": index_page(),
+        HERE / "symptoms/README.md": symptoms_page(),
+        HERE / "comparison.md": comparison_page(_table),
+    }
 
 
 def shared_files() -> dict[Path, str]:
@@ -271,14 +282,24 @@ def shared_files() -> dict[Path, str]:
 
 
 def main(arguments: Sequence[str]) -> int:
+    check = "--check" in arguments
+    stale = _stale()
+    while stale:  # again after writing: the list of pages names those that have just been written
+        for path, text in stale.items():
+            sys.stdout.write(f"{path.relative_to(HERE.parent)} {'is out of date' if check else 'written'}\n")
+            if not check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, "utf-8")
+        if check:
+            return 1
+        stale = _stale()
+    return 0
+
+
+def _stale() -> dict[Path, str]:
+    """The files that are not as they should be, with the text that they should have."""
     made = {**pages(), **shared_files()}
-    stale = [path for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text]
-    for path in stale:
-        sys.stdout.write(f"{path.relative_to(HERE.parent)} {'is out of date' if '--check' in arguments else 'written'}\n")
-        if "--check" not in arguments:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(made[path], "utf-8")
-    return 1 if stale and "--check" in arguments else 0
+    return {path: text for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text}
 
 
 if __name__ == "__main__":

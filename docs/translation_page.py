@@ -17,7 +17,7 @@ lost in silence: what a backend has no words for is a change, which the log tell
 
 ## Which form of asking counts
 
-From the strongest to the weakest; what another form outranks is told.
+From the strongest to the weakest; what another form overrides is told.
 
 1. `thinking: disabled` is no thinking. A backend that cannot stop gets its lowest level.
 2. `thinking: between_tools` is the lowest level.

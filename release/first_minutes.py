@@ -75,11 +75,12 @@ def _ask(program: Path, environ: Mapping[str, str]) -> None:
     """`clew serve --demo`, and one question in a second shell. Raises AssertionError where no answer comes."""
     environ = {**environ, "CLEW_HOME": f"{environ['HOME']}/demo"}
     command = [program, "serve", "--demo", "--json", "--port", "0", "--admin-port", "0"]
-    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as gateway:
+    log = Path(environ["HOME"]) / "gateway.log"
+    with log.open("w") as opened, subprocess.Popen(command, env=environ, stdout=-1, stderr=opened, text=True) as gateway:
         try:
             assert gateway.stdout is not None
             line = gateway.stdout.readline()
-            assert line, "the gateway did not start"
+            assert line, f"the gateway did not start: {log.read_text()}"
             url = json.loads(line)["url"]
             done = subprocess.run([program, "ask", QUESTION], env=environ, capture_output=True, text=True)
             assert done.returncode == 0, done.stderr

@@ -70,8 +70,10 @@ def test_the_reference_says_something_of_all_that_a_public_name_has(generate) ->
     )
 
 
-def test_the_reference_has_no_page_that_nothing_makes(generate) -> None:
-    assert sorted((ROOT / "docs/reference").glob("*")) == sorted(generate.pages())
+def test_a_folder_of_made_pages_has_no_other_page(generate) -> None:
+    made = generate.pages()
+    for folder in (ROOT / "docs" / name for name in ("reference", "clients", "backends")):
+        assert sorted(folder.glob("*")) == sorted(path for path in made if path.parent == folder)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -155,7 +157,7 @@ def test_every_make_target_that_a_page_names_exists() -> None:
     named = {name for page in PAGES for name in re.findall(r"`make ([a-z]+)`", page.read_text())}
     assert named <= targets
     contributing = (ROOT / "CONTRIBUTING.md").read_text()
-    assert {"run", "test", "check", "soak", "bench", "figures", "golden", "clients", "lock"} == set(
+    assert {"run", "test", "check", "soak", "bench", "figures", "golden", "clients", "docs", "lock"} == set(
         re.findall(r"^\| `make ([a-z]+)`", contributing, re.M)
     )
 
@@ -231,16 +233,29 @@ def test_a_config_in_the_docs_can_be_used(page: str, code: str, tmp_path: Path) 
     assert load(tmp_path / "clew.toml", {}, keys=False).settings.backends
 
 
+PYTHON = blocks("python")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("page", "code"), blocks("python"))
+def test_tests_in_the_docs_pass(tmp_path: Path) -> None:
+    """Under pytest, with the plugin that clew installs; all in one process, because each takes a second to import what it needs."""
+    for page, code in PYTHON:
+        if "def test_" in code:
+            (tmp_path / f"test_{re.sub(r'[^a-z]+', '_', page)}.py").write_text(code)
+    assert len(list(tmp_path.iterdir())) > 5
+    _run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path), folder=tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "code"), [(page, code) for page, code in PYTHON if "def test_" not in code])
 def test_python_in_the_docs_runs(page: str, code: str, tmp_path: Path) -> None:
-    """Code with test functions runs under pytest, with the plugin that clew installs; other code as a script."""
-    tests = "def test_" in code
-    file = tmp_path / ("test_page.py" if tests else "page.py")
-    file.write_text(code)
-    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)] if tests else [str(file)]
+    (tmp_path / "page.py").write_text(code)
+    _run_python("page.py", folder=tmp_path)
+
+
+def _run_python(*arguments: str, folder: Path) -> None:
     env = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "PYTEST_"))}
-    ran = subprocess.run([sys.executable, *command], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=150)
+    ran = subprocess.run([sys.executable, *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=250)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
@@ -297,6 +312,36 @@ def test_the_demo_in_the_readme_works(demo: int, tmp_path: Path, own: dict[str, 
     assert "left out messages.1.content.0: made by claude" in ran.stdout
     assert "thinking: 1 kept, 1 left out" in ran.stdout
     assert "as claude (claude-sonnet-5-5) would get it: 1 change" in ran.stdout
+
+
+@pytest.mark.slow
+def test_the_commands_for_your_own_keys_in_the_readme_work(tmp_path: Path) -> None:
+    """As they stand, with a client that only says where it would go: the vendors are not asked."""
+    [block] = [code for code in re.findall(r"^```console\n(.*?)^```$", readme(), re.M | re.S) if "clew run" in code]
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "claude").write_text('#!/bin/sh\necho "at $ANTHROPIC_BASE_URL"\n')
+    (programs / "claude").chmod(0o755)
+    path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    env = {"PATH": path, "HOME": str(tmp_path), "CLEW_HOME": str(tmp_path / "home")}
+    command = ["bash", "-euo", "pipefail", "-c", block.replace("…", "sk-of-a-reader")]
+    ran = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=250)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert re.search(r"^at http://127\.0\.0\.1:\d+$", ran.stdout, re.M)
+    assert "glm is active (clew use)" in ran.stdout
+
+
+def test_every_command_of_the_readme_is_executed_by_a_test() -> None:
+    """The demo and the block with your own keys above; the installers by `release/first_minutes.py`, from a clone and by pipx."""
+    kinds = [(kind, code.split()[0]) for kind, code in FENCE.findall(readme())]
+    assert kinds == [("console", "uv"), ("console", "export"), ("console", "CLEW_HOME=$PWD/.demo"), ("bash", "export")]
+    minutes = (ROOT / "release/first_minutes.py").read_text()
+    assert '[_uv(), "tool", "install"' in minutes
+    assert '"pipx", "install"' in minutes
+
+
+def readme() -> str:
+    return (ROOT / "README.md").read_text()
 
 
 def test_every_shell_block_of_the_docs_is_the_readmes() -> None:

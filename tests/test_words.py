@@ -50,6 +50,10 @@ UNUSUAL = (
         "thereby",
     ),
     *("thereof", "thither", "whence", "whereby", "wherein", "whereof", "whilst", "whoever", "whomever"),
+    *("akin", "amid", "amongst", "bestow", "bestows", "dearest", "deem", "deemed", "deems", "forgo", "forgoes"),
+    *("inasmuch", "insofar", "kin", "linger", "lingering", "lingers", "nonetheless", "notwithstanding"),
+    *("outrank", "outranked", "outranks", "owing", "sundry", "thereafter", "thereupon", "thrice"),
+    *("vouch", "vouched", "vouches", "whereupon"),
 )
 _FOUND = re.compile(rf"\b(?:{'|'.join(UNUSUAL)})\b", re.IGNORECASE)
 
