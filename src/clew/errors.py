@@ -6,6 +6,7 @@
     ├─ Unrepresentable        what a dialect cannot say                          → 400 invalid_request_error
     ├─ BodyTooLarge           over a stated limit                                → 413 request_too_large
     ├─ UsageLimitReached           the caller may use no more for now                 → 429 rate_limit_error
+    ├─ KeyForbidden           the caller's key may not have this model or backend → 403 permission_error
     ├─ StreamIllegal          a stream broke its own grammar; state and event    → 502 api_error
     │  ├─ BlockMismatch       a delta that does not fit its block
     │  ├─ SseTooLarge         a line or an event over its bound
@@ -47,6 +48,7 @@ __all__ = [
     "BodyTooLarge",
     "ClewError",
     "CredentialsExhausted",
+    "KeyForbidden",
     "PinUnreadable",
     "RecordCorrupt",
     "RequestInvalid",
@@ -124,6 +126,17 @@ class UsageLimitReached(ClewError):
         self.retry_after = retry_after
         self.status = status
         self.error_type = "permission_error" if status == 403 else "rate_limit_error"
+
+
+class KeyForbidden(ClewError):
+    """The client's key is valid, and may not be used for this model or this backend. `key`: the backend, if it is one."""
+
+    status: int = 403
+    error_type: str = "permission_error"
+
+    def __init__(self, message: str, *, key: str = "") -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class StreamIllegal(ClewError):

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from clew.dialects.anthropic.answers import write_error
-from clew.dialects.anthropic.options import AnthropicOptions
+from clew.dialects.anthropic.requests import AnthropicOptions
 from clew.dialects.anthropic.streams import AnthropicStreamReader
 from clew.dialects.openai_responses.detail import DIALECT_NAME, ClientTool, ResponsesDetail
 from clew.dialects.openai_responses.options import ResponsesOptions

@@ -9,7 +9,7 @@ import pytest
 
 from clew.errors import SettingsInvalid
 from clew.model.facts import PHASES, Beta, Rule, Shape, default_stances, path_order, rules, stances
-from clew.model.facts.refusals import thinking_refusals
+from clew.model.facts.failures import thinking_refusals
 from clew.model.facts.tables import to_row, to_rows
 from tests.manifest import proves
 

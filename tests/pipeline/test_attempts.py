@@ -17,6 +17,7 @@ from clew.errors import (
     CredentialsExhausted,
 )
 from clew.pipeline.attempts import (
+    DEAD_KEY_SECONDS,
     Attempt,
     AttemptOutcome,
     Candidate,
@@ -162,11 +163,25 @@ def test_a_key_that_is_refused_makes_way_for_the_next_without_a_wait(status: int
     assert isinstance(story.failure, CredentialsExhausted)
     assert story.failure.status == 502
     assert story.verdict is not None
-    assert story.verdict.cooled == CoolDowns()
+    cooled = story.verdict.cooled
+    if status == 403:  # it may be about what was asked for
+        assert cooled == CoolDowns()
+    else:  # so that neither the next request nor another gateway tries a dead key first
+        assert set(cooled.until.values()) == {story.now + DEAD_KEY_SECONDS}
+        assert cooled.limits == cooled.until.keys() == {(A1.backend, A1.key), (A2.backend, A2.key)}
+
+
+def test_a_dead_key_that_is_the_only_one_is_asked_all_the_same() -> None:
+    """Somebody may have paid."""
+    first = Story(A1).tell(status=402)
+    assert first.verdict is not None
+    assert Story(A1, cool=first.verdict.cooled).way == [(A1, 0.0)]
 
 
 def test_the_clients_own_key_is_the_clients_to_mend() -> None:
     story = Story(Candidate("a", "client", own=False)).tell(status=401, body=b"bad key")
+    assert story.verdict is not None
+    assert story.verdict.cooled == CoolDowns()
     assert isinstance(story.failure, BackendRejected)
     assert (story.failure.status, story.failure.body) == (401, b"bad key")
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from clew.model.facts.openai_rules import openai_rules
+from clew.model.facts.rules import openai_rules
 from clew.testing import Simulator
 from clew.thinking.openai_compliance import check_openai, openai_dialect_of
 

@@ -3,8 +3,7 @@
 import pytest
 
 from clew.errors import SealInvalid
-from clew.thinking.seal import Seal, Sealer, is_seal
-from clew.thinking.summary import LONGEST, open_summary, seal_summary
+from clew.thinking.seal import LONGEST_SUMMARY, Seal, Sealer, is_seal, open_summary, seal_summary
 from tests.build import GLM
 
 SEALER = Sealer({"k": b"s" * 32}, "k")
@@ -33,6 +32,8 @@ def test_the_seal_of_a_thought_is_no_summary() -> None:
 
 
 def test_a_summary_that_no_seal_can_take_is_refused() -> None:
-    with pytest.raises(SealInvalid, match=f"longer than the {LONGEST}"):
-        seal_summary(SEALER, "x" * (LONGEST + 1), principal="local", origin=GLM, exchange="1a")
-    assert open_summary(SEALER, seal_summary(SEALER, "x" * LONGEST, principal="p", origin=GLM, exchange="1"), principal="p")
+    with pytest.raises(SealInvalid, match=f"longer than the {LONGEST_SUMMARY}"):
+        seal_summary(SEALER, "x" * (LONGEST_SUMMARY + 1), principal="local", origin=GLM, exchange="1a")
+    assert open_summary(
+        SEALER, seal_summary(SEALER, "x" * LONGEST_SUMMARY, principal="p", origin=GLM, exchange="1"), principal="p"
+    )

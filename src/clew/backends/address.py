@@ -58,7 +58,13 @@ def is_local(url: str) -> bool:
 def _host_fault(host: str, *, allow_private: bool) -> str:
     address = _address(host)
     if address is None:
-        return _name_fault(host, allow_private=allow_private)
+        if all(_LOOSE_NUMBER.fullmatch(part) for part in host.split(".")):
+            return f"{host} is an address in a spelling that readers disagree about: write four decimal numbers"
+        if not _NAME.fullmatch(host):
+            return f"{host!r} is not the name of a host"
+        if host.lower() in _METADATA and not allow_private:
+            return f"{host} hands out a machine's credentials: set allow_private = true if it is meant"
+        return ""
     if address.is_unspecified or address.is_multicast:
         return f"{host} is not an address that can be called"
     if isinstance(address, IPv6Address):
@@ -70,16 +76,6 @@ def _host_fault(host: str, *, allow_private: bool) -> str:
         is_special = address.is_link_local or address in _SHARED or address.is_reserved
     if is_special and not allow_private:
         return f"{host} is a link-local or shared address: set allow_private = true if it is meant"
-    return ""
-
-
-def _name_fault(host: str, *, allow_private: bool) -> str:
-    if all(_LOOSE_NUMBER.fullmatch(part) for part in host.split(".")):
-        return f"{host} is an address in a spelling that readers disagree about: write four decimal numbers"
-    if not _NAME.fullmatch(host):
-        return f"{host!r} is not the name of a host"
-    if host.lower() in _METADATA and not allow_private:
-        return f"{host} hands out a machine's credentials: set allow_private = true if it is meant"
     return ""
 
 

@@ -87,19 +87,20 @@ def price_range(
 def price_of(model: str, usage: TokenUsage, backend: Backend, at: float) -> Decimal | None:
     """US dollars for the tokens of one call; None if the price is not known, as for a server on this machine."""
     counts = PricedCounts(fresh=usage.input, output=usage.output, read=usage.cache_read, written=usage.cache_written)
-    found = _known_range(model, counts, backend, at)
+    found = known_range(model, counts, backend, at)
     return found[0] if found else None
 
 
 def most_price(model: str, prompt: int, output: int, backend: Backend, at: float) -> Decimal | None:
     """US dollars that one call with so many tokens costs at most: as if all of its prompt were new, or written to the
-    dearest cache. None if the price is not known."""
-    fresh = _known_range(model, PricedCounts(fresh=prompt, output=output), backend, at)
-    written = _known_range(model, PricedCounts(fresh=0, written=prompt, output=output), backend, at)
+    most expensive cache. None if the price is not known."""
+    fresh = known_range(model, PricedCounts(fresh=prompt, output=output), backend, at)
+    written = known_range(model, PricedCounts(fresh=0, written=prompt, output=output), backend, at)
     return max(fresh[1], written[1]) if fresh and written else None
 
 
-def _known_range(model: str, counts: PricedCounts, backend: Backend, at: float) -> tuple[Decimal, Decimal] | None:
+def known_range(model: str, counts: PricedCounts, backend: Backend, at: float) -> tuple[Decimal, Decimal] | None:
+    """The same at this time, as the backend's vendor bills it; None where the price is not known, or nobody sends a bill."""
     provider = provider_of(backend)
     if provider is None and is_local(backend.url):  # nobody sends a bill
         return None
@@ -107,7 +108,7 @@ def _known_range(model: str, counts: PricedCounts, backend: Backend, at: float) 
 
 
 def _possible(counts: PricedCounts) -> Iterator[Tokens]:
-    """The cheapest and the dearest case: all cache entries short-lived, or all long-lived; twice the same if it is known."""
+    """The lowest and the highest price: all cache entries short-lived, or all long-lived; the same if it is known."""
     from genai_prices.types import Usage as Tokens
 
     known = counts.for_an_hour

@@ -203,10 +203,17 @@ def target_of(
     model = model_for(backend, asked)
     quirks = manner_of(backend, model).quirks
     per_account = backend.quirks.realm_per_account and backend.realm != ANTHROPIC
+    # The profile without what the endpoint does not take: then no model behind it takes it
+    profile = profile_for(model, overrides)
+    modes = profile.thinking if quirks.adaptive else tuple(mode for mode in profile.thinking if mode != "adaptive")
+    system = profile.system_messages and quirks.system_messages
+    effort, default = (profile.effort, profile.effort_default) if quirks.effort else ((), "")
+    if (modes, system, effort) != (profile.thinking, profile.system_messages, profile.effort):
+        profile = structs.replace(profile, thinking=modes, system_messages=system, effort=effort, effort_default=default)
     return Target(
         backend=backend.name,
         model=model,
-        profile=_limited(profile_for(model, overrides), quirks),
+        profile=profile,
         realm=f"{backend.realm}/{account}" if per_account else backend.realm,
         account=account,
         dialect=backend.dialect,
@@ -215,13 +222,3 @@ def target_of(
         signed=quirks.signed,
         adaptive_budget=quirks.adaptive_budget,
     )
-
-
-def _limited(profile: ModelFacts, quirks: Quirks) -> ModelFacts:
-    """The profile without what the endpoint does not take: then no model behind it takes it."""
-    modes = profile.thinking if quirks.adaptive else tuple(mode for mode in profile.thinking if mode != "adaptive")
-    system = profile.system_messages and quirks.system_messages
-    effort, default = (profile.effort, profile.effort_default) if quirks.effort else ((), "")
-    if (modes, system, effort) == (profile.thinking, profile.system_messages, profile.effort):
-        return profile
-    return structs.replace(profile, thinking=modes, system_messages=system, effort=effort, effort_default=default)

@@ -47,13 +47,18 @@ _UNSAFE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 def request_headers(headers: Mapping[str, str]) -> _Pairs:
     """What of a client's headers (lower case, joined) goes to a backend."""
-    listed = headers.get("connection")
-    one_hop = _listed([listed]) if listed else ()
+    return _request_headers(tuple(headers.items()))
+
+
+@lru_cache(maxsize=64)
+def _request_headers(headers: tuple[tuple[str, str], ...]) -> _Pairs:
+    """A client says nearly the same with each request, so that is worked out once."""
+    one_hop = _listed([value for name, value in headers if name == "connection"])
     return tuple(
         [
-            (raw, value.encode("latin-1"))
-            for name, value in headers.items()
-            if (raw := _asked(name)) is not None and name not in one_hop
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in headers
+            if _passes(name, REQUEST_NAMES, REQUEST_PREFIXES) and name not in one_hop
         ]
     )
 
@@ -72,12 +77,6 @@ def response_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, 
         return found
     stays = _listed(one_hop)
     return [pair for pair in found if pair[0] not in stays]
-
-
-@lru_cache(maxsize=1024)
-def _asked(name: str) -> bytes | None:
-    """A name as it goes to a backend; None if it does not. A client sends the same few names with every request."""
-    return name.encode("latin-1") if _passes(name, REQUEST_NAMES, REQUEST_PREFIXES) else None
 
 
 @lru_cache(maxsize=1024)

@@ -194,22 +194,6 @@ class RequestRepairs(Protocol):
         ...
 
 
-def _never(failure: Failure) -> bool:
-    return False
-
-
-def _always(options: object) -> bool:
-    return True
-
-
-def _same_path(native: NativeRequest, path: str) -> str:
-    return path
-
-
-def _count_document(tokens: int) -> bytes:
-    return b'{"input_tokens":%d}' % tokens
-
-
 class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     """One dialect, as functions of its folder."""
 
@@ -229,15 +213,15 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     stream_writer: Callable[[AnswerContext], StreamWriter]
     write_answer: Callable[[JsonObject, AnswerContext], bytes]
     """An answer in one piece, from the canonical message."""
-    write_count: Callable[[int], bytes] = _count_document
+    write_count: Callable[[int], bytes] = b'{"input_tokens":%d}'.__mod__
     """The answer of a client that asked how many tokens its request has."""
     write_error: Callable[[Failure, str | None], bytes]
     """The body of a response that is an error; with the id of the exchange."""
-    client_path: Callable[[NativeRequest, str], str] = _same_path
+    client_path: Callable[[NativeRequest, str], str] = lambda native, path: path
     """The place in the client's request that a path in the canonical request stands for."""
     statuses: Mapping[int, int] = {}
     """Statuses that its clients get in place of others."""
-    is_told_in_stream: Callable[[Failure], bool] = _never
+    is_told_in_stream: Callable[[Failure], bool] = lambda failure: False
     """Whether a client that wants a stream is told of this refusal inside one, with a 200."""
     seals_whole_blocks: bool = False
     """Its clients lose the text of a thought: what they hold in place of a signature has to bring the whole block."""
@@ -258,7 +242,7 @@ class Dialect(Struct, Generic[Options], frozen=True, kw_only=True, eq=False):
     write_request: Callable[[Request, Options], WrittenRequest]
     """A projected request. Bytes that came in this dialect and need no change go as they came. Raises Unrepresentable,
     RequestInvalid."""
-    counts_tokens: Callable[[Options], bool] = _always
+    counts_tokens: Callable[[Options], bool] = lambda options: True
     """Whether a backend does, of a dialect that has a path for it."""
     write_count_request: Callable[[Request, Options], WrittenRequest] | None = None
     """The same for a request whose tokens are to be counted; None: as any other."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from clew.dialects.shape import StreamWriter
-from clew.errors import SettingsInvalid, StoreError
+from clew.errors import KeyForbidden, SettingsInvalid, StoreError
 from clew.exchange.backend_dialect import Refused
 from clew.exchange.commands import (
     Ask,
@@ -23,7 +23,6 @@ from clew.exchange.commands import (
     LetGo,
     LogBody,
     LookUpTokenRate,
-    MarkInUse,
     Push,
     ReadBody,
     RegisterBlocks,
@@ -100,8 +99,8 @@ class TurnEnding:
 
     async def _report(self, turn: TurnRecord, problem: StoreError | None, *, waits: bool = False) -> None:
         self._is_reported = True
-        await MarkInUse(self._notes.received.request.messages)
-        await ReportExchange(turn.exchange, turn.recording, self._notes.unmade or problem, waits)
+        in_use = self._notes.received.request.messages
+        await ReportExchange(turn.exchange, turn.recording, self._notes.unmade or problem, waits, in_use)
 
     async def leave(self, outcome: Outcome, stream: StreamedAnswer | None) -> None:
         """What came of an answer that is not whole, or of none; or of a whole one that nobody waits for any more."""
@@ -180,7 +179,8 @@ class BackendAnswer:
         """The same for one that is streamed."""
         within = self._notes.received.options.first_content_seconds
         self.stream = stream = StreamedAnswer(await self._answer_reading(), within=within, blocks=self._keeps_blocks)
-        await Expect(stream)
+        if stream.may_refer:
+            await Expect(stream)
         first = await stream.first(self._head)
         if isinstance(first, Refused):
             self.stream = None
@@ -264,7 +264,7 @@ class BackendAnswer:
 
 
 async def record_unasked(
-    id: str, received: ReceivedRequest, failure: SettingsInvalid, at: float, *, has_store: bool
+    id: str, received: ReceivedRequest, failure: SettingsInvalid | KeyForbidden, at: float, *, has_store: bool
 ) -> None:
     """Keep and report a request for which no backend can be asked."""
     turn = await Compute(received.size, lambda: unasked_turn(id, received, failure, at))

@@ -12,6 +12,7 @@ from clew.backends.credential import Credential
 from clew.dialects import anthropic
 from clew.dialects.anthropic.requests import VERSION, betas_in
 from clew.dialects.shape import Dialect, Operation
+from clew.limits.keys import KeyRights
 from clew.thinking.recognise import Context
 
 Kind: TypeAlias = Literal["messages", "count_tokens"]
@@ -55,6 +56,7 @@ class Call:
         "operation",
         "principal",
         "query",
+        "rights",
         "team",
         "version",
     )
@@ -72,13 +74,14 @@ class Call:
         credential: Credential = (),
         key: str = "",
         team: str = "",
+        rights: tuple[KeyRights, ...] = (),
         entry: OwnTurn | None = None,
         front: Dialect[Any] = anthropic.DIALECT,
     ) -> None:
         """`kind`: what the client asks for. `name`: at the end of the path, where the route takes one. `headers`: lower
         case, repeated ones joined. `credential`: the client's own `x-api-key` and `authorization`, for backends that take
-        them. `key`, `team`: the name of the key that it showed, and the team of that key. `entry`: of a caller that keeps
-        its own conversation. `front`: what the client speaks."""
+        them. `key`, `team`, `rights`: the name of the key that it showed, its team, and what it may do. `entry`: of a caller
+        that keeps its own conversation. `front`: what the client speaks."""
         self.operation: Operation = kind
         self.kind: Kind = "count_tokens" if kind == "count_tokens" else "messages"
         self.method = method
@@ -90,6 +93,7 @@ class Call:
         self.credential = credential
         self.key = key
         self.team = team
+        self.rights = rights
         self.entry = entry
         self.front = front
         client = front.session_of(headers)

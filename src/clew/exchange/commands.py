@@ -195,12 +195,8 @@ class ReportExchange(ExchangeCommand[None]):
     """Why the store does not have its turn."""
     waits: bool = False
     """Its turn is on this machine until the shared store takes it."""
-
-
-class MarkInUse(ExchangeCommand[None]):
-    """The thinking blocks in the messages of this request are in use: the store keeps them for longer."""
-
-    messages: Sequence[RequestMessage]
+    in_use: Sequence[RequestMessage] = ()
+    """The thinking blocks in these messages are in use: the store keeps them for longer."""
 
 
 class CoolDown(ExchangeCommand[None]):

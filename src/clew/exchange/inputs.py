@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from clew.backends.credential import Secret
 from clew.backends.row import Backend
-from clew.errors import BackendDisabled, BackendUnknown
+from clew.errors import BackendDisabled, BackendUnknown, KeyForbidden
 from clew.exchange.backend_dialect import BackendDialect
 from clew.exchange.call import Call
 from clew.exchange.redact import Redactor
@@ -100,7 +100,7 @@ class ReceivedRequest(Struct, frozen=True, kw_only=True, eq=False):
     """The client wants a title of a conversation: no part of that, and none of its own."""
     compacts: bool = False
     """The client wants a summary of its history in place of an answer: no part of the conversation, but in the log."""
-    failure: BackendDisabled | BackendUnknown | None = None
+    failure: BackendDisabled | BackendUnknown | KeyForbidden | None = None
 
     @property
     def size(self) -> int:

@@ -80,7 +80,8 @@ class ExchangeMachine:
     ) -> None:
         """`is_light`: what is done about all of its messages may be done at once."""
         self.progress = Progress(now, wall)
-        self.notes = ExchangeNotes(id, received, wall, now, route=received.routes[0], going=received.request)
+        route = received.routes[0]
+        self.notes = ExchangeNotes(id, received, wall, now, route, received.request, route.dialect)
         self.answering = BackendAnswer(process, self.notes, self.progress, is_light=is_light)
         self._received = received
         self._process = process

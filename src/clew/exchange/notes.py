@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Final
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from clew.dialects.shape import AnswerContext, SentEvents
@@ -25,15 +25,13 @@ from clew.pipeline import attempts
 from clew.pipeline.compaction import SealText
 from clew.pipeline.project import Projection
 from clew.pipeline.stream.client_view import ClientView, ViewOptions, usual_id
-from clew.thinking.seal import INLINE_LIMIT, STORELESS_LIMIT
-from clew.thinking.summary import seal_summary
+from clew.thinking.seal import INLINE_LIMIT, STORELESS_LIMIT, seal_summary
 
 MOST_WHY: Final = 500
 """Characters of a backend's words that are kept of a try. In a stream they may be as many as one likes."""
 
 
-@dataclass(slots=True)
-class ExchangeNotes:
+class ExchangeNotes(Struct, eq=False):
     """Everything that is known so far."""
 
     id: str
@@ -44,7 +42,7 @@ class ExchangeNotes:
     route: BackendRoute
     """The one that is being tried, or was last."""
     going: Request
-    dialect: BackendDialect = field(init=False)
+    dialect: BackendDialect
     """In which it is written: the route's own, or a weaker form of it after a repair."""
     changes: tuple[Change, ...] = ()
     heals: int = 0
@@ -57,7 +55,7 @@ class ExchangeNotes:
     """When the present try began."""
     tries: list[Try] = field(default_factory=list[Try])
     sent: bytes = b""
-    outgoing: OutgoingHead | None = field(default=None, repr=False)
+    outgoing: OutgoingHead | None = None
     """The head of the last request to a backend."""
     unsaid: int = 0
     """Thinking blocks that the dialect has no words for."""
@@ -73,12 +71,9 @@ class ExchangeNotes:
     """Now and then while a stream came: how much of it was here, so many seconds after the request."""
     unmade: StoreError | None = None
     """Why the last turn was made without its answer."""
-    sent_events: SentEvents = field(default_factory=SentEvents, repr=False)
+    sent_events: SentEvents = field(default_factory=SentEvents)
     """What the client was told of a streamed answer."""
     _counted: tuple[Request, ThinkingCounts] | None = None
-
-    def __post_init__(self) -> None:
-        self.dialect = self.route.dialect
 
     def goes(self, projection: Projection) -> None:
         """What is sent next. To write it may take a moment where the history is long."""
@@ -235,6 +230,7 @@ class ExchangeNotes:
             tries=tuple(self.tries),
             betas=call.betas,
             key=call.key,
+            team=call.team,
             dialect=call.front.name,
         )
 
@@ -242,7 +238,7 @@ class ExchangeNotes:
         """All that is kept of it; its bodies when it is over. Looks things up, which may take a moment.
 
         Of a request for a title or a summary no word is kept: its thread may be another one than the conversation's, and
-        whoever deletes that would leave them behind. Where the answer cannot be made ready for the store (its history lies
+        deleting that one would leave them behind. Where the answer cannot be made ready for the store (its history lies
         in a damaged page), only the exchange is kept: the client gets the answer all the same.
         """
         exchange, self.unmade = self.exchange(outcome, heard, ended), None

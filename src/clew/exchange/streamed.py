@@ -112,10 +112,14 @@ class StreamedAnswer:
         """The last events, which wait for the store."""
         return b"".join(self._answer.held)
 
-    def refer_to(self, keep: Callable[[], Callable[[], None]]) -> None:
-        """Where seals may refer to the store, call what `keep` gives each time that one does."""
-        if self._reading.view.options.sealer is not None:
-            self._reading.view.when_referring = keep()
+    @property
+    def may_refer(self) -> bool:
+        """Whether seals are put on, which may refer to the store."""
+        return self._reading.view.options.sealer is not None
+
+    def refer_to(self, keep: Callable[[], None]) -> None:
+        """Call this each time that a seal refers to the store."""
+        self._reading.view.when_referring = keep
 
     def heard(self, *, whole: bool) -> ReceivedAnswer:
         answer = answer_of_parts(self._answer.parts, self._answer.read_run, blocks=self._blocks)

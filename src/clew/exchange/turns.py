@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from itertools import takewhile
 from operator import itemgetter
 
 from msgspec import Struct, structs
 
 from clew.dialects.shape import AnswerContext
-from clew.errors import PinUnreadable, RequestInvalid, SettingsInvalid
+from clew.errors import KeyForbidden, PinUnreadable, RequestInvalid, SettingsInvalid
 from clew.exchange.backend_dialect import RememberedRequest
 from clew.exchange.call import OwnTurn
 from clew.exchange.inputs import BackendRoute, ReceivedRequest
@@ -19,6 +20,7 @@ from clew.model.json import JsonObject, JsonValue, encoded, read_json
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Recording, Strand
 from clew.model.request import Request, blocks_of
+from clew.model.texts import aside_in
 from clew.model.tokens import OUTPUT_ESTIMATED
 from clew.model.turn import Bodies, Exchange, NativeTurn, Outcome, TokenUsage, Try, TurnRecord
 from clew.pipeline.stream.answer import AnswerSoFar
@@ -135,13 +137,15 @@ def asked_raw(request: Request) -> tuple[bytes, ...]:
 
 
 def title_of(request: Request) -> str:
-    """The first words that a person said."""
-    return titled(question_content(message.content for message in request.messages[:1]))
+    """The first words that a person said: before the first answer, and not for the model alone."""
+    first = takewhile(lambda message: message.role != "assistant", request.messages)
+    return titled(question_content(message.content for message in first if message.role == "user"))
 
 
 def titled(asked: QuestionContent) -> str:
     """The same, of what was asked first."""
-    words = " ".join(asked.texts[0].split(maxsplit=_TITLE)[:_TITLE]) if asked.texts else ""
+    said = next((text for text in asked.texts if not aside_in(text)), asked.texts[0] if asked.texts else "")
+    words = " ".join(said.split(maxsplit=_TITLE)[:_TITLE])
     return words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
 
 
@@ -179,7 +183,7 @@ def counts_of(usage: JsonObject) -> Sequence[int]:
     return [value if type(value) is int and 0 < value <= MOST_TOKENS else 0 for value in counts]
 
 
-def unasked_turn(id: str, received: ReceivedRequest, failure: SettingsInvalid, at: float) -> TurnRecord:
+def unasked_turn(id: str, received: ReceivedRequest, failure: SettingsInvalid | KeyForbidden, at: float) -> TurnRecord:
     """Of a request for which no backend can be asked. The backend is the chosen one, and its model is not known."""
     call, context, entry = received.call, received.facts.context, received.call.entry
     exchange = Exchange(

@@ -75,7 +75,15 @@ class Assembler:
             case BlockStop():
                 return self._blocks[event.index].stop()
             case MessageDelta():
-                _end(self._started(), event)
+                # What the event says of a message's end, put into it
+                message = self._started()
+                for name in _STOP_FIELDS:
+                    if name in event.delta or name in message:
+                        message[name] = event.delta.get(name)
+                message.update(_not_null({**event.delta, **event.extra}))
+                if event.usage is not None:
+                    before = message.get("usage")
+                    message["usage"] = {**(before if isinstance(before, dict) else {}), **_not_null(event.usage)}
             case _:
                 pass
         return None
@@ -150,15 +158,11 @@ def _input(text: str) -> tuple[JsonValue, bool]:
     try:
         return msgspec.json.decode(text), True
     except (msgspec.MsgspecError, RecursionError):
-        return _leniently(text)
-
-
-def _leniently(text: str) -> tuple[JsonValue, bool]:
-    """Half a character and numbers that no machine can hold are JSON to clients."""
-    try:
-        return whole_value(read_json(text.encode())), True
-    except (ValueError, RecursionError):
-        return read_partial(text), False
+        # Half a character and numbers that no machine can hold are JSON to clients
+        try:
+            return whole_value(read_json(text.encode())), True
+        except (ValueError, RecursionError):
+            return read_partial(text), False
 
 
 _Fold: TypeAlias = Callable[[JsonObject, dict[str, LongText], JsonObject], None]
@@ -197,17 +201,6 @@ _FOLDS: dict[str, _Fold] = {
     "citations_delta": _cite,
     "compaction_delta": _compact,
 }
-
-
-def _end(message: JsonObject, event: MessageDelta) -> None:
-    """What the event says of a message's end, put into it."""
-    for name in _STOP_FIELDS:
-        if name in event.delta or name in message:
-            message[name] = event.delta.get(name)
-    message.update(_not_null({**event.delta, **event.extra}))
-    if event.usage is not None:
-        before = message.get("usage")
-        message["usage"] = {**(before if isinstance(before, dict) else {}), **_not_null(event.usage)}
 
 
 def _not_null(values: JsonObject) -> JsonObject:

@@ -11,7 +11,7 @@ place behind a whole value (or behind an opening bracket); everything up to ther
 goes to the ordinary decoder. So a text that ends early and one that breaks off into nonsense are the same case. The walk
 keeps its own stack, so depth costs no recursion; deeper than MAX_PARTIAL_DEPTH is not read.
 
-`text_of`, `object_of` and their kin read members of JSON that promises nothing. Servers fill members with null, leave them
+`text_of`, `object_of` and the like read members of JSON that promises nothing. Servers fill members with null, leave them
 out, or give them another type in the next chunk; a member of the wrong kind is as good as absent. What a client sends is
 read strictly instead: there a value of the wrong kind is an error, named by its place.
 """
@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import re
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -119,33 +119,14 @@ _NEXT: dict[str, dict[str, str]] = {
 _CLOSER = {"object": "}", "array": "]"}
 
 
-class _Reach(NamedTuple):
-    """How far a text can be read."""
-
-    end: int  # behind the last whole value or opening bracket
-    closers: list[str]  # for the brackets that are open there, innermost last
-    expected: str
-    stopped: int  # behind the last token that fitted
-
-
 def read_partial(text: str, *, strings: bool = False) -> JsonValue:
     """The value so far, as the official SDKs read it: whole values only, at every depth; {} when there is none yet.
 
     `strings` keeps what there is of an unfinished string value, as they do for fine-grained tool streaming.
     """
-    reach = _walk(text)
-    closing = "".join(reversed(reach.closers))
-    if strings and reach.expected in ("value", "value or close"):
-        begun = _BEGUN_STRING.match(text, reach.stopped)
-        if begun is not None:
-            return _decoded(text[: begun.end()] + '"' + closing)
-    return _decoded(text[: reach.end] + closing)
-
-
-def _walk(text: str) -> _Reach:
-    closers: list[str] = []
+    closers: list[str] = []  # for the brackets that are open, innermost last
     expected = "value"
-    at = end = 0
+    at = end = 0  # behind the last token that fits; behind the last whole value or opening bracket
     while (token := _TOKEN.match(text, at)) is not None and (kind := str(token.lastgroup)) in _NEXT[expected]:
         if kind in _CLOSER and len(closers) < MAX_PARTIAL_DEPTH:
             closers.append(_CLOSER[kind])
@@ -161,7 +142,9 @@ def _walk(text: str) -> _Reach:
             end = at
         if expected == "filled" and not closers:
             break
-    return _Reach(end, closers, expected, at)
+    closing = "".join(reversed(closers))
+    begun = _BEGUN_STRING.match(text, at) if strings and expected in ("value", "value or close") else None
+    return _decoded((text[:end] if begun is None else text[: begun.end()] + '"') + closing)
 
 
 def _decoded(text: str) -> JsonValue:

@@ -33,7 +33,7 @@ class Fold(Generic[S]):
 
 
 class Memo(Generic[S]):
-    """The name of a value that a request leaves for the next ones of its history, or of a fork. Whoever takes the value
+    """The name of a value that a request leaves for the next ones of its history, or of a fork. The request that takes it
     checks whether it holds there."""
 
 

@@ -48,9 +48,13 @@ _ASIDES: Final = {
     "system-reminder": _ALONE,
     "conversation-summary": "a summary of what was said before",
     "summary-request": "a summary is asked for",
+    "environment_context": _ALONE,
 }
 """The kind of aside, by its tag."""
-_IN_TAGS: Final = re.compile(rf"\s*<({'|'.join(_ASIDES)})[ >].*</\1>\s*", re.DOTALL)
+_RULES: Final = r"# AGENTS\.md instructions [^\n]*\s+<INSTRUCTIONS>.*</INSTRUCTIONS>"
+"""What Codex says first, where a directory has rules."""
+_IN_TAGS: Final = re.compile(rf"\s*(?:<({'|'.join(_ASIDES)})[ >].*</\1>|{_RULES})\s*", re.DOTALL)
+_FOR_MODELS: Final = ("system", "developer")
 
 
 def aside_in(text: str, role: str = "") -> str:
@@ -60,7 +64,9 @@ def aside_in(text: str, role: str = "") -> str:
     'for the model alone'
     """
     found = _IN_TAGS.fullmatch(text)
-    return _ASIDES[found[1]] if found else _ALONE if role == "system" else ""
+    if found:
+        return _ASIDES[found[1]] if found[1] else _ALONE
+    return _ALONE if role in _FOR_MODELS else ""
 
 
 LONG_STRING_BYTES: Final = 256 * 1024

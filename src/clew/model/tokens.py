@@ -27,8 +27,10 @@ _MOST: Final = 1 << 17
 """Bytes that are looked at."""
 _PIECE: Final = 1 << 11
 """Bytes of a sample, where a text is longer."""
-_KEPT: Final = 1 << 10
-"""Characters of a growing text that are measured together."""
+_KEPT: Final = 1 << 13
+"""Characters of a growing text that are measured together. Most answers are shorter, and most backends say what they
+counted: then nothing is measured at all."""
+_FEW: Final = 64
 
 _LETTER, _PUNCTUATION, _DIGIT, _LINE, _BLANK, _UPPER, _LOWER = (1 << bit for bit in range(7))
 
@@ -87,8 +89,8 @@ def tokens_of(text: bytes) -> float:
 
 
 class TokenTally:
-    """About how many tokens a text has that comes piece by piece. It keeps no more than a little of the text, and how the
-    pieces were cut makes no difference."""
+    """About how many tokens a text has that comes piece by piece. It keeps no more than the end of the text, and how
+    the pieces were cut makes no difference."""
 
     __slots__ = ("_measured", "_pieces", "_size")
 
@@ -105,6 +107,8 @@ class TokenTally:
             end = len(whole) // _KEPT * _KEPT
             self._measured += sum(_tokens_of_text(whole[at : at + _KEPT]) for at in range(0, end, _KEPT))
             self._pieces, self._size = [whole[end:]], len(whole) - end
+        elif len(self._pieces) >= _FEW:  # a small piece takes ten times as much memory as its letters
+            self._pieces = ["".join(self._pieces)]
 
     def total(self) -> int:
         """0 if nothing was added."""
@@ -174,26 +178,22 @@ def image_size(head: bytes) -> tuple[int, int] | None:
     if head.startswith(b"GIF8") and len(head) >= 10:
         return _two("<HH", head, 6)
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP" and len(head) >= 30:
-        return _webp(head)
+        kind = head[12:16]
+        if kind == b"VP8 ":
+            width, height = _two("<HH", head, 26)
+            return width & 0x3FFF, height & 0x3FFF
+        if kind == b"VP8L":
+            bits = int.from_bytes(head[21:25], "little")
+            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        if kind == b"VP8X":
+            return int.from_bytes(head[24:27], "little") + 1, int.from_bytes(head[27:30], "little") + 1
+        return None
     return _jpeg(head) if head.startswith(b"\xff\xd8") else None
 
 
 def _two(layout: str, head: bytes, at: int) -> tuple[int, int]:
     first, second = struct.unpack_from(layout, head, at)
     return int(first), int(second)
-
-
-def _webp(head: bytes) -> tuple[int, int] | None:
-    kind = head[12:16]
-    if kind == b"VP8 ":
-        width, height = _two("<HH", head, 26)
-        return width & 0x3FFF, height & 0x3FFF
-    if kind == b"VP8L":
-        bits = int.from_bytes(head[21:25], "little")
-        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    if kind == b"VP8X":
-        return int.from_bytes(head[24:27], "little") + 1, int.from_bytes(head[27:30], "little") + 1
-    return None
 
 
 def _jpeg(head: bytes) -> tuple[int, int] | None:

@@ -92,7 +92,9 @@ class Exchange(Struct, frozen=True, kw_only=True):
     dialect: str = "anthropic"
     """What the client speaks."""
     key: str = ""
-    """The name of the key that the client showed; "" for the gateway's own. It is kept with the usage."""
+    """The name of the key that the client showed; "" for the gateway's own. It is kept with the usage,"""
+    team: str = ""
+    """and so is the team of that key."""
 
     @property
     def client_api(self) -> str:

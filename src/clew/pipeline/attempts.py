@@ -9,11 +9,11 @@ It has no clock, no chance and no I/O: moments come in with each outcome, jitter
 exchange by hand. One table, `class_of_status`, says what a failure means:
 
     never       the request's own fault (400, 404, 413, 422, …)     reported at once
-    key         this key is no good (401, 402, 403)                 the next target, without a wait
+    key         this key is no good (401, 402, 403)                 the next target, without a wait; a dead key cools down
     limited     this key has had enough (429)                       it cools down; the next target, else the wait it asks for
     transient   the backend's trouble (408, 409, 499, 5xx, silence) the same again after a wait, then the next
 
-`x-should-retry` outranks the table for the same target: `true` makes any failure worth another try, `false` none. Once
+`x-should-retry` overrides the table for the same target: `true` makes any failure worth another try, `false` none. Once
 content has reached the client nothing is tried again. A target that cools down is skipped, but never the last of the list: a
 guess must not turn into an outage.
 
@@ -42,11 +42,17 @@ MOST_COOL: Final = 3600.0
 """The longest cool-down, in seconds: a limit per day is asked about again each hour, and a vendor's mistake blocks no target
 for days."""
 
+DEAD_KEY_SECONDS: Final = 60.0
+"""For a key that its backend does not know, or that nobody pays for: then it is asked again whether that has changed."""
+_DEAD: Final = frozenset({401, 402})
+"""A 403 may be about what was asked for: another model, or a file of somebody else."""
+
 FailureClass: TypeAlias = Literal["never", "key", "limited", "transient"]
 
+_NO_MONEY: Final = 402
 _BY_STATUS: Final[dict[int, FailureClass]] = {
     401: "key",
-    402: "key",
+    _NO_MONEY: "key",
     403: "key",
     408: "transient",
     409: "transient",
@@ -81,7 +87,7 @@ class CoolDowns(Struct, frozen=True):
 
     until: Mapping[tuple[str, str], float] = MappingProxyType({})
     limits: frozenset[tuple[str, str]] = frozenset()
-    """Those for which the backend itself said how long: a limit of the key, wherever it is used."""
+    """Those of the key itself, wherever it is used: the backend said for how long, or that the key is dead."""
 
     def __or__(self, other: CoolDowns) -> CoolDowns:
         merged = dict(self.until)
@@ -212,10 +218,9 @@ class _Flow:
         again = self._again(kind, outcome)
         if kind == "limited" or (kind == "transient" and again is None):
             seconds = outcome.retry_after if outcome.retry_after is not None else self._policy.cool_seconds
-            name = (self._target.backend, self._target.key)
-            is_limit = kind == "limited" and outcome.retry_after is not None
-            until = MappingProxyType({name: outcome.now + min(seconds, MOST_COOL)})
-            self._cooled |= CoolDowns(until, frozenset({name} if is_limit else ()))
+            self._cool(seconds, outcome.now, of_key=kind == "limited" and outcome.retry_after is not None)
+        elif kind == "key" and outcome.status in _DEAD and self._target.own and self._target.has_key:
+            self._cool(DEAD_KEY_SECONDS, outcome.now, of_key=True)
         if again is not None:
             self._wait = again
             return None
@@ -224,6 +229,12 @@ class _Flow:
         if kind == "key" and self._target.own:
             return self._verdict(CredentialsExhausted(self._refused_keys(outcome.status or 0)))
         return self._verdict(outcome.error or _status_failure(outcome, self._target))
+
+    def _cool(self, seconds: float, now: float, *, of_key: bool) -> None:
+        """Leave the target alone for so long. `of_key`: other processes should, too."""
+        name = (self._target.backend, self._target.key)
+        until = MappingProxyType({name: now + min(seconds, MOST_COOL)})
+        self._cooled |= CoolDowns(until, frozenset({name} if of_key else ()))
 
     @property
     def _target(self) -> Candidate:
@@ -263,7 +274,11 @@ class _Flow:
             )
         found_in = dict.fromkeys(each.key_from for each in self._targets if each.backend == name and each.key_from)
         come = "The key comes" if len(found_in) == 1 else "The keys come"
-        said = f" {come} from {' and from '.join(found_in)}: put the right one there." if found_in else ""
+        places = " and from ".join(found_in)
+        said = f" {come} from {places}: put the right one there." if found_in else ""
+        if status == _NO_MONEY:  # the key may be right
+            where = f" {come} from {places}." if found_in else ""
+            said = f" The account has no money: add some, or use another key.{where}"
         return f"{name} refused every key that clew holds for it ({status}).{said} {_tries(name)}"
 
     def _verdict(self, failure: BackendError | None) -> Verdict:

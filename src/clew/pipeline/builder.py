@@ -123,7 +123,10 @@ def build_request(parts: RequestParts, send: Callable[[JsonObject], Any] | None 
     fixed = limit_marks(parts.tools, parts.system, parts.cache, line=profile.line)
     messages = mark_messages([bare(each) for each in messages], parts.cache, line=profile.line, fixed=fixed.marks)
     trace.append("build")
-    setting = _setting(budget.tokens, parts.max_tokens, profile)
+    # The thinking to ask for, as the model takes it
+    asked: JsonObject | None = {"type": "enabled", "budget_tokens": budget.tokens} if budget.tokens > 0 else None
+    most = min(parts.max_tokens, profile.max_tokens or parts.max_tokens)
+    setting = fit_to_model(ThinkingSetting(thinking=asked, max_tokens=most, answer=ANSWER), profile)
     body = _body_of(parts, fixed, messages, setting)
     if send is not None:
         trace.append("send")
@@ -148,13 +151,6 @@ def _problems(parts: RequestParts) -> Iterator[tuple[str, str]]:
         role = bare(object_of(message))["role"]
         if role not in _ROLES:
             yield f"messages.{index}", f"expected a message of {', '.join(_ROLES)}, got {role!r}; leave out other entries"
-
-
-def _setting(budget: int, max_tokens: int, profile: ModelFacts) -> ThinkingSetting:
-    """The thinking to ask for, as the model takes it."""
-    asked: JsonObject | None = {"type": "enabled", "budget_tokens": budget} if budget > 0 else None
-    most = min(max_tokens, profile.max_tokens or max_tokens)
-    return fit_to_model(ThinkingSetting(thinking=asked, max_tokens=most, answer=ANSWER), profile)
 
 
 def _body_of(

@@ -21,8 +21,7 @@ from msgspec import Struct
 
 from clew.model.blocks import Block, is_thinking
 from clew.model.change import Change
-from clew.model.facts.failures import is_refusal
-from clew.model.facts.refusals import ThinkingRule, thinking_refusals
+from clew.model.facts.failures import ThinkingRule, is_refusal, thinking_refusals
 from clew.model.origin import Target
 from clew.model.request import Request, RequestMessage, blocks_of, with_content
 from clew.pipeline.normalise import without_trailing

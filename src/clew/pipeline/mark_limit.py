@@ -6,7 +6,7 @@ order. A top-level mark is one more, unless it falls on a block that has its own
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -68,27 +68,19 @@ def fixed_marks(request: Request) -> list[JsonObject]:
 
 def within_limit(request: Request, *, only_fixed: bool = False) -> tuple[Request, tuple[Change, ...]]:
     """The request with four marks at most. `only_fixed` counts those in tools and system, where the others are moved."""
-    places = list(_fixed_places(request))
+    places = [MarkPlace("tools", at) for at, _ in marks_in(request.body.tools)]
+    places += [MarkPlace("system", at) for at, _ in marks_in(request.body.system)]
     room = MOST_MARKS
     if not only_fixed:
-        places += _message_places(request)
+        for at, message in enumerate(request.messages):
+            for j, block in enumerate(blocks_of(message)):
+                if block.type == "tool_result" and b'"cache_control"' in bytes_of(block.content):
+                    places += [MarkPlace("messages", at, j, k) for k, _ in marks_in(block.content)]
+                if isinstance(value_of(block.cache_control), dict) and not is_thinking(block):
+                    places.append(MarkPlace("messages", at, j))
         room -= _automatic_adds_one(request)
     surplus = places[: max(0, len(places) - room)]
     return _without(request, surplus) if surplus else (request, ())
-
-
-def _fixed_places(request: Request) -> Iterator[MarkPlace]:
-    yield from (MarkPlace("tools", at) for at, _ in marks_in(request.body.tools))
-    yield from (MarkPlace("system", at) for at, _ in marks_in(request.body.system))
-
-
-def _message_places(request: Request) -> Iterator[MarkPlace]:
-    for at, message in enumerate(request.messages):
-        for j, block in enumerate(blocks_of(message)):
-            if block.type == "tool_result" and b'"cache_control"' in bytes_of(block.content):
-                yield from (MarkPlace("messages", at, j, k) for k, _ in marks_in(block.content))
-            if isinstance(value_of(block.cache_control), dict) and not is_thinking(block):
-                yield MarkPlace("messages", at, j)
 
 
 def _automatic_adds_one(request: Request) -> bool:

@@ -63,7 +63,7 @@ def default_steps() -> tuple[Step, ...]:
         answer_length,  #       max_tokens within the model's cap (R7)
         thinking_parameter,  #  the mode, effort and display that the model takes (R9–R12)
         loop_parameter,  #      manual thinking off where the open loop cannot begin with it (R35, R38)
-        sampling,  #            temperature and its kin, where they would be refused (R13, R14)
+        sampling,  #            temperature and the like, where they would be refused (R13, R14)
         forced_tools,  #        tool_choice, where it would be refused (R49)
         cache_marks,  #         only if asked: breakpoints on the last two messages
         context_edits,  #       only if asked: keep all thinking in context

@@ -140,22 +140,12 @@ def _kept(request: Request, index: int, changes: list[Change]) -> tuple[RequestM
 
 
 def _folded(request: Request, index: int, changes: list[Change], why: str) -> tuple[Made, ...]:
-    """The text of a message that loses its role; none if it has none."""
+    """The text of a message that loses its role, in tags and with its cache mark; none if it has none."""
     message, path = request.messages[index], message_path(request, index)
     others = [block for block in blocks_of(message) if block.type != "text"]
     changes.extend(Change(STEP, block_path(request, index, block), "left out", NOT_TEXT) for block in others)
     if message.output_config is not UNSET:
         changes.append(Change(STEP, f"{path}.output_config", "removed", OUTPUT_CONFIG))
-    text = _as_text(message)
-    if text is None:
-        changes.append(Change(STEP, path, "removed", EMPTY))
-        return ()
-    changes.append(Change(STEP, path, "moved", why))
-    return (text,)
-
-
-def _as_text(message: RequestMessage) -> Made | None:
-    """The text of the message, in tags, with its cache mark; None if it has none."""
     if isinstance(message.content, str):
         texts, marks = [message.content], []
     else:
@@ -164,8 +154,10 @@ def _as_text(message: RequestMessage) -> Made | None:
         marks = [mark for block in blocks if (mark := value_of(block.cache_control)) is not None]
     joined = "\n\n".join(texts)
     if not joined.strip():
-        return None
-    return text_block(TAGS[0] + joined + TAGS[1], **({"cache_control": marks[-1]} if marks else {}))
+        changes.append(Change(STEP, path, "removed", EMPTY))
+        return ()
+    changes.append(Change(STEP, path, "moved", why))
+    return (text_block(TAGS[0] + joined + TAGS[1], **({"cache_control": marks[-1]} if marks else {})),)
 
 
 _prompt = msgspec.json.Decoder(str | list[Block])

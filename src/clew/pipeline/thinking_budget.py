@@ -7,8 +7,6 @@ takes it (`thinking_modes`), with room for the answer; where none fits, thinking
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 from msgspec import UNSET, Raw, structs
 
@@ -32,7 +30,13 @@ def thinking_budget(request: Request, target: Target, facts: Facts) -> tuple[Req
     choice = (object_of(request.body.tool_choice) or {}).get("type")
     if rules is None or request.body.thinking is not UNSET or choice in ("any", "tool"):
         return request, ()
-    budget = budget_for_inputs(list(_inputs(request)), rules)
+    inputs: list[HumanInput] = []  # what people wrote, message by message
+    for message in request.messages:
+        if message.role == "user":
+            blocks = [("text", message.content)] if isinstance(message.content, str) else None
+            parts = blocks or [(block.type, string_of(block.text)) for block in blocks_of(message)]
+            inputs += [found] if (found := human_input_of_parts(parts)) else []
+    budget = budget_for_inputs(inputs, rules)
     if budget.tokens <= 0:
         return request, ()
     thinking: JsonObject = {"type": "enabled", "budget_tokens": budget.tokens}
@@ -44,14 +48,3 @@ def thinking_budget(request: Request, target: Target, facts: Facts) -> tuple[Req
     setting = fit_to_model(structs.replace(open_, thinking=thinking, answer=ANSWER), target.profile)
     asking = with_setting(request, open_, setting)
     return asking, () if asking is request else (change, *setting.changes)
-
-
-def _inputs(request: Request) -> Iterator[HumanInput]:
-    """What people wrote, message by message."""
-    for message in request.messages:
-        if message.role != "user":
-            continue
-        blocks = [("text", message.content)] if isinstance(message.content, str) else None
-        parts = blocks or [(block.type, string_of(block.text)) for block in blocks_of(message)]
-        if found := human_input_of_parts(parts):
-            yield found

@@ -11,7 +11,7 @@ from __future__ import annotations
 from clew.model.blocks import is_thinking
 from clew.model.change import Change
 from clew.model.origin import Target
-from clew.model.request import Request, RequestMessage, blocks_of, with_blocks
+from clew.model.request import Request, blocks_of, with_blocks
 from clew.pipeline.step import Facts
 from clew.pipeline.values import block_path
 from clew.thinking.keys import proof_of
@@ -27,19 +27,11 @@ def thinking_first(request: Request, target: Target, facts: Facts) -> tuple[Requ
         return request, ()
     messages, changes = list(request.messages), list[Change]()
     for index, message in enumerate(messages):
-        if not _is_out_of_order(message):
-            continue
         thinking = [block for block in blocks_of(message) if is_thinking(block)]
         others = [block for block in blocks_of(message) if not is_thinking(block)]
+        calls = message.role == "assistant" and any(block.type == "tool_use" for block in others)
+        if not calls or is_thinking(blocks_of(message)[0]) or not thinking or any(map(proof_of, thinking)):
+            continue  # in order already, or not to be moved
         messages[index] = with_blocks(message, (*thinking, *others))
         changes += [Change(STEP, block_path(request, index, block), "moved", FIRST) for block in thinking]
     return request.with_messages(tuple(messages)) if changes else request, tuple(changes)
-
-
-def _is_out_of_order(message: RequestMessage) -> bool:
-    """Does the message call tools, and have thinking that is not first and may be moved?"""
-    blocks = blocks_of(message)
-    if message.role != "assistant" or not blocks or is_thinking(blocks[0]):
-        return False
-    proofs = [proof_of(block) for block in blocks if is_thinking(block)]
-    return bool(proofs) and not any(proofs) and any(block.type == "tool_use" for block in blocks)

@@ -152,7 +152,14 @@ def _with_legal_message_efforts(
     messages: dict[int, RequestMessage | None] = {}
     for index in folded(request.messages, _CONFIGURED) if profile.system_messages else ():
         message = request.messages[index]
-        if why := _refused_effort(message, setting, profile):
+        if message.role != "system" or message.output_config is UNSET:
+            continue
+        effort = (object_of(message.output_config) or {}).get("effort")
+        if not isinstance(effort, str) or effort not in EFFORTS:
+            continue
+        is_fixed = mode_of(setting.thinking) == "between_tools" and effort != (setting.effort or profile.effort_default)
+        if is_fixed or effort not in profile.effort:
+            why = FIXED_EFFORT if is_fixed else MESSAGE_EFFORT
             changes.append(Change(STEP, f"{message_path(request, index)}.output_config", "removed", why))
             given = message.given if isinstance(message, Edited) else message
             # A message without content and `output_config` would be refused (R32).
@@ -168,18 +175,6 @@ _CONFIGURED: Fold[tuple[int, ...]] = Fold(
     lambda before, messages, at: (*before, *[i for i, each in enumerate(messages, at) if each.output_config is not UNSET]),
 )
 """The indices of messages with a configuration of their own, as an effort would be."""
-
-
-def _refused_effort(message: RequestMessage, setting: ThinkingSetting, profile: ModelFacts) -> str:
-    """Why the effort of a system message is refused; "" if it is not."""
-    if message.role != "system" or message.output_config is UNSET:
-        return ""
-    effort = (object_of(message.output_config) or {}).get("effort")
-    if not isinstance(effort, str) or effort not in EFFORTS:
-        return ""
-    if mode_of(setting.thinking) == "between_tools" and effort != (setting.effort or profile.effort_default):
-        return FIXED_EFFORT
-    return MESSAGE_EFFORT if effort not in profile.effort else ""
 
 
 # ── the open tool loop

@@ -8,7 +8,7 @@ back to the maker if the program sends the block again.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, Literal
 
 from msgspec import structs
@@ -133,7 +133,12 @@ class Translator:
         return found if self._view_options.is_plain else ClientView(self._view_options).show_message(found)
 
     def _encode(self, events: Iterable[Event]) -> bytes:
-        return b"".join(map(encode_event, events if self._sealed is None else _sealed_events(self._sealed, events)))
+        if self._sealed is None:
+            return b"".join(map(encode_event, events))
+        told: list[Event] = []
+        for event in events:
+            told += self._sealed.feed(event) if isinstance(event, BLOCK_EVENTS) else (event,)
+        return b"".join(map(encode_event, told))
 
     def _unsealed(self, request: Request, changes: list[Change]) -> Request:
         """The request with what its maker needs back in place of each seal."""
@@ -141,24 +146,20 @@ class Translator:
         for at, message in enumerate(request.messages):
             blocks: list[Block] = []
             for place, block in enumerate(blocks_of(message)):
-                opened = self._opened(block)
-                if opened is None:
+                proof = proof_of(block)
+                if block.type != "thinking" or not is_seal(proof):
+                    blocks.append(block)
+                    continue
+                text = string_of(block.thinking)
+                payload = self._payload_of(proof, text)
+                if payload is None:
                     changes.append(Change("thinking", f"messages.{at}.content.{place}", "left out", _NOT_ITS_OWN))
                 else:
-                    blocks.append(opened)
+                    blocks.append(made({"type": "thinking", "thinking": text, "signature": payload}))
             is_emptied = bool(blocks_of(message)) and not blocks
             filler = [made({"type": "text", "text": FILLER})] if is_emptied else []
             messages.append(with_blocks(message, tuple(blocks or filler)) if blocks_of(message) else message)
         return request.with_messages(tuple(messages))
-
-    def _opened(self, block: Block) -> Block | None:
-        """The block as its maker takes it back; None if its seal is another maker's, or does not open."""
-        proof = proof_of(block)
-        if block.type != "thinking" or not is_seal(proof):
-            return block
-        text = string_of(block.thinking)
-        payload = self._payload_of(proof, text)
-        return None if payload is None else made({"type": "thinking", "thinking": text, "signature": payload})
 
     def _payload_of(self, signature: str, text: str) -> str | None:
         options = self._view_options
@@ -186,14 +187,6 @@ def _view_options(context: AnswerContext, maker: Origin, signature: str, secret:
         blank=signature == "empty",
         inline_limit=_MOST_CARRIED,
     )
-
-
-def _sealed_events(sealed: SealedBlocks, events: Iterable[Event]) -> Iterator[Event]:
-    for event in events:
-        if isinstance(event, BLOCK_EVENTS):
-            yield from sealed.feed(event)
-        else:
-            yield event
 
 
 def _row(name: str) -> Backend:

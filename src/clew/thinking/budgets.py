@@ -133,7 +133,7 @@ class HumanInput(Struct, frozen=True):
     texts: tuple[str, ...] = ()
     opens: bool = True
     wish: int | None = None
-    """The budget that the client noted beside the message; it outranks the words."""
+    """The budget that the client noted beside the message; it overrides the words."""
 
 
 # Word boundaries and case are ASCII's, as in the matcher that this follows.

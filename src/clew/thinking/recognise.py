@@ -9,7 +9,7 @@ d. *place*: only when the answer after it was not found either, only without too
 
 If nothing is found, the answer has no recording. A recording found by b, c or d must say what the client's copy says. A run
 of assistant messages, or one into which a client merged them, is split into the recordings whose *said* make it up in order;
-its end may be found by c or d. Where a newer answer is found, the recording that it followed outranks the place: a second
+its end may be found by c or d. Where a newer answer is found, the recording that it followed overrides the place: a second
 conversation with the same words must not lend its blocks.
 """
 

@@ -54,7 +54,13 @@ def parse(raw: bytes, *, betas: Sequence[str] = (), wanted: Wanted = ALWAYS) -> 
     try:
         source = _read(raw) if len(raw) <= LARGE_BYTES else _read_large(raw, wanted)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise _unreadable(raw, error) from None
+        if isinstance(error, msgspec.ValidationError):  # what is wrong as a request: the path says where
+            raise _invalid(str(error)) from None
+        if isinstance(error, RecursionError) or len(raw) <= LARGE_BYTES:
+            decode_json(raw)  # raises with line and column where the bytes are no JSON at all
+            raise _invalid(str(error)) from None
+        fault = find_large_fault(raw, str(error))
+        raise RequestInvalid(str(fault), line=fault.line, column=fault.column) from None
     body = source.body
     check_count(body.messages)
     if len(body.model) > MAX_MODEL:
@@ -78,16 +84,6 @@ def _read_large(raw: bytes, wanted: Wanted) -> Source:
     with suppress(RequestInvalid):  # a doubled key is refused only where the list has to be edited
         source.layout = find_array(raw, "messages", messages)
     return source
-
-
-def _unreadable(raw: bytes, error: Exception) -> RequestInvalid:
-    """What is wrong, and where: as JSON (line and column), or as a request (the JSON path)."""
-    if not isinstance(error, msgspec.ValidationError | RecursionError) and len(raw) > LARGE_BYTES:
-        fault = find_large_fault(raw, str(error))
-        return RequestInvalid(str(fault), line=fault.line, column=fault.column)
-    if not isinstance(error, msgspec.ValidationError):
-        decode_json(raw)  # raises with line and column where the bytes are no JSON at all
-    return _invalid(str(error))
 
 
 def _invalid(complaint: str, above: str = "") -> RequestInvalid:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.options import AnthropicOptions
+from clew.dialects.anthropic.requests import AnthropicOptions
 from clew.dialects.anthropic.streams import AnthropicStreamReader
 from clew.dialects.shape import AnswerContext
 from clew.errors import StreamIllegal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.dialects.anthropic.options import AnthropicOptions
+from clew.dialects.anthropic.requests import AnthropicOptions
 from clew.dialects.anthropic.streams import AnthropicStreamReader
 from clew.dialects.shape import AnswerContext
 from clew.model.events import BlockStop

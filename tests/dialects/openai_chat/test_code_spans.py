@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from clew.dialects.openai_chat.code_spans import CodeSpans
+from clew.dialects.openai_chat.text_call_finder import CodeSpans
 from tests.counts import examples
 
 MARK = "MARK"

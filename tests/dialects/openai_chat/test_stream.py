@@ -398,3 +398,36 @@ def test_an_answer_that_its_backend_threw_away_is_a_failure(reason: str) -> None
     assert told.stream.failure is not None
     assert (told.stream.failure.status, told.stream.failure.type) == (502, "api_error")
     assert reason.rpartition(" ")[2].lower() in told.stream.failure.message
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        b'data: {"choices":\n\ndata: [{"delta":{"content":"x"}}]}\n\ndata: {} {}\n\n',
+        b'data: {"choices":[{"delta":{"content":"a}\n\ndata: {b"}}]}\n\ndata: {} {}\n\n',
+        b'data: {"choices":[]\n}\n\n',
+        b'data: {"choices":[]}\ndata: {"choices":[]}\n\n',
+    ],
+    ids=["value over two", "text over two", "bare line", "two lines of data"],
+)
+def test_no_event_reaches_into_the_next_one_of_its_read(events: bytes) -> None:
+    told = Told(chunk({"content": "a"}), events, burst=True)
+
+    assert told.stream.failure is not None
+    assert told.events == Told(chunk({"content": "a"}), events).events
+
+
+def test_texts_of_one_read_say_what_they_say_alone() -> None:
+    """Also where tags, a mirror or what stands for a hidden thought come between them."""
+    deltas: list[JsonObject] = [
+        *({"reasoning": word} for word in ("one ", "[REDACTED]", "two ", " ")),
+        *({"reasoning_content": word} for word in ("one", "two", "three")),
+        *({"content": word} for word in ("<thi", "nk>", "four", "</think>", " ", "five ", "six")),
+        {"reasoning": "seven"},
+        *({"content": word} for word in (" ", "eight", "")),
+    ]
+    alone = Told(stream(*deltas), DONE)
+    together = Told(stream(*deltas) + DONE, burst=True)
+
+    assert together.blocks == alone.blocks
+    assert together.message["stop_reason"] == alone.message["stop_reason"]

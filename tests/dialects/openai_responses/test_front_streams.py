@@ -13,7 +13,7 @@ from msgspec import Raw, structs
 from clew.dialects.openai.errors import write_error
 from clew.dialects.openai_responses.answers import write_answer
 from clew.dialects.openai_responses.detail import DIALECT_NAME, ClientTool, ResponsesDetail
-from clew.dialects.openai_responses.errors import is_told_in_stream
+from clew.dialects.openai_responses.endings import is_told_in_stream
 from clew.dialects.openai_responses.stream_writer import ResponsesStreamWriter
 from clew.dialects.shape import AnswerContext, SentEvents
 from clew.errors import StreamIllegal

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from clew.dialects.openai_responses.kept import exchange_of, id_of, items_of, native_turn
+from clew.dialects.openai_responses.stored import exchange_of, id_of, items_of, native_turn
 
 ASKED = {"type": "message", "role": "user", "content": "What is in a.py?"}
 THOUGHT = {"type": "reasoning", "id": "rs_1a_0", "summary": [], "encrypted_content": "clew1.x"}

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from clew.dialects.openai_responses.listing import list_input, write_deletion
+from clew.dialects.openai_responses.stored import list_input, write_deletion
 from clew.errors import RequestInvalid
 
 ITEMS = [

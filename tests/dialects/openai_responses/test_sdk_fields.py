@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Raw
 
-from clew.dialects.openai_responses.sdk_fields import without_sdk_fields
+from clew.dialects.openai_responses.request_reader import without_sdk_fields
 
 
 def without(item: object) -> object:

@@ -362,6 +362,14 @@ def test_a_server_that_gives_every_item_the_same_place_is_understood() -> None:
     assert blocks_of(created(), first[:-1], second[:-1], ended(output=items)) == [text("Hi"), tool_use("f", {})]
 
 
+def test_a_call_that_is_begun_after_its_end_is_one_call() -> None:
+    late = added(0, call(""))
+    assert blocks_of(created(), done(0, call("{}")), late, ended(output=[call("{}")])) == [tool_use("f", {})]
+    assert blocks_of(created(), added(0, call("")), done(0, call("{}")), late, done(0, call("{}")), ended()) == [
+        tool_use("f", {})
+    ]
+
+
 def test_items_that_come_in_turns_are_told_one_after_the_other() -> None:
     calls = [call("", call_id=f"call_{at}") for at in range(3)]
     begun = [added(at, each) for at, each in enumerate(calls)]
@@ -372,7 +380,7 @@ def test_items_that_come_in_turns_are_told_one_after_the_other() -> None:
 
 
 def test_too_much_out_of_turn_is_refused() -> None:
-    later = [argument_deltas(1, "x")[0]] * 10_001
+    later = [argument_deltas(1, "x")[0], argument_deltas(2, "x")[0]] * 5_001
     with pytest.raises(AnswerTooLarge, match="out of turn"):
         read(stream(created(), added(0, call("")), later))
 
@@ -426,6 +434,19 @@ def test_a_response_that_failed_without_a_word_is_a_failure() -> None:
 def test_what_comes_behind_the_end_is_ignored() -> None:
     whole = stream(created(), done(0, message("Hi")), ended(), done_mark=True)
     assert isinstance(read(whole + b"data: nonsense\n\n" + stream(created()))[-1], MessageStop)
+
+
+def test_deltas_of_one_read_are_taken_as_one_and_say_the_same() -> None:
+    """Whatever stands between them, and where one of them is spelled in a way that the strict decoder refuses."""
+    deltas = text_deltas(0, *"Hello")
+    odd = [event("response.output_text.delta", output_index=0, content_index=0, delta=each) for each in ("\ud83d", "\ude00")]
+    nothing = [event("response.output_text.delta", output_index=0, content_index=0, delta=None)]
+    for told in (deltas, [*deltas, *odd], [*deltas[:2], *nothing, *deltas[2:]]):
+        events = [created(), added(0, message("")), *told, done(0, message("")), ended()]
+        together, apart = read(stream(events)), read(*[stream(each) for each in events])
+        assert joined(together) == joined(apart)
+    begun, untyped = stream(created(), added(0, message(""))), b'data: {"type":[],"delta":"x"}\n\n' * 2
+    assert sum(isinstance(each, BlockDelta) for each in read(begun + untyped + stream(deltas))) == 1
 
 
 def test_keep_alives_comments_and_unknown_events_say_nothing() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from clew.dialects.anthropic.answers import read_answer, read_error, write_answer, write_error
-from clew.dialects.anthropic.options import AnthropicOptions, options_of
 from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.dialects.anthropic.requests import (
     PATHS,
     ROUTES,
+    AnthropicOptions,
+    options_of,
     read_request,
     request_headers,
     response_headers,

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from clew.dialects.anthropic.options import AnthropicOptions
+from clew.dialects.anthropic.requests import AnthropicOptions
 from clew.dialects.failures.reading import failure_in, failure_of
 from clew.dialects.failures.waits import said_wait
 from clew.dialects.headers import response_headers

@@ -8,14 +8,30 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
-from clew.dialects.anthropic.options import AnthropicOptions
 from clew.dialects.headers import request_headers as passed_headers
 from clew.dialects.headers import response_headers as told_headers
-from clew.dialects.shape import BackendHeaders, ClientHeaders, ClientSession, Operation, WrittenRequest
+from clew.dialects.shape import BackendFacts, BackendHeaders, ClientHeaders, ClientSession, Operation, WrittenRequest
 from clew.model.request import Request, Wanted
 from clew.wire.requests import encode, parse
+
+# Where a backend that speaks the Messages API deviates from Anthropic's own.
+
+
+class AnthropicOptions(Struct, frozen=True, kw_only=True):
+    """Filled in by a backend's row."""
+
+    is_first_party: bool = True
+    """It is one of Anthropic's hosts: its errors are passed on as they came."""
+    betas: bool = True
+    """It takes the header `anthropic-beta`."""
+    overlaps: bool = False
+    """It leaves blocks open until its answer ends."""
+
+
+def options_of(facts: BackendFacts) -> AnthropicOptions:
+    return AnthropicOptions(is_first_party=facts.is_first_party, betas=facts.betas, overlaps=facts.overlaps)
 
 
 def read_request(raw: bytes, headers: ClientHeaders, wanted: Wanted) -> Request:

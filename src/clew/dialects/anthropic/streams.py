@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from clew.dialects.anthropic.options import AnthropicOptions
 from clew.dialects.anthropic.passthrough import ALL_DELTAS, read_run, read_stream_event
+from clew.dialects.anthropic.requests import AnthropicOptions
 from clew.dialects.failures.reading import CUT
 from clew.dialects.shape import AnswerContext
 from clew.errors import StreamIllegal

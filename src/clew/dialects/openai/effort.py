@@ -2,7 +2,7 @@
 
 The client's forms rank: `disabled`, then the lowest setting (`between_tools`), then an effort (the newest one: a system
 message may change it on the way), then a budget, then "as you see fit"; and nothing at all is the backend's own default.
-What another form outranks is a change, and so is what the backend's knob (`efforts.toml`) has to round.
+What another form overrides is a change, and so is what the backend's knob (`efforts.toml`) has to round.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ RESERVE = 1024
 
 UNKNOWN = "no backend knows this effort"
 UNKNOWN_FORM = "no backend knows this form of thinking; its own default holds"
-OUTRANKED = "the thinking setting outranks it"
-EFFORT_FIRST = "an effort outranks a budget"
+OUTRANKED = "the thinking setting overrides it"
+EFFORT_FIRST = "an effort overrides a budget"
 LOWEST = "only some Claude models think between tools; here it is the lowest level"
 WHOLE = "here an effort holds for the whole request; the newest one does"
 OLDER = "here an effort holds for the whole request, and a newer one does"

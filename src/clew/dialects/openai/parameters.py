@@ -12,7 +12,7 @@ from typing import Final, Literal, Protocol
 from msgspec import Raw
 
 from clew.dialects.openai.fields import BOOLEAN, RawObject, RequestChanges
-from clew.dialects.openai.tool_schemas import is_closed, schema_to_send
+from clew.dialects.openai.schemas import is_closed, schema_to_send
 from clew.dialects.openai.tools import tool_name
 from clew.errors import RequestInvalid, Unrepresentable
 

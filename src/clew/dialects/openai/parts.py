@@ -8,7 +8,7 @@ among the tools.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -62,6 +62,20 @@ class PartForms(Struct, frozen=True):
     """From a name and a data URL."""
 
 
+def media_apart(parts: Iterable[Part], call: str, forms: PartForms) -> tuple[list[Part], list[Part]]:
+    """The parts of a tool's result as text only; and the images and files, for the next message, each under its number."""
+    texts: list[Part] = []
+    after: list[Part] = []
+    for part in parts:
+        if str(part["type"]).endswith("text"):
+            texts.append(part)
+            continue
+        number, kind = len(after) // 2 + 1, "Image" if "image" in str(part["type"]) else "File"
+        texts.append(forms.text(f"[{kind} {number} of this result follows in the next message.]"))
+        after += [forms.text(f"[{kind} {number} of the result of tool call {call}:]"), part]
+    return texts, after
+
+
 class PartWriter(Struct, frozen=True, eq=False):
     """Writes the parts of one request."""
 
@@ -76,7 +90,15 @@ class PartWriter(Struct, frozen=True, eq=False):
                 self.changes.leave_out_unknown(block.path, block.fields, {"type", "text"})
                 return [self.forms.text(block.string("text"))]
             case "image":
-                return [self._image(block)]
+                self.changes.leave_out_unknown(block.path, block.fields, {"type", "source"})
+                if self.options.images == "refuse":
+                    raise Unrepresentable(f"{block.path}: {BLIND}: take it out, or ask a model that can see")
+                if self.options.images == "omit":
+                    self.changes.add(block.path, "replaced", BLIND)
+                    return [self.forms.text(OMITTED)]
+                source = block.object("source")
+                self.changes.leave_out_unknown(source.path, source.fields, {"type", "media_type", "data", "url"})
+                return [self.forms.image(_data_url(source) if source.type == "base64" else self._image_url(source))]
             case "document":
                 return self._document(block)
             case "search_result":
@@ -133,18 +155,6 @@ class PartWriter(Struct, frozen=True, eq=False):
             changes.add(block.path, "replaced", UNREAD)
             return [text(heading), text(OMITTED_DOCUMENT)]
         raise Unrepresentable(f"{block.path}: {UNREAD}: send its text instead, or ask a model that can read it")
-
-    def _image(self, block: RawObject) -> Part:
-        """The image, or a text in its place if the options say so."""
-        self.changes.leave_out_unknown(block.path, block.fields, {"type", "source"})
-        if self.options.images == "refuse":
-            raise Unrepresentable(f"{block.path}: {BLIND}: take it out, or ask a model that can see")
-        if self.options.images == "omit":
-            self.changes.add(block.path, "replaced", BLIND)
-            return self.forms.text(OMITTED)
-        source = block.object("source")
-        self.changes.leave_out_unknown(source.path, source.fields, {"type", "media_type", "data", "url"})
-        return self.forms.image(_data_url(source) if source.type == "base64" else self._image_url(source))
 
     def _image_url(self, source: RawObject) -> str:
         """A URL that the backend fetches, not clew. A server on this machine could open any file that it is told to."""

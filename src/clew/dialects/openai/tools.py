@@ -12,13 +12,12 @@ it: when a call names such a tool, the tools of the request tell which one is me
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from clew.dialects.openai.fields import BOOLEAN, OBJECTS, RawMessage, RawObject, RawRequest, RequestChanges, blocks_in
+from clew.dialects.openai.fields import BOOLEAN, OBJECTS, RawObject, RawRequest, RequestChanges, blocks_in
 from clew.errors import Unrepresentable
 
 NOT_LOADED = "a deferred tool that nothing has loaded yet"
@@ -44,7 +43,11 @@ def tools_to_send(given: RawRequest, changes: RequestChanges) -> list[RawObject]
     """The tools that the model may know. Raises Unrepresentable for one that is no tool of the client's own."""
     fields = given.parameters.value("tools", OBJECTS) or []
     tools = [RawObject(f"tools.{index}", each) for index, each in enumerate(fields)]
-    loaded = _loaded(given.messages) if any("defer_loading" in each for each in fields) else frozenset[str]()
+    loaded = set[str]()
+    if any("defer_loading" in each for each in fields):
+        results = (block for message in given.messages for block in message.blocks if block.type == "tool_result")
+        inner = (each for block in results for each in blocks_in(block.fields.get("content"), f"{block.path}.content"))
+        loaded = {each.string("tool_name") for each in inner if each.type == "tool_reference"}
     hidden = [each.path for each in tools if each.value("defer_loading", BOOLEAN) and each.string("name") not in loaded]
     for path in hidden:
         changes.leave_out(path, NOT_LOADED)
@@ -55,13 +58,6 @@ def tools_to_send(given: RawRequest, changes: RequestChanges) -> list[RawObject]
             why = UNDESCRIBED if tool.type.startswith(_NAMED) else THEIRS
             raise Unrepresentable(f"{tool.path}: {tool.type!r} {why}")
     return sent
-
-
-def _loaded(messages: Iterable[RawMessage]) -> frozenset[str]:
-    """The names of the tools that some tool result has loaded."""
-    results = (block for message in messages for block in message.blocks if block.type == "tool_result")
-    inner = (each for block in results for each in blocks_in(block.fields.get("content"), f"{block.path}.content"))
-    return frozenset(each.string("tool_name") for each in inner if each.type == "tool_reference")
 
 
 def is_forced(parameters: RawObject) -> bool:

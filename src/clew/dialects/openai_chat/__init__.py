@@ -9,11 +9,10 @@ from clew.dialects.openai.limits import response_headers
 from clew.dialects.openai_chat.answers import read_answer, write_answer
 from clew.dialects.openai_chat.carrier import tool_id
 from clew.dialects.openai_chat.detail import client_path
-from clew.dialects.openai_chat.heads import PATHS, ROUTES, request_headers, session_of
 from clew.dialects.openai_chat.options import ChatOptions, options_of
 from clew.dialects.openai_chat.repairs import REPAIRS
 from clew.dialects.openai_chat.request_reader import NAME
-from clew.dialects.openai_chat.requests import read_request, write_request
+from clew.dialects.openai_chat.requests import PATHS, ROUTES, read_request, request_headers, session_of, write_request
 from clew.dialects.openai_chat.streams import ChatStreamReader, ChatStreamWriter
 from clew.dialects.shape import Dialect
 

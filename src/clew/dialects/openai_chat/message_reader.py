@@ -62,7 +62,14 @@ class MessageReader:
     def _take(self, message: RawObject, index: int) -> None:
         role = message.string("role")
         if role in ("tool", "function"):
-            self._take_result(message, role)
+            call_id = message.string("tool_call_id") if role == "tool" else self._legacy_call
+            if not call_id:
+                missing = "tool_call_id: Field required" if role == "tool" else "there is no function_call before it"
+                raise invalid(message.path, missing)
+            if self._results is None:
+                self._results = []
+                self.messages.append({"role": "user", "content": self._results})
+            self._results.append({"type": "tool_result", "tool_use_id": call_id, "content": self._parts(message)})
             return
         self._results = None
         if role in _SYSTEM:
@@ -79,16 +86,6 @@ class MessageReader:
             raise invalid(
                 f"{message.path}.role", f"there is no role {role!r}: it is system, developer, user, assistant or tool"
             )
-
-    def _take_result(self, message: RawObject, role: str) -> None:
-        call_id = message.string("tool_call_id") if role == "tool" else self._legacy_call
-        if not call_id:
-            missing = "tool_call_id: Field required" if role == "tool" else "there is no function_call before it"
-            raise invalid(message.path, missing)
-        if self._results is None:
-            self._results = []
-            self.messages.append({"role": "user", "content": self._results})
-        self._results.append({"type": "tool_result", "tool_use_id": call_id, "content": self._parts(message)})
 
     def _parts(self, message: RawObject, *, texts_only: bool = False) -> list[Canonical]:
         """The content of a message, as blocks."""
@@ -108,7 +105,13 @@ class MessageReader:
             if (raw := message.fields.get(name)) is not None
         }
         blocks: list[Canonical] = [dict(each) for each in thinking_in(reasoning)]
-        blocks += _joined(self._parts(message, texts_only=True))
+        # One text, as the client got it: whether it sends a string or parts, it is the same answer. The last mark counts.
+        texts = self._parts(message, texts_only=True)
+        if len(texts) > 1:
+            marks = [{"cache_control": text["cache_control"]} for text in texts if "cache_control" in text]
+            joined = "".join([str(text["text"]) for text in texts])
+            texts = [{"type": "text", "text": joined, **(marks[-1] if marks else {})}]
+        blocks += texts
         if refusal := message.string("refusal"):
             blocks.append({"type": "text", "text": refusal})
         for at, fields in enumerate(message.value("tool_calls", OBJECTS) or []):
@@ -132,15 +135,6 @@ class MessageReader:
                 return {"type": "tool_use", "id": call_id, "name": name, "input": {"input": custom.string("input")}}
             case kind:
                 raise invalid(f"{call.path}.type", f"a call of type {kind!r} cannot be passed on: only functions can")
-
-
-def _joined(texts: list[Canonical]) -> list[Canonical]:
-    """The texts of an answer as one, as the client got them: whether it sends a string or parts, it is the same answer. The
-    last mark counts."""
-    if len(texts) < 2:
-        return texts
-    marks = [{"cache_control": text["cache_control"]} for text in texts if "cache_control" in text]
-    return [{"type": "text", "text": "".join([str(text["text"]) for text in texts]), **(marks[-1] if marks else {})}]
 
 
 def _name_of(function: RawObject) -> str:

@@ -108,7 +108,11 @@ def _types_of(schema: JsonValue, root: JsonObject, depth: int = 0) -> frozenset[
     if values := schema.get("enum") or ([schema["const"]] if "const" in schema else None):
         return frozenset(_type_of(value) for value in values) if isinstance(values, list) else frozenset()
     if reference := text_of(schema.get("$ref")):
-        return _types_of(_referred(reference, root), root, depth + 1)
+        # What `#/…` refers to
+        value: JsonValue = root
+        for word in reference.removeprefix("#").strip("/").split("/"):
+            value = object_of(value).get(word.replace("~1", "/").replace("~0", "~"))
+        return _types_of(value, root, depth + 1)
     choices = [each for word in ("anyOf", "oneOf", "allOf") for each in objects_of(schema.get(word))]
     if choices:
         return frozenset[str]().union(*[_types_of(each, root, depth + 1) for each in choices])
@@ -129,11 +133,3 @@ def _type_of(value: JsonValue) -> str:
             return "array"
         case None:
             return "null"
-
-
-def _referred(reference: str, root: JsonObject) -> JsonValue:
-    """What `#/…` refers to."""
-    value: JsonValue = root
-    for word in reference.removeprefix("#").strip("/").split("/"):
-        value = object_of(value).get(word.replace("~1", "/").replace("~0", "~"))
-    return value

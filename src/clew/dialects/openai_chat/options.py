@@ -120,7 +120,7 @@ class ChatAnswerOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """How one backend answers."""
 
     tags: Literal["leading", "anywhere", "never"] = "leading"
-    """Where `<think>` and its kin are markup: at the start of the content, anywhere outside code, or nowhere."""
+    """Where `<think>` and similar tags are markup: at the start of the content, anywhere outside code, or nowhere."""
     implicit_open: bool = False
     """The template has written the opening tag: content begins inside the thought."""
     snapshots: bool = False

@@ -57,7 +57,12 @@ def write_messages(given: RawRequest, options: ChatRequestOptions, changes: Requ
             path = f"{source.path}.role"
             raise RequestInvalid(f"{path}: Input should be 'user' or 'assistant'", path=path)
         for message in _WRITERS[source.role](source, options, changes):
-            sent += [*_between(sent, message, source.path, options, changes), message]
+            before, role = str(sent[-1]["role"]) if sent else "", str(message["role"])
+            if f"{before} {role}" in options.apart:  # it may not follow the one that was sent last
+                other = "user" if role == "assistant" else "assistant"
+                changes.add(source.path, "added", APART.format(role, before, other))
+                sent.append({"role": other, "content": _BETWEEN[other]})
+            sent.append(message)
     if options.entries_once:
         sent = _without_repeats(sent, changes)
     if options.begun and sent and sent[-1]["role"] == "assistant":
@@ -101,18 +106,6 @@ def _user_messages(source: RawMessage, options: ChatRequestOptions, changes: Req
     return sent
 
 
-def _between(
-    sent: list[_Message], message: _Message, path: str, options: ChatRequestOptions, changes: RequestChanges
-) -> list[_Message]:
-    """What must stand before this message, where it may not follow the one that was sent last."""
-    before, role = str(sent[-1]["role"]) if sent else "", str(message["role"])
-    if f"{before} {role}" not in options.apart:
-        return []
-    other = "user" if role == "assistant" else "assistant"
-    changes.add(path, "added", APART.format(role, before, other))
-    return [{"role": other, "content": _BETWEEN[other]}]
-
-
 def _without_repeats(sent: list[_Message], changes: RequestChanges) -> list[_Message]:
     """The messages, each entry of `reasoning_details` once: behind some backends a second one is refused by its id.
 
@@ -148,7 +141,21 @@ def _assistant_messages(source: RawMessage, options: ChatRequestOptions, changes
     """An answer; no message if nothing of it can be said."""
     _note_unsaid(source.blocks, changes)
     thoughts = returned_thoughts(source.blocks, options, changes)
-    calls = _calls(source.blocks, thoughts, options, changes)
+    # The calls, each with what its maker keeps on it (a signature, for one)
+    calls: list[dict[str, object]] = []
+    extra: JsonObject = {}
+    for at, block in enumerate(source.blocks):
+        if at in thoughts:
+            extra = thoughts[at].call or extra
+        elif block.type == "tool_use":
+            if not calls and not extra and options.unsigned_call:
+                changes.add(block.path, "added", UNSIGNED_CALL)
+                extra = options.unsigned_call
+            name = tool_name(block.string("name"), f"{block.path}.name", changes)
+            function = {"name": name, "arguments": _arguments(block)}
+            call = {"id": call_id(block, "id", options, changes), "type": "function", "function": function}
+            calls.append({**call, **extra})
+            extra = {}
     content = _content(source.blocks, thoughts)
     reasoning = join_fields(thoughts.values())
     if not (calls or content or reasoning):
@@ -186,30 +193,6 @@ def _content(blocks: Sequence[RawObject], thoughts: Mapping[int, ReturnedThought
     for part in filter(None, parts):
         content.extend(part if isinstance(part, list) else [{"type": "text", "text": part}])
     return content
-
-
-def _calls(
-    blocks: Sequence[RawObject],
-    thoughts: Mapping[int, ReturnedThought],
-    options: ChatRequestOptions,
-    changes: RequestChanges,
-) -> list[dict[str, object]]:
-    """The calls, each with what its maker keeps on it (a signature, for one)."""
-    calls: list[dict[str, object]] = []
-    extra: JsonObject = {}
-    for at, block in enumerate(blocks):
-        if at in thoughts:
-            extra = thoughts[at].call or extra
-        elif block.type == "tool_use":
-            if not calls and not extra and options.unsigned_call:
-                changes.add(block.path, "added", UNSIGNED_CALL)
-                extra = options.unsigned_call
-            name = tool_name(block.string("name"), f"{block.path}.name", changes)
-            function = {"name": name, "arguments": _arguments(block)}
-            call = {"id": call_id(block, "id", options, changes), "type": "function", "function": function}
-            calls.append({**call, **extra})
-            extra = {}
-    return calls
 
 
 def _arguments(block: RawObject) -> str:

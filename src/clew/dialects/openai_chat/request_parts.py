@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from clew.dialects.openai.fields import RawObject, RequestChanges
-from clew.dialects.openai.parts import Part, PartForms, PartWriter
+from clew.dialects.openai.parts import Part, PartForms, PartWriter, media_apart
 from clew.dialects.openai_chat.options import ChatRequestOptions
 
 ONLY_TEXT = "a tool message takes only text: images and files follow in a user message"
@@ -34,12 +33,8 @@ def is_text(part: Part) -> bool:
     return part["type"] == "text"
 
 
-def _text(text: str) -> Part:
-    return {"type": "text", "text": text}
-
-
 FORMS: Final = PartForms(
-    text=_text,
+    text=lambda text: {"type": "text", "text": text},
     image=lambda url: {"type": "image_url", "image_url": {"url": url}},
     file=lambda name, data: {"type": "file", "file": {"filename": name, "file_data": data}},
 )
@@ -58,26 +53,13 @@ def tool_message(block: RawObject, options: ChatRequestOptions, changes: Request
     parts = writer.result_parts(block)
     after: list[Part] = []
     if not options.tool_images:
-        parts = _without_images(parts, call, after)
-        if after:
-            changes.add(f"{block.path}.content", "moved", ONLY_TEXT)
+        parts, after = media_apart(parts, call, FORMS)
+    if after:
+        changes.add(f"{block.path}.content", "moved", ONLY_TEXT)
     parts = writer.with_failure(block, parts)
     # A plain string wherever that says it all: not every server reads lists.
     content = "\n".join(str(part["text"]) for part in parts) if all(map(is_text, parts)) else parts
     return ToolMessage({"role": "tool", "tool_call_id": call, "content": content}, after)
-
-
-def _without_images(parts: Iterable[Part], call: str, after: list[Part]) -> list[Part]:
-    """The parts as text only; images and files are added to `after`, each under its number."""
-    texts: list[Part] = []
-    for part in parts:
-        if is_text(part):
-            texts.append(part)
-            continue
-        number, kind = len(after) // 2 + 1, "Image" if part["type"] == "image_url" else "File"
-        texts.append(_text(f"[{kind} {number} of this result follows in the next message.]"))
-        after += [_text(f"[{kind} {number} of the result of tool call {call}:]"), part]
-    return texts
 
 
 def call_id(block: RawObject, key: str, options: ChatRequestOptions, changes: RequestChanges) -> str:

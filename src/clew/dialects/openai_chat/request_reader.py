@@ -68,8 +68,10 @@ def read_request(raw: bytes, headers: ClientHeaders, wanted: Wanted = ALWAYS) ->
     document |= read_tools(parameters, changes) | _limits(parameters, changes) | _thinking(parameters, changes)
     wanted.check()
     request = parse(msgspec.json.encode(document), wanted=wanted)
+    options = parameters.object("stream_options")
+    changes.leave_out_unknown(options.path, said_in(options.fields), ("include_usage",))
     detail = ChatDetail(
-        include_usage=_wants_usage(parameters, changes),
+        include_usage=bool(options.value("include_usage", BOOLEAN)),
         has_functions="functions" in parameters.fields and "tools" not in parameters.fields,
         custom_tools=custom_names(parameters),
         places=reader.places,
@@ -87,12 +89,6 @@ def _parameters(raw: bytes) -> RawObject:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         decode_json(raw)  # raises with line and column where the bytes are no JSON at all
         raise RequestInvalid("the request body must be a JSON object") from None
-
-
-def _wants_usage(parameters: RawObject, changes: RequestChanges) -> bool:
-    options = parameters.object("stream_options")
-    changes.leave_out_unknown(options.path, said_in(options.fields), ("include_usage",))
-    return bool(options.value("include_usage", BOOLEAN))
 
 
 def _limits(parameters: RawObject, changes: RequestChanges) -> Canonical:

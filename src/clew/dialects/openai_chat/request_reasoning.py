@@ -132,7 +132,14 @@ def _in_its_form(payload: JsonObject, block: RawObject, options: ChatRequestOpti
         return ReturnedThought(entries, call=call), UNSIGNED if lost else ""
     field, text = str(payload.get("field", "")), block.string("thinking")
     if field in _INLINE:
-        return _in_place(payload, text, options, call)
+        # A thought that stood in the content: in chunks, or between tags
+        chunks = payload.get("content")
+        if isinstance(chunks, list):
+            return ReturnedThought(inline=chunks, call=call), ""
+        tags = payload.get("tags")
+        if not options.tags_back or not isinstance(tags, dict):
+            return ReturnedThought(call=call), NO_TAGS
+        return ReturnedThought(inline=f"{tags.get('open', '')}{text}{tags.get('close', '')}", call=call), ""
     if field in _LISTS or (text and not field):  # no field of its own for the text alone
         return _hand_over(block, options)
     return _as_text(field, text, options, call), ""
@@ -155,17 +162,6 @@ def _is_unsigned(entry: JsonValue, options: ChatRequestOptions) -> bool:
     if not isinstance(entry, dict) or entry.get("type") != "reasoning.text" or entry.get("signature"):
         return False
     return str(entry.get("format") or "") in options.signed_formats
-
-
-def _in_place(payload: JsonObject, text: str, options: ChatRequestOptions, call: JsonObject) -> tuple[ReturnedThought, str]:
-    """A thought that stood in the content: in chunks, or between tags."""
-    chunks = payload.get("content")
-    if isinstance(chunks, list):
-        return ReturnedThought(inline=chunks, call=call), ""
-    tags = payload.get("tags")
-    if not options.tags_back or not isinstance(tags, dict):
-        return ReturnedThought(call=call), NO_TAGS
-    return ReturnedThought(inline=f"{tags.get('open', '')}{text}{tags.get('close', '')}", call=call), ""
 
 
 def _join_late_signatures(payloads: Mapping[int, JsonObject | None]) -> dict[int, JsonObject | None]:

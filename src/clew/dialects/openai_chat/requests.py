@@ -14,15 +14,15 @@ import msgspec
 from msgspec import Raw
 
 from clew.dialects.openai.effort import effort_fields, effort_wish, merged, with_thinking_off
-from clew.dialects.openai.fields import BOOLEAN, INTEGER, STRINGS, RawObject, RequestChanges, read_raw
-from clew.dialects.openai.parameters import answer_schema, user_field, write_tool_choice
-from clew.dialects.openai.tools import is_forced, refuse_server_tools
+from clew.dialects.openai.fields import BOOLEAN, INTEGER, STRINGS, RawObject, RawRequest, RequestChanges, read_raw
+from clew.dialects.openai.parameters import answer_schema, is_strict, user_field, write_tool_choice
+from clew.dialects.openai.schemas import ANY_OBJECT, schema_to_send
+from clew.dialects.openai.tools import is_forced, refuse_server_tools, tool_name, tools_to_send
 from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.request_messages import write_messages
 from clew.dialects.openai_chat.request_reader import NAME, NO_WORDS, STEP, read_request
-from clew.dialects.openai_chat.request_tools import write_tools
-from clew.dialects.shape import WrittenRequest
+from clew.dialects.shape import ClientHeaders, ClientSession, Operation, WrittenRequest
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.request import NativeRequest, Request
@@ -143,3 +143,42 @@ def _passed_fields(native: NativeRequest | None, taken: Collection[str]) -> tupl
     fields = chat_detail(native).fields
     passed = {name: value for name, value in fields.items() if name not in taken and name not in _UNREADABLE}
     return passed, tuple(change for change in native.changes if change.path not in passed)
+
+
+# Tools.
+
+
+def write_tools(given: RawRequest, options: ChatRequestOptions, changes: RequestChanges) -> dict[str, object]:
+    """The `tools` of the body; no such key if there are none."""
+    sent: list[dict[str, object]] = []
+    for tool in tools_to_send(given, changes):
+        changes.leave_out_unknown(tool.path, tool.fields, {"type", "name", "description", "input_schema", "strict"})
+        function: dict[str, object] = {"name": tool_name(tool.string("name"), f"{tool.path}.name", changes)}
+        if description := tool.string("description"):
+            function["description"] = description
+        schema, path = tool.fields.get("input_schema", ANY_OBJECT), f"{tool.path}.input_schema"
+        if parameters := schema_to_send(schema, path, options.validator, changes):
+            function["parameters"] = parameters
+        if is_strict(tool, schema, options, changes):
+            function["strict"] = True
+        sent.append({"type": "function", "function": function})
+    return {"tools": sent} if sent else {}
+
+
+# Paths, and headers of requests: what clients ask, and what goes to backends.
+
+
+ROUTES: Final[Mapping[str, Operation]] = {"/v1/chat/completions": "messages", "/chat/completions": "messages"}
+"""The second for clients whose base URL is meant to end in `/v1`, and does not."""
+PATHS: Final[Mapping[Operation, str]] = {"messages": "/chat/completions"}
+_SESSIONS: Final = ("x-session-id", "x-session-affinity")
+"""What clients call their conversation: opencode, and others after it."""
+
+
+def session_of(headers: ClientHeaders) -> ClientSession:
+    return ClientSession(next((value for name in _SESSIONS if (value := headers.get(name))), ""))
+
+
+def request_headers(headers: ClientHeaders, request: Request, options: ChatOptions) -> tuple[tuple[bytes, bytes], ...]:
+    """None of the client's own: they are about another vendor's versions and betas."""
+    return ((b"user-agent", b"clew"),)

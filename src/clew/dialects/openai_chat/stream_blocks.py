@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from clew.dialects.block_writer import BlockKind, BlockWriter
 from clew.dialects.openai_chat.payloads import GrowingPayload
-from clew.dialects.openai_chat.stream_calls import PartialCall, PartialCalls
+from clew.dialects.openai_chat.stream_calls import PartialCalls
 from clew.dialects.openai_chat.stream_tags import TagPiece
 from clew.dialects.openai_chat.stream_thoughts import Mirrors
 from clew.dialects.tool_ids import ToolIds
@@ -130,6 +130,10 @@ class ContentWriter:
         payload.field = payload.field or channel
         return payload
 
+    def thinks_alone(self, channel: str) -> bool:
+        """Whether all of the thought came under this name, so that nothing is compared."""
+        return self._mirrors.is_alone(channel)
+
     def opaque_payload(self) -> GrowingPayload:
         """Where something belongs that shows nothing: this thought, a new one if nothing was said yet, or a later one."""
         return self._open_thinking() if self.blocks.last in ("", "thinking") else self._late_payload()
@@ -190,7 +194,18 @@ class ContentWriter:
         """Tells the current call as far as it came, and the next ones as soon as it is whole."""
         while (call := self._calls.current) is not None:
             if call.name and not call.is_open:
-                self._open_call(call)
+                call_id = self._ids.give(call.wire_id)
+                if call.extra:
+                    self._late_payload().add_call(call_id, call.extra)
+                if self.empty and not self.blocks.payloads:
+                    self._late_payload().field = self.empty
+                if self.late:
+                    self._open_thinking()
+                self._blank = []
+                own = self._ids.wire.get(call_id) if self.own_ids else ""
+                self.blocks.open_call(own or call_id, self._client_name(call.name))
+                self._mirrors.end_thought()
+                call.open()
             self.blocks.said += call.unsent
             call.unsent.clear()
             if not to_the_end and not (call.name and self._calls.has_next and call.is_whole()):
@@ -199,17 +214,3 @@ class ContentWriter:
                 call.is_open = False
                 self.blocks.close()
             self._calls.finish_current()
-
-    def _open_call(self, call: PartialCall) -> None:
-        call_id = self._ids.give(call.wire_id)
-        if call.extra:
-            self._late_payload().add_call(call_id, call.extra)
-        if self.empty and not self.blocks.payloads:
-            self._late_payload().field = self.empty
-        if self.late:
-            self._open_thinking()
-        self._blank = []
-        own = self._ids.wire.get(call_id) if self.own_ids else ""
-        self.blocks.open_call(own or call_id, self._client_name(call.name))
-        self._mirrors.end_thought()
-        call.open()

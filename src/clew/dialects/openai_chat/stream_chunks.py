@@ -1,7 +1,7 @@
 """One chunk of a streamed answer, as typed values.
 
 Servers that speak this protocol leave members out, fill them with null, or give them another type in the next chunk. So
-each member may be anything, and whoever reads one asks for what it can use. Only the frame is fixed: a chunk is an object
+each member may be anything, and its reader asks for what it can use. Only the frame is fixed: a chunk is an object
 with a list of choices, each with a delta. Where even that does not hold, a member of the wrong kind counts as absent. An
 answer in one piece is one chunk, whose message is the only delta.
 
@@ -11,6 +11,7 @@ and what of it can be read is said.
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -26,6 +27,9 @@ _PARTS: Final = frozenset({"", "text", "output_text", "thinking", "refusal"})
 """Types of content parts whose words are read."""
 SEVERAL: Final = "several"
 """In place of a name: a delta has thinking under several, or in entries."""
+
+
+_NO_TEXT: Final = ("", "")
 
 
 class ChunkDelta(Struct, gc=False):
@@ -45,6 +49,19 @@ class ChunkDelta(Struct, gc=False):
     images: Any = None
     audio: Any = None
     annotations: Any = None
+
+    def text_alone(self) -> tuple[str, str]:
+        """The name and the text, where it says one text and nothing else, as nearly always; else two empty ones."""
+        if not (
+            (self.tool_calls is None and self.function_call is None and self.refusal is None and self.images is None)
+            and (self.extra_content is None and self.audio is None and self.annotations is None)
+        ):
+            return _NO_TEXT
+        content, name = self.content, self.thought_name()
+        if not name:
+            return ("content", content) if type(content) is str else _NO_TEXT
+        text = None if name is SEVERAL else getattr(self, name)
+        return (name, text) if text and type(text) is str and not content else _NO_TEXT
 
     def thought_name(self) -> str:
         """The plain name under which alone thinking is there, as nearly always; SEVERAL; or "" if there is none."""
@@ -84,6 +101,16 @@ class Chunk(Struct, gc=False):
     type: Any = None
     base_resp: Any = None
 
+    def text_alone(self) -> tuple[str, str]:
+        """What its delta alone says, where the chunk says nothing else: no usage, no finish, no error."""
+        choices = self.choices
+        if not choices or len(choices) > 1 or self.usage is not None or self.may_be_error():
+            return _NO_TEXT
+        choice = choices[0]
+        if choice.delta is None or choice.index or choice.usage is not None:
+            return _NO_TEXT
+        return choice.delta.text_alone()
+
     def may_be_error(self) -> bool:
         """Whether the whole object must be searched for an error: no chunk of words has any of these."""
         if self.error is not None or self.type is not None or self.base_resp is not None or self.x_groq is not None:
@@ -102,6 +129,15 @@ def read_chunk(data: bytes) -> Chunk | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = read_whole(data)
         return None if value is None else chunk_of(value)
+
+
+def read_chunks(lines: bytes) -> list[tuple[Chunk, bytes]]:
+    """The chunks in these lines, with their data, decoded in one call. None at all where one cannot be read so."""
+    try:
+        chunks, data = _decoder.decode_lines(lines), BytesIO(lines).readlines()
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+    return list(zip(chunks, data, strict=True)) if len(chunks) == len(data) else []
 
 
 def read_whole(data: bytes) -> JsonObject | None:

@@ -139,6 +139,27 @@ class AnswerDecoder:
         if self._blocks.unsigned:
             self._blocks.sign()
 
+    def take_texts(self, name: str, texts: list[str]) -> None:
+        """The texts of neighbouring chunks, each of which says one under this name and nothing else. They are taken as one
+        as soon as that means the same."""
+        if self.ended:
+            return
+        at = 0
+        while at < len(texts) and not self._may_join(name):
+            self.take(Chunk([ChunkChoice(delta=ChunkDelta(**{name: texts[at]}))]))
+            at += 1
+        if name == "content":
+            self._content.say("".join(texts[at:]))
+        elif text := "".join(map(shown_text, texts[at:])):
+            self._content.think(text, name)
+        if self._blocks.unsigned:
+            self._blocks.sign()
+
+    def _may_join(self, name: str) -> bool:
+        if not self._started:
+            return False
+        return self._is_plain if name == "content" else not self._options.snapshots and self._content.thinks_alone(name)
+
     def end(self) -> None:
         """Everything has come. Without a finish reason, a call with half of its arguments shows that it has not."""
         if self.ended:
@@ -151,16 +172,13 @@ class AnswerDecoder:
         called = self.ids.given > 0
         stop = stop_of(self._finish, called=called, refused=self._refused, stops=_stops_in(self._context.document))
         self._blocks.sign()
-        self._blocks.add(MessageDelta(stop, self._usage()), _MESSAGE_STOP)
-        self.ended = True
-
-    def _usage(self) -> JsonObject:
-        """What the backend counted. An output that it did not count is estimated, and marked as such."""
+        # What the backend counted. An output that it did not count is estimated, and marked as such
         totals = self._totals or TokenTotals(input=self._context.input_tokens)
         usage = totals.canonical()
         if not totals.output and (about := self._blocks.tokens.total()):
             usage |= {"output_tokens": about, OUTPUT_ESTIMATED: True}
-        return usage
+        self._blocks.add(MessageDelta(stop, usage), _MESSAGE_STOP)
+        self.ended = True
 
     def fail(self, failure: Failure) -> None:
         """The answer broke off. An open block stays open, because a stop would say that it is whole; and what might have

@@ -118,7 +118,14 @@ class Tags:
             case "inside":
                 return self._think(pieces)
             case "closed":
-                return self._resume(pieces)
+                # Line ends behind a closing tag belong to it, and another thought may follow.
+                self._give(pieces, "close", self._past(_LINE_ENDS))
+                word = self._past(_SPACE)
+                is_tag = self._held.startswith(_TAGS, word)
+                if not is_tag and self._may_become_a_tag(word):
+                    return False
+                self._state = "start" if is_tag else self._after()
+                return True
             case "anywhere":
                 return self._look(pieces)
             case _:
@@ -149,16 +156,6 @@ class Tags:
         closed = end[0] == self._close
         self._give(pieces, "close", end.end() if closed else end.start())
         self._state = "closed" if closed else self._after()
-        return True
-
-    def _resume(self, pieces: list[TagPiece]) -> bool:
-        """Behind a closing tag: line ends belong to it, and another thought may follow."""
-        self._give(pieces, "close", self._past(_LINE_ENDS))
-        word = self._past(_SPACE)
-        is_tag = self._held.startswith(_TAGS, word)
-        if not is_tag and self._may_become_a_tag(word):
-            return False
-        self._state = "start" if is_tag else self._after()
         return True
 
     def _look(self, pieces: list[TagPiece]) -> bool:

@@ -145,9 +145,13 @@ class Mirrors:
         """Something else was said: what is new from now on is another thought."""
         self._fresh = bool(self._alone or self._pieces)
 
+    def is_alone(self, channel: str) -> bool:
+        """Whether no other channel has said anything: all that this one says is new."""
+        return channel == self._alone or not (self._alone or self._places)
+
     def new_text(self, channel: str, text: str, others: tuple[str, ...] = ()) -> str:
         """The part of a channel's text that nobody has told. `others` are channels that say the same in the same chunk."""
-        if not others and (channel == self._alone or not (self._alone or self._places)):
+        if not others and self.is_alone(channel):
             if self._fresh and not text.isspace():
                 self._texts, self._fresh = LongText(), False
             self._alone = channel

@@ -11,6 +11,7 @@ ends with an error: no finish reason and no `[DONE]`, so that half a call is nev
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from clew.dialects.failures.reading import CUT, UNREADABLE, failure_in, failure_named
@@ -22,7 +23,7 @@ from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.payloads import late_block
-from clew.dialects.openai_chat.stream_chunks import read_chunk, read_whole
+from clew.dialects.openai_chat.stream_chunks import Chunk, read_chunk, read_chunks, read_whole
 from clew.dialects.openai_chat.stream_decoder import AnswerDecoder
 from clew.dialects.shape import AnswerContext
 from clew.dialects.tool_ids import ToolIds
@@ -47,7 +48,6 @@ KEEP_ALIVE: Final = b": keep-alive\n\n"
 """A comment, which every client skips."""
 _DONE: Final = b"data: [DONE]\n\n"
 _LIMITS: Final = SseLimits()
-_LF: Final = 10
 
 
 class ChatStreamReader:
@@ -93,14 +93,36 @@ class ChatStreamReader:
 
     def _read(self, whole: bytes) -> None:
         """Reads whole events. What one of them says must not depend on those that came with it."""
-        decoder, take = self._decoder, self._take
+        told = whole.removesuffix(_DONE)
+        if told.startswith(b"data: {") and told.endswith(b"}\n\n"):  # one line for each event, as nearly always
+            # No JSON text goes on with a { behind a }: what an event says cannot reach into the next one.
+            lines = told[len(b"data: ") : -len(b"\n\n")].replace(b"}\n\ndata: {", b"}\n{")
+            if chunks := read_chunks(lines):
+                self._take_chunks(chunks)
+                if len(told) < len(whole):
+                    self._decoder.end()
+                return
+        # Events of any form, and such as cannot be read
         for event in whole.split(b"\n\n"):
-            if decoder.ended:
-                break
-            if event.startswith(b"data: {") and _LF not in event:  # one line, as nearly always
-                take(event[6:])
-            elif lines := event.lstrip(b"\n"):  # some servers send empty lines as a sign of life
+            if lines := event.lstrip(b"\n"):  # some servers send empty lines as a sign of life
                 self._take_lines(lines)
+
+    def _take_chunks(self, chunks: Sequence[tuple[Chunk, bytes]]) -> None:
+        """Texts of neighbours are taken together."""
+        take_texts = self._decoder.take_texts
+        name_before, texts = "", list[str]()
+        for chunk, data in chunks:
+            name, text = chunk.text_alone()
+            if texts and name != name_before:
+                take_texts(name_before, texts)
+                texts = []
+            name_before = name
+            if name:
+                texts.append(text)
+            else:
+                self._take(chunk, data)
+        if texts:
+            take_texts(name_before, texts)
 
     def _take_lines(self, lines: bytes) -> None:
         """An event of any other form."""
@@ -111,10 +133,12 @@ class ChatStreamReader:
         elif data == b"[DONE]":
             self._decoder.end()
         elif data:
-            self._take(data)
+            self._take(read_chunk(data), data)
 
-    def _take(self, data: bytes) -> None:
-        decoder, chunk = self._decoder, read_chunk(data)
+    def _take(self, chunk: Chunk | None, data: bytes) -> None:
+        decoder = self._decoder
+        if decoder.ended:
+            return
         if chunk is None:
             if not decoder.finished:
                 decoder.fail(UNREADABLE)
@@ -159,7 +183,11 @@ class ChatStreamWriter:
                 reason = event.delta.get("stop_reason")
                 return self._finish(reason) if isinstance(reason, str) else b""
             case MessageStop():
-                return self._finish("end_turn") + self._write_usage() + _DONE
+                end = self._finish("end_turn")
+                # There are no words here for an estimate, so it is left out.
+                if chat_detail(self._context.native).include_usage and OUTPUT_ESTIMATED not in self._usage:
+                    end += self._head + b',"choices":[],"usage":' + encoded(chat_usage(self._usage)) + b"}\n\n"
+                return end + _DONE
             case StreamFailed():
                 return b"data: " + encoded({"error": error_object(failure_of_event(event))}) + b"\n\n"
             case Ping():
@@ -169,12 +197,6 @@ class ChatStreamWriter:
 
     def keep_alive(self) -> bytes:
         return KEEP_ALIVE
-
-    def _write_usage(self) -> bytes:
-        """What it cost, if the client asked for that. There are no words here for an estimate, so it is left out."""
-        if not chat_detail(self._context.native).include_usage or OUTPUT_ESTIMATED in self._usage:
-            return b""
-        return self._head + b',"choices":[],"usage":' + encoded(chat_usage(self._usage)) + b"}\n\n"
 
     def _chunk(self, delta: JsonObject, finish: str | None = None) -> bytes:
         choice: JsonObject = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}

@@ -87,7 +87,16 @@ class TextCallReader:
         come first."""
         start = at
         while self.state == "reading" and at < len(text):
-            next_at = self._step(text, at)
+            # Where to go on; None if more must come first
+            match self._part:
+                case "arguments":
+                    next_at = self._next_argument(text, at)
+                case "value":
+                    next_at = self._read_value(text, at)
+                case "json":
+                    next_at = self._read_json(text, at)
+                case "end":
+                    next_at = self._take(text, at, self._grammar.ends)
             if next_at is None:
                 break
             at = next_at
@@ -107,18 +116,6 @@ class TextCallReader:
         self._said.add(near[:end])
         self.state = "broken" if self.state == "reading" else self.state
         return end
-
-    def _step(self, text: str, at: int) -> int | None:
-        """Where to go on; None if more must come first."""
-        match self._part:
-            case "arguments":
-                return self._next_argument(text, at)
-            case "value":
-                return self._read_value(text, at)
-            case "json":
-                return self._read_json(text, at)
-            case "end":
-                return self._take(text, at, self._grammar.ends)
 
     def _next_argument(self, text: str, at: int) -> int | None:
         for template in self._grammar.arguments:
@@ -152,21 +149,19 @@ class TextCallReader:
             self._depth += -1 if mark[0] == self._close else 1
             if self._depth == 0:
                 self._value.add(text[at : mark.start()])
-                self._arguments[self._key] = self._trimmed(self._value.whole())
+                value = self._value.whole()
+                if self._grammar.form.trims:
+                    value = value.removeprefix("\n").removesuffix("\n")
+                self._arguments[self._key] = value
                 self._part = "arguments"
                 return mark.end()
             self._value.add(text[at : mark.end()])
             at = mark.end()
-        # Only what may be the beginning of a tag waits.
-        begun = text.rfind("<", max(at, len(text) - _longest(marks)))
+        # Only what may be the beginning of a tag waits. No tag is longer than the pattern that finds it.
+        begun = text.rfind("<", max(at, len(text) - len(marks.pattern)))
         end = begun if begun >= 0 else len(text)
         self._value.add(text[at:end])
         return end if end > start else None
-
-    def _trimmed(self, value: str) -> str:
-        if not self._grammar.form.trims:
-            return value
-        return value.removeprefix("\n").removesuffix("\n")
 
     def _read_json(self, text: str, at: int) -> int | None:
         """To the end of the object, or of what came of it."""
@@ -214,8 +209,3 @@ class TextCallReader:
         except (ValueError, RecursionError):
             return None
         return raw.decode() if isinstance(value, dict) else None
-
-
-def _longest(marks: re.Pattern[str]) -> int:
-    """Of what the pattern finds: it is longer than that."""
-    return len(marks.pattern)

@@ -45,7 +45,15 @@ class Template:
     """One template, as `text_calls.toml` writes it."""
 
     def __init__(self, source: str) -> None:
-        self.elements = _elements_of(source)
+        found: list[TemplateElement] = []
+        at = 0
+        for token in _TOKEN.finditer(source):
+            if token.start() > at:
+                found.append(TemplateElement("text", source[at : token.start()]))
+            kind, maybe = token.groups()
+            found.append(TemplateElement("maybe", maybe) if maybe else TemplateElement(cast("ElementKind", kind)))
+            at = token.end()
+        self.elements = (*found, TemplateElement("text", source[at:])) if at < len(source) else tuple(found)
         self._last = max([at for at, each in enumerate(self.elements) if each.kind not in ("maybe", "space")], default=-1)
 
     @property
@@ -106,18 +114,6 @@ class ArgumentTemplate(Template):
         before, _, self.close = source.partition("{value}")
         super().__init__("{space}" + before)
         self.nested = [each.text for each in self.elements if each.text.startswith("<")][-1]
-
-
-def _elements_of(source: str) -> tuple[TemplateElement, ...]:
-    found: list[TemplateElement] = []
-    at = 0
-    for token in _TOKEN.finditer(source):
-        if token.start() > at:
-            found.append(TemplateElement("text", source[at : token.start()]))
-        kind, maybe = token.groups()
-        found.append(TemplateElement("maybe", maybe) if maybe else TemplateElement(cast("ElementKind", kind)))
-        at = token.end()
-    return (*found, TemplateElement("text", source[at:])) if at < len(source) else tuple(found)
 
 
 def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:

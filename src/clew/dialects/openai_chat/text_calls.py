@@ -73,16 +73,12 @@ class TextCalls:
             if isinstance(event, BLOCK_EVENTS):
                 self._take_block(event)
             else:
-                self._take(event)
+                stops = isinstance(event, MessageDelta) and event.delta.get("stop_reason") in _REGULAR
+                if self._called and isinstance(event, MessageDelta) and stops:
+                    event = altered(event, delta={**event.delta, "stop_reason": "tool_use", "stop_sequence": None})
+                self._out.append(event)
         out, self._out = self._out, []
         return out
-
-    def _take(self, event: Event) -> None:
-        is_end = self._called and isinstance(event, MessageDelta) and event.delta.get("stop_reason") in _REGULAR
-        if is_end:
-            assert isinstance(event, MessageDelta)
-            event = altered(event, delta={**event.delta, "stop_reason": "tool_use", "stop_sequence": None})
-        self._out.append(event)
 
     def _take_block(self, event: BlockStart | BlockDelta | BlockStop) -> None:
         match event:
@@ -122,7 +118,13 @@ class TextCalls:
     def _say_pieces(self, pieces: Sequence[TextPiece]) -> None:
         for piece in pieces:
             if isinstance(piece, TextCall):
-                self._call(piece)
+                self._close_text()
+                self._is_bare, self._called = False, True
+                self._start({"type": "tool_use", "id": self._ids.give(""), "name": piece.name, "input": {}})
+                self._grow("input_json_delta", "partial_json", piece.arguments)
+                self._stop()
+                why = f"a call of {piece.name} that was written as text (form {piece.form}): it is a call now"
+                self._context.report(Change(STEP, f"content.{self._next - 1}", "replaced", why))
             elif self._open:
                 self._grow("text_delta", "text", piece)
             else:
@@ -149,12 +151,3 @@ class TextCalls:
         if self._open:
             self._stop()
             self._open = False
-
-    def _call(self, call: TextCall) -> None:
-        self._close_text()
-        self._is_bare, self._called = False, True
-        self._start({"type": "tool_use", "id": self._ids.give(""), "name": call.name, "input": {}})
-        self._grow("input_json_delta", "partial_json", call.arguments)
-        self._stop()
-        why = f"a call of {call.name} that was written as text (form {call.form}): it is a call now"
-        self._context.report(Change(STEP, f"content.{self._next - 1}", "replaced", why))

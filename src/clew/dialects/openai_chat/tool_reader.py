@@ -7,7 +7,6 @@ at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Raw
@@ -33,7 +32,15 @@ _KINDS: Final = ("function", "custom")
 def read_tools(parameters: RawObject, changes: RequestChanges) -> Canonical:
     """`tools` and `tool_choice`. Raises RequestInvalid."""
     legacy = [RawObject(f"functions.{at}", each) for at, each in enumerate(parameters.value("functions", OBJECTS) or [])]
-    tools = [*_read_tools(parameters, changes), *(_function(each, changes) for each in legacy)]
+    tools: list[Canonical] = []
+    for at, each in enumerate(parameters.value("tools", OBJECTS) or []):
+        tool = RawObject(f"tools.{at}", each)
+        if tool.type not in _KINDS:
+            raise invalid(f"{tool.path}.type", f"a tool of type {tool.type!r} cannot be passed on: only functions can")
+        read = _function if tool.type == "function" else _custom
+        mark = {"cache_control": tool.fields["cache_control"]} if tool.value("cache_control", OBJECT) else {}
+        tools.append({**read(tool.object(tool.type), changes), **mark})
+    tools += [_function(each, changes) for each in legacy]
     if not tools:
         return {}
     choice = _tool_choice(parameters, changes)
@@ -47,19 +54,6 @@ def custom_names(parameters: RawObject) -> frozenset[str]:
     """The tools of a client that take a text."""
     tools = [RawObject("tools", each) for each in parameters.value("tools", OBJECTS) or []]
     return frozenset(tool.object("custom").string("name") for tool in tools if tool.type == "custom")
-
-
-def _read_tools(parameters: RawObject, changes: RequestChanges) -> Iterator[Canonical]:
-    for at, each in enumerate(parameters.value("tools", OBJECTS) or []):
-        tool = RawObject(f"tools.{at}", each)
-        if tool.type not in _KINDS:
-            raise invalid(f"{tool.path}.type", f"a tool of type {tool.type!r} cannot be passed on: only functions can")
-        read = _function if tool.type == "function" else _custom
-        yield _with_cache_mark(read(tool.object(tool.type), changes), tool)
-
-
-def _with_cache_mark(tool: Canonical, given: RawObject) -> Canonical:
-    return {**tool, "cache_control": given.fields["cache_control"]} if given.value("cache_control", OBJECT) else tool
 
 
 def _described(function: RawObject) -> Canonical:

@@ -7,10 +7,9 @@ from typing import Final
 from clew.dialects.openai.errors import STATUSES, read_error, write_error
 from clew.dialects.openai.limits import response_headers
 from clew.dialects.openai_responses.answers import read_answer, write_answer
-from clew.dialects.openai_responses.client_paths import client_path
 from clew.dialects.openai_responses.counting import counts_tokens, write_count, write_count_request
-from clew.dialects.openai_responses.detail import DIALECT_NAME
-from clew.dialects.openai_responses.errors import is_told_in_stream
+from clew.dialects.openai_responses.detail import DIALECT_NAME, client_path
+from clew.dialects.openai_responses.endings import is_told_in_stream
 from clew.dialects.openai_responses.heads import PATHS, ROUTES, request_headers, session_of
 from clew.dialects.openai_responses.options import ResponsesOptions, options_of
 from clew.dialects.openai_responses.passed_deltas import passed_deltas

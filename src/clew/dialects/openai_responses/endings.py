@@ -1,4 +1,4 @@
-"""How an answer ended and what it cost: as this dialect's backends say it, and as its clients get it.
+"""How an answer ended or failed, and what it cost: as this dialect's backends say it, and as its clients get it.
 
 `input_tokens` includes here what came from the cache and what was written to it; the canonical count does not. A count of
 zero for reasoning means unknown beside streamed reasoning, so zero is never reported.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from clew.dialects.openai.errors import CONTEXT_CODE, is_too_long
+from clew.model.failure import Failure
 from clew.model.json import JsonObject, count_of, object_of, text_of
 from clew.model.tokens import OUTPUT_ESTIMATED
 
@@ -70,3 +72,30 @@ def responses_usage(usage: JsonObject) -> JsonObject | None:
         "output_tokens_details": {"reasoning_tokens": count_of(details.get("thinking_tokens"))},
         "total_tokens": given + told,
     }
+
+
+# Errors inside a stream, by the codes that clients act on. Codex asks again after any failed response, except for a few
+# codes. An error that stays the same gets one of those.
+
+
+_FINAL: Final = "invalid_prompt"
+"""The code of a failure that is told to the user, and is the end of the turn."""
+_CODES: Final = {
+    "billing_error": "insufficient_quota",
+    "rate_limit_error": "rate_limit_exceeded",
+    "overloaded_error": "server_is_overloaded",
+}
+_SERVER: Final = "server_error"
+
+
+def failure_code(failure: Failure, error: JsonObject) -> str:
+    """The code of a failed response; `error` is what a body would say."""
+    if error.get("code") == CONTEXT_CODE:
+        return CONTEXT_CODE
+    return _CODES.get(failure.type) or (_FINAL if failure.status < 500 else _SERVER)
+
+
+def is_told_in_stream(failure: Failure) -> bool:
+    """Whether a client that wants a stream has to hear of a refusal inside of it: Codex does not know that the context is
+    full by the status of a response."""
+    return is_too_long(failure)

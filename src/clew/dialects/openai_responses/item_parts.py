@@ -41,7 +41,12 @@ def content_blocks(holder: RawObject, key: str, changes: RequestChanges) -> list
         if part.type == "encrypted_content":
             changes.leave_out(part.path, UNREADABLE)
         else:
-            found.append(_with_cache_mark(_part_block(part, changes), part))
+            block = _part_block(part, changes)
+            mark = part.object("prompt_cache_breakpoint")
+            if mark.fields:
+                is_long = mark.string("ttl") == _LONG_LIFE
+                block["cache_control"] = {"type": "ephemeral", "ttl": "1h"} if is_long else {"type": "ephemeral"}
+            found.append(block)
     return found
 
 
@@ -54,7 +59,13 @@ def _part_block(part: RawObject, changes: RequestChanges) -> Canonical:
                 changes.add_to_group("detail", f"{part.path}.detail", "left out", NO_DETAIL)
             return {"type": "image", "source": _image_source(part)}
         case "input_file":
-            return _file(part)
+            # A file at the vendor: nobody else can read it, and its backend then says so.
+            title: Canonical = {"title": part.string("filename")} if part.string("filename") else {}
+            if file := part.string("file_id"):
+                return {"type": "document", "source": {"type": "file", "file_id": file}, **title}
+            if url := part.string("file_url"):
+                return {"type": "document", "source": {"type": "url", "url": url}, **title}
+            return file_document(part)
         case kind:
             raise invalid(part.path, f"a part of type {kind!r} cannot be passed on: send text, images or files")
 
@@ -65,24 +76,6 @@ def _image_source(part: RawObject) -> JsonObject:
     if not (url := part.string("image_url")):
         raise invalid(f"{part.path}.image_url", "Field required")
     return image_source(url, f"{part.path}.image_url")
-
-
-def _file(part: RawObject) -> Canonical:
-    """A file in the request, at a URL, or at the vendor, where nobody else can read it: its backend then says so."""
-    title: Canonical = {"title": part.string("filename")} if part.string("filename") else {}
-    if file := part.string("file_id"):
-        return {"type": "document", "source": {"type": "file", "file_id": file}, **title}
-    if url := part.string("file_url"):
-        return {"type": "document", "source": {"type": "url", "url": url}, **title}
-    return file_document(part)
-
-
-def _with_cache_mark(block: Canonical, part: RawObject) -> Canonical:
-    mark = part.object("prompt_cache_breakpoint")
-    if not mark.fields:
-        return block
-    is_long = mark.string("ttl") == _LONG_LIFE
-    return {**block, "cache_control": {"type": "ephemeral", "ttl": "1h"} if is_long else {"type": "ephemeral"}}
 
 
 def thinking_block(item: RawObject) -> Canonical | None:

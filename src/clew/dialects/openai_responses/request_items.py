@@ -57,7 +57,11 @@ class InputItemWriter:
             case "assistant":
                 self._answer(message, own)
             case "system":
-                self._system(message, own)
+                if 0 in own.by_block and own.by_block[0].more == len(message.blocks) - 1:
+                    self.items.append(own.by_block[0].raw)
+                elif message.blocks or not own.between:
+                    self.say_system(list(message.blocks), self._options.late_system, message.path)
+                self.keep([item for items in own.between.values() for item in items])
             case "user":
                 self._user(message, own)
             case _:
@@ -85,13 +89,6 @@ class InputItemWriter:
                 self.items.append(item.raw)
             elif kind != "additional_tools":  # those are among the tools
                 self._changes.leave_out(item.path, NOT_KNOWN)
-
-    def _system(self, message: RawMessage, own: MessageItems) -> None:
-        if 0 in own.by_block and own.by_block[0].more == len(message.blocks) - 1:
-            self.items.append(own.by_block[0].raw)
-        elif message.blocks or not own.between:
-            self.say_system(list(message.blocks), self._options.late_system, message.path)
-        self.keep([item for items in own.between.values() for item in items])
 
     # What users say.
 
@@ -135,7 +132,8 @@ class InputItemWriter:
     # What the model said.
 
     def _answer(self, message: RawMessage, own: MessageItems) -> None:
-        answer = AnswerItems(self._options.phases, self.items, _last_call(message.blocks))
+        last_call = max((at for at, block in enumerate(message.blocks) if block.type == "tool_use"), default=-1)
+        answer = AnswerItems(self._options.phases, self.items, last_call)
         skip = 0
         for at, block in enumerate(message.blocks):
             self._keep_in(answer, own.between.get(at, []))
@@ -144,7 +142,8 @@ class InputItemWriter:
             elif block.type in THINKING_TYPES:
                 answer.think(*self._thoughts.write(block, own.by_block.get(at)), block.path)
             elif at in own.by_block and self._may_pass(own.by_block[at].raw):
-                self._note_call(block)
+                if block.type == "tool_use" and self._tool(block).kind == "custom":
+                    self._customs.add(block.string("id"))
                 answer.add(own.by_block[at].raw, is_call=block.type == "tool_use")
                 skip = own.by_block[at].more
             elif block.type == "text":
@@ -164,10 +163,6 @@ class InputItemWriter:
         if items:
             answer.flush()
             self.keep(items)
-
-    def _note_call(self, block: RawObject) -> None:
-        if block.type == "tool_use" and self._tool(block).kind == "custom":
-            self._customs.add(block.string("id"))
 
     def _fill(self, answer: AnswerItems, path: str) -> None:
         """What stands for reasoning that is not there, where the backend needs some."""
@@ -199,10 +194,6 @@ class InputItemWriter:
             return self._options.own_items
         is_call = "call_id" in item.fields
         return not is_call or bool(self._tools) or not (item.type in _CUSTOM or item.string("namespace"))
-
-
-def _last_call(blocks: tuple[RawObject, ...]) -> int:
-    return max((at for at, block in enumerate(blocks) if block.type == "tool_use"), default=-1)
 
 
 def _arguments(block: RawObject) -> str:

@@ -7,11 +7,10 @@ them there. A mark of Anthropic's that says up to where a prompt is to be kept b
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from clew.dialects.openai.fields import RawObject, RequestChanges
-from clew.dialects.openai.parts import Part, PartForms, PartWriter
+from clew.dialects.openai.parts import Part, PartForms, PartWriter, media_apart
 from clew.dialects.openai_responses.options import ResponsesOptions
 
 ONLY_TEXT = "an output takes only text here: images and files follow in a user message"
@@ -30,12 +29,8 @@ class ToolOutput(NamedTuple):
     after: list[Part]
 
 
-def _text(text: str) -> Part:
-    return {"type": "input_text", "text": text}
-
-
 FORMS: Final = PartForms(
-    text=_text,
+    text=lambda text: {"type": "input_text", "text": text},
     image=lambda url: {"type": "input_image", "image_url": url},
     file=lambda name, data: {"type": "input_file", "filename": name, "file_data": data},
 )
@@ -62,9 +57,9 @@ class InputPartWriter:
         parts = self._parts.with_failure(plain, self._parts.result_parts(plain))
         after: list[Part] = []
         if not self._options.tool_images:
-            parts = _without_media(parts, call, after)
-            if after:
-                self._changes.add(f"{block.path}.content", "moved", ONLY_TEXT)
+            parts, after = media_apart(parts, call, FORMS)
+        if after:
+            self._changes.add(f"{block.path}.content", "moved", ONLY_TEXT)
         if mark and parts:
             return ToolOutput(self._with_mark(parts, mark), after)
         # A plain string wherever that says it all: not every server reads lists.
@@ -89,19 +84,6 @@ class InputPartWriter:
         if mark is None or not parts:
             return parts
         return [*parts[:-1], {**parts[-1], "prompt_cache_breakpoint": mark}]
-
-
-def _without_media(parts: Sequence[Part], call: str, after: list[Part]) -> list[Part]:
-    """The parts as text only; images and files are added to `after`, each under its number."""
-    texts: list[Part] = []
-    for part in parts:
-        if part["type"] == "input_text":
-            texts.append(part)
-            continue
-        number, kind = len(after) // 2 + 1, "Image" if part["type"] == "input_image" else "File"
-        texts.append(_text(f"[{kind} {number} of this result follows in the next message.]"))
-        after += [_text(f"[{kind} {number} of the result of tool call {call}:]"), part]
-    return texts
 
 
 def sent_id(given: str, path: str, changes: RequestChanges) -> str:

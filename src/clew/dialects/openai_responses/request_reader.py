@@ -1,4 +1,4 @@
-"""A client's request as the canonical request: parameters, tools (`request_tool_reader`), and the items (`item_reader`).
+"""A client's request as the canonical request: parameters, tools (`tools`), and the items (`item_reader`).
 
 The canonical document is built in the Messages API's shapes and then read like any other, so that every step works on it.
 What would be answered wrongly without a field is refused with its path. A field that has no canonical counterpart is kept
@@ -27,8 +27,7 @@ from clew.dialects.openai.fields import (
 )
 from clew.dialects.openai_responses.detail import DIALECT_NAME, ResponsesDetail
 from clew.dialects.openai_responses.item_reader import ItemReader
-from clew.dialects.openai_responses.request_tool_reader import ReadTools, read_tool_choice, read_tools
-from clew.dialects.openai_responses.sdk_fields import without_sdk_fields
+from clew.dialects.openai_responses.tools import ReadTools, read_tool_choice, read_tools
 from clew.dialects.shape import ClientHeaders
 from clew.dialects.stored import StoredItems, StoredReferences
 from clew.errors import BodyTooLarge, RequestInvalid
@@ -74,7 +73,13 @@ def read_request_with(raw: bytes, headers: ClientHeaders, wanted: Wanted, stored
     compacts = bool(read) and read[-1].type == _TRIGGER
     if compacts:
         items, read, is_whole = items[:-1], read[:-1], False
-    _note_unread(parameters, changes)
+    changes.leave_out_unknown("", parameters.fields, _READ | _KEPT_HERE)
+    changes.leave_out_unknown("reasoning", parameters.object("reasoning").fields, _READ_OF_REASONING)
+    changes.leave_out_unknown("text", parameters.object("text").fields, {"format"})
+    if parameters.object("text").object("format").type == "json_object":
+        changes.leave_out("text.format", ANY_JSON)
+    if (parameters.value("temperature", NUMBER) or 0) > HIGHEST_TEMPERATURE:
+        changes.add("temperature", "set", CAPPED)
     tools = read_tools(parameters, [each for each in read if each.type == "additional_tools"], changes)
     reader = ItemReader(tools.names, changes, stored.opened)
     reader.begin(parameters.string("instructions"))
@@ -158,16 +163,6 @@ def _with_paths(items: tuple[Raw, ...], stored: StoredItems) -> list[tuple[str, 
     return [(f"input.{at - before}" if at >= before else f"previous.{at}", each) for at, each in enumerate(items)]
 
 
-def _note_unread(parameters: RawObject, changes: RequestChanges) -> None:
-    changes.leave_out_unknown("", parameters.fields, _READ | _KEPT_HERE)
-    changes.leave_out_unknown("reasoning", parameters.object("reasoning").fields, _READ_OF_REASONING)
-    changes.leave_out_unknown("text", parameters.object("text").fields, {"format"})
-    if parameters.object("text").object("format").type == "json_object":
-        changes.leave_out("text.format", ANY_JSON)
-    if (parameters.value("temperature", NUMBER) or 0) > HIGHEST_TEMPERATURE:
-        changes.add("temperature", "set", CAPPED)
-
-
 def _detail(
     parameters: RawObject, tools: ReadTools, reader: ItemReader, items: tuple[Raw, ...], *, is_whole: bool
 ) -> ResponsesDetail:
@@ -191,24 +186,20 @@ def _document(parameters: RawObject, reader: ItemReader, tools: ReadTools, chang
     if tools.documents:
         document["tools"] = tools.documents
     document |= read_tool_choice(parameters, tools, changes)
-    return document | _limits(parameters) | _thinking(parameters)
-
-
-def _limits(parameters: RawObject) -> Canonical:
-    """The length of the answer, sampling, streaming, and who asks."""
-    fields, found = parameters.fields, Canonical()
+    # The length of the answer, sampling, streaming, and who asks
+    fields = parameters.fields
     if parameters.value("max_output_tokens", INTEGER) is not None:
-        found["max_tokens"] = fields["max_output_tokens"]
+        document["max_tokens"] = fields["max_output_tokens"]
     temperature = parameters.value("temperature", NUMBER)
     if temperature is not None:
-        found["temperature"] = fields["temperature"] if temperature <= HIGHEST_TEMPERATURE else HIGHEST_TEMPERATURE
+        document["temperature"] = fields["temperature"] if temperature <= HIGHEST_TEMPERATURE else HIGHEST_TEMPERATURE
     if parameters.value("top_p", NUMBER) is not None:
-        found["top_p"] = fields["top_p"]
+        document["top_p"] = fields["top_p"]
     if (streams := parameters.value("stream", BOOLEAN)) is not None:
-        found["stream"] = streams
+        document["stream"] = streams
     if user := parameters.string("safety_identifier") or parameters.string("user"):
-        found["metadata"] = {"user_id": user}
-    return found
+        document["metadata"] = {"user_id": user}
+    return document | _thinking(parameters)
 
 
 def _thinking(parameters: RawObject) -> Canonical:
@@ -242,3 +233,29 @@ def _answer_format(form: RawObject) -> Canonical | None:
             raise invalid(
                 f"{form.path}.type", f"an answer of type {kind!r} cannot be asked for: text, json_object or json_schema"
             )
+
+
+# Fields that OpenAI's SDK for JavaScript adds to what it hands to an app. They come back with the history, and no
+# server knows them: `parsed_arguments` of a call, `parsed` of what was said.
+
+
+_MARK: Final = b'"parsed'
+_OF_ITEMS: Final = "parsed_arguments"
+_OF_PARTS: Final = "parsed"
+_parts = msgspec.json.Decoder(list[dict[str, Raw]])
+
+
+def without_sdk_fields(item: Raw) -> Raw:
+    """The item as the server gave it; the very same where nothing was added."""
+    if _MARK not in bytes(item):
+        return item
+    try:
+        fields = OBJECT.decode(item)
+        parts = _parts.decode(fields["content"]) if _MARK in bytes(fields.get("content", b"")) else []
+    except msgspec.MsgspecError:  # whatever it is, it is none of the SDK's items
+        return item
+    fields.pop(_OF_ITEMS, None)
+    if parts:
+        cleaned = [{name: value for name, value in part.items() if name != _OF_PARTS} for part in parts]
+        fields["content"] = Raw(msgspec.json.encode(cleaned))
+    return Raw(msgspec.json.encode(fields))

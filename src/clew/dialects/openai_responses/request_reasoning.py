@@ -55,7 +55,8 @@ class ThoughtWriter:
             item, why = None, REPEATED
         if why:
             self._changes.leave_out_thought(block.path, why)
-        sent = given.raw if given is not None and item is not None and _says(given.raw, item) else item
+        is_as_given = given is not None and item is not None and object_of(_any.decode(given.raw)) == item
+        sent = given.raw if given is not None and is_as_given else item
         return ThoughtItem(sent, text_of(payload.get("phase")))
 
     def filled(self, path: str) -> JsonObject | None:
@@ -104,8 +105,3 @@ class ThoughtWriter:
         is_repeated = bool(marks & self._seen)
         self._seen |= marks
         return is_repeated
-
-
-def _says(raw: Raw, item: JsonObject) -> bool:
-    """Whether these are the bytes of this item, in whatever order."""
-    return object_of(_any.decode(raw)) == item

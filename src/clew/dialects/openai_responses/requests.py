@@ -37,15 +37,17 @@ from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.request_client_items import ClientItems
 from clew.dialects.openai_responses.request_items import InputItemWriter
 from clew.dialects.openai_responses.request_parameters import (
+    UNKNOWN_KIND,
     answer_format,
     include_field,
     length_field,
     max_tokens_of,
+    may_go_as_offered,
     reasoning_field,
     sampling,
+    write_tools,
 )
 from clew.dialects.openai_responses.request_reader import STEP, read_request, read_request_with, references_in
-from clew.dialects.openai_responses.request_tools import UNKNOWN_KIND, may_go_as_offered, write_tools
 from clew.dialects.shape import WrittenRequest
 from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Request
@@ -110,11 +112,20 @@ class _RequestWriter:
         forced = has_tools and is_forced(parameters)
         effort = self._effort(lost=items.lost, forced=forced)
         free = forced and options.forced != "as asked" and effort.thinks is not False
-        choice = self._tool_choice(has_tools, free, as_offered=as_offered)
+        if as_offered and self._is_untouched("tool_choice") and not free:
+            choice = self._own_field("tool_choice") | self._own_field("parallel_tool_calls")
+        else:
+            choice = write_tool_choice(parameters, _one_tool if has_tools else None, free, options, changes)
         fields: dict[str, object] = {"model": self._request.body.model, **self._prompt(), "input": items.items}
         fields |= tools | choice | self._length() | self._reasoning(effort) | self._text()
         fields |= self._own_field("stream") or ({"stream": True} if parameters.value("stream", BOOLEAN) else {})
-        fields |= {"store": False} | self._include() | self._others()
+        given = RawObject("", dict(self._own)).value("include", STRINGS) or []
+        include = include_field(given, options)
+        if not self._is_own or not self._is_untouched("metadata"):
+            others = user_field(parameters, options, changes)
+        else:  # who asks, and all that the canonical request has no place for
+            others = {name: value for name, value in self._own.items() if name not in _WRITTEN | _NOT_PASSED}
+        fields |= {"store": False} | ({"include": include} if include else {}) | others
         return cast("dict[str, object]", merged(cast("JsonObject", fields), options.always)) if options.always else fields
 
     def encoded(self, sent: dict[str, object]) -> bytes:
@@ -173,11 +184,6 @@ class _RequestWriter:
         tools = write_tools(self._given, self._options, self.changes)
         return {"tools": tools} if tools else {}
 
-    def _tool_choice(self, tools: bool, free: bool, *, as_offered: bool) -> dict[str, object]:
-        if as_offered and self._is_untouched("tool_choice") and not free:
-            return self._own_field("tool_choice") | self._own_field("parallel_tool_calls")
-        return write_tool_choice(self._given.parameters, _one_tool if tools else None, free, self._options, self.changes)
-
     def _length(self) -> dict[str, object]:
         """How long the answer may be, and how it is drawn."""
         own = self._is_untouched("max_tokens", "temperature", "top_p")
@@ -217,17 +223,6 @@ class _RequestWriter:
         own = RawObject("text", decode(self._own["text"], OBJECT, "text")).fields if self._own_field("text") else {}
         text = {**{key: value for key, value in own.items() if key != "format"}, **({"format": form} if form else {})}
         return {"text": text} if text else {}
-
-    def _include(self) -> dict[str, object]:
-        given = RawObject("", dict(self._own)).value("include", STRINGS) or []
-        include = include_field(given, self._options)
-        return {"include": include} if include else {}
-
-    def _others(self) -> dict[str, object]:
-        """Who asks; and, of a client of this dialect, all that the canonical request has no place for."""
-        if not self._is_own or not self._is_untouched("metadata"):
-            return user_field(self._given.parameters, self._options, self.changes)
-        return {name: value for name, value in self._own.items() if name not in _WRITTEN | _NOT_PASSED}
 
 
 _FREE: Final = ResponsesOptions()

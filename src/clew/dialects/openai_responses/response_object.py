@@ -48,7 +48,16 @@ def response_object(
 ) -> bytes:
     """The response as JSON. `output` are its items as JSON; `more` are fields that only some responses have."""
     if context.operation == "compact":
-        return _compaction(context, output, usage)
+        # What a client gets that asks for a summary alone
+        return msgspec.json.encode(
+            {
+                "id": f"resp_{exchange_of(context)}",
+                "object": "response.compaction",
+                "created_at": context.created,
+                "output": Raw(b"[%b]" % b",".join(output)),
+                "usage": usage,
+            }
+        )
     fields = detail_of(context.native).fields
     said: dict[str, object] = {
         "id": f"resp_{exchange_of(context)}",
@@ -66,16 +75,3 @@ def response_object(
         given = fields.get(name)
         said[name] = Raw(default) if given is None or bytes(given) == _NULL else given
     return msgspec.json.encode(said | more)
-
-
-def _compaction(context: AnswerContext, output: Sequence[bytes], usage: JsonObject | None) -> bytes:
-    """What a client gets that asks for a summary alone."""
-    return msgspec.json.encode(
-        {
-            "id": f"resp_{exchange_of(context)}",
-            "object": "response.compaction",
-            "created_at": context.created,
-            "output": Raw(b"[%b]" % b",".join(output)),
-            "usage": usage,
-        }
-    )

@@ -54,7 +54,19 @@ class ResponseDecoder:
     """`take` events, then `end`, or `fail`; `take_events` after each."""
 
     __slots__ = (
-        *("_answer", "_context", "_finished", "_id", "_items", "_kind", "_place", "_places", "_started", "_teller"),
+        *(
+            "_answer",
+            "_calls",
+            "_context",
+            "_finished",
+            "_id",
+            "_items",
+            "_kind",
+            "_place",
+            "_places",
+            "_started",
+            "_teller",
+        ),
         *("_waiting", "_waiting_count", "ended", "failure"),
     )
 
@@ -67,6 +79,7 @@ class ResponseDecoder:
         self._kind = ""  # and its type
         self._items = 0  # that have begun
         self._finished: set[int] = set()
+        self._calls: dict[int, str] = {}  # the ids of calls that are over, by their places
         self._places: dict[int, int] = {}  # by the backend's own number, where it repeats one
         self._waiting: dict[int, list[ResponsesEvent]] = {}
         self._waiting_count = 0
@@ -130,7 +143,10 @@ class ResponseDecoder:
             while self._teller is None and self._waiting:
                 self._tell_waiting()
         elif kind in _ENDS:
-            self._end_as(event.own_response, kind.rpartition(".")[2])
+            # The last event names a status by its type.
+            said = text_of(event.own_response.get("status"))
+            status = said if said in _FAILED or said == "incomplete" else kind.rpartition(".")[2]
+            self.end({**event.own_response, "status": status})
         elif isinstance(self._teller, ForeignTeller) and event.output_index == self._place:
             self._teller.pass_on(kind, data)
 
@@ -159,6 +175,8 @@ class ResponseDecoder:
                 self._finish_item({})
             return _RENUMBERED + self._items if self._teller is None else self._place
         place = self._places.get(given, given)
+        if place in self._calls and event.own_item.get("call_id") == self._calls[place]:
+            return place  # it is told of once more
         if event.type == _ADDED and (place in self._finished or (place == self._place and item_id != self._id)):
             self._finish_item({})  # of this number, if it is not over: another one has it now
             place = self._places[given] = _RENUMBERED + self._items
@@ -173,6 +191,8 @@ class ResponseDecoder:
     def _finish_item(self, item: JsonObject) -> None:
         if self._teller is not None:
             self._finished.add(self._place)
+            if call_id := text_of(item.get("call_id")):
+                self._calls[self._place] = call_id
             teller, self._teller = self._teller, None
             teller.finish(item)
 
@@ -183,11 +203,6 @@ class ResponseDecoder:
         self._waiting_count -= len(events)
         for event in events:
             self._take_of_item(event)
-
-    def _end_as(self, response: JsonObject, status: str) -> None:
-        """The last event, which names a status by its type."""
-        said = text_of(response.get("status"))
-        self.end({**response, "status": said if said in _FAILED or said == "incomplete" else status})
 
     def end(self, response: JsonObject) -> None:
         """Everything has come: the response as a whole."""
@@ -202,7 +217,11 @@ class ResponseDecoder:
         answer = self._answer
         answer.blocks.close()
         reason = stop_reason_of(response, called=answer.calls > 0, refused=answer.refused)
-        usage = self._usage(object_of(response.get("usage")))
+        # What the backend counted. An output that it did not count is estimated, and marked as such
+        given = object_of(response.get("usage"))
+        usage = canonical_usage(given) if given else self._estimate()
+        if not usage["output_tokens"] and (about := self._answer.blocks.tokens.total()):
+            usage |= {"output_tokens": about, OUTPUT_ESTIMATED: True}
         answer.blocks.add(MessageDelta({"stop_reason": reason, "stop_sequence": None}, usage), _MESSAGE_STOP)
         self.ended = True
 
@@ -219,13 +238,6 @@ class ResponseDecoder:
 
     def _estimate(self) -> JsonObject:
         return canonical_usage({"input_tokens": self._context.input_tokens})
-
-    def _usage(self, given: JsonObject) -> JsonObject:
-        """What the backend counted. An output that it did not count is estimated, and marked as such."""
-        usage = canonical_usage(given) if given else self._estimate()
-        if not usage["output_tokens"] and (about := self._answer.blocks.tokens.total()):
-            usage |= {"output_tokens": about, OUTPUT_ESTIMATED: True}
-        return usage
 
     def fail(self, failure: Failure) -> None:
         """The answer broke off. An open block stays open, because a stop would say that it is whole."""

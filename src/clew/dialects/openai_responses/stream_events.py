@@ -7,6 +7,7 @@ tools and instructions of the request, and nobody reads them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +17,14 @@ from clew.model.json import JsonObject, encoded, read_object
 
 _NOTHING: Final = Raw(b"")
 ANNOTATION: Final = "response.output_text.annotation.added"
+TEXT_DELTAS: Final = frozenset(
+    f"response.{name}.delta"
+    for name in (
+        *("output_text", "refusal", "reasoning_summary_text", "reasoning_text"),
+        *("function_call_arguments", "custom_tool_call_input"),
+    )
+)
+"""Neighbours of these types and of one place say one text."""
 
 
 class ResponsesEvent(Struct, gc=False):
@@ -87,6 +96,16 @@ def read_event(data: bytes) -> ResponsesEvent | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = read_object(data)
         return None if value is None else _event_of(value)
+
+
+def read_events(data: Sequence[bytes]) -> Sequence[ResponsesEvent]:
+    """The events of one read, decoded in one call; none at all where one of them cannot be read so."""
+    lines = b"\n".join(data)
+    try:
+        events = _decoder.decode_lines(lines)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ()
+    return events if len(events) == len(data) == lines.count(b"\n") + 1 else ()
 
 
 def _event_of(value: JsonObject) -> ResponsesEvent:

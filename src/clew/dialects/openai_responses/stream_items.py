@@ -57,7 +57,10 @@ class ThoughtTeller:
     def finish(self, item: JsonObject) -> None:
         answer = self._answer
         if not self._channel:
-            for at, text in enumerate(_texts_of(item) or self._readable(item)):
+            texts = _texts_of(item)
+            if not texts and answer.options.encrypted_is_text:  # some servers put the plain thought there
+                texts = [text_of(item.get("encrypted_content"))]
+            for at, text in enumerate(texts):
                 self._think("whole", at, text)
         if not item or item.get("status") == "incomplete":
             return  # what was cut is not for its maker
@@ -66,10 +69,6 @@ class ThoughtTeller:
             self._channel = "encrypted_content"
         if self._channel:
             answer.blocks.keep_item(item)
-
-    def _readable(self, item: JsonObject) -> list[str]:
-        """Some servers put the plain thought where others have an opaque value."""
-        return [text_of(item.get("encrypted_content"))] if self._answer.options.encrypted_is_text else []
 
 
 def _texts_of(item: JsonObject) -> list[str]:

@@ -16,8 +16,7 @@ from typing import Final
 from clew.dialects.openai.errors import error_object, failure_of_event
 from clew.dialects.openai_responses.carrier import ITEM
 from clew.dialects.openai_responses.detail import detail_of
-from clew.dialects.openai_responses.endings import incomplete_reason_of, responses_usage
-from clew.dialects.openai_responses.errors import failure_code
+from clew.dialects.openai_responses.endings import failure_code, incomplete_reason_of, responses_usage
 from clew.dialects.openai_responses.numbered_events import ItemPlace, ItemText, NumberedEvents, WrittenItem
 from clew.dialects.openai_responses.response_object import exchange_of, response_object
 from clew.dialects.openai_responses.written_calls import WrittenCall, WrittenTextCall
@@ -194,19 +193,17 @@ class ResponsesStreamWriter:
         members = b'"output_index":%d,"item":%b' % (len(self._output) - 1, item)
         return self._events.write_raw("response.output_item.done", members)
 
-    def _cut_item(self) -> bytes:
-        """The end of an item that was cut: a message is told as far as it came, and half a call is never done."""
+    def _finish(self) -> bytes:
+        # The end of an item that was cut: a message is told as far as it came, and half a call is never done
         item = self._item
         if not self._is_open or item is None:
-            return self._finish_item()
-        if item.takes_more_text:
-            return item.stop() + self._finish_item()
-        self._cut_call = isinstance(item, WrittenCall | WrittenTextCall)
-        self._output.append(encoded(item.item("incomplete")))
-        return b""
-
-    def _finish(self) -> bytes:
-        before = self._cut_item()
+            before = self._finish_item()
+        elif item.takes_more_text:
+            before = item.stop() + self._finish_item()
+        else:
+            self._cut_call = isinstance(item, WrittenCall | WrittenTextCall)
+            self._output.append(encoded(item.item("incomplete")))
+            before = b""
         reason = incomplete_reason_of(self._stop_reason)
         is_told = self._has_refusal and self._stop_reason == "refusal"  # in a part of its own, which says it all
         if is_told or (_CODEX_FIELD in self._detail.fields and not self._cut_call):

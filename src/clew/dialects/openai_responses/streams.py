@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 from clew.dialects.failures.reading import CUT, UNREADABLE, failure_in, failure_named
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.stream_decoder import ResponseDecoder
-from clew.dialects.openai_responses.stream_events import read_delta, read_event
+from clew.dialects.openai_responses.stream_events import TEXT_DELTAS, ResponsesEvent, read_delta, read_event, read_events
 from clew.dialects.shape import AnswerContext
 from clew.model.events import BlockDelta, Event
 from clew.model.json import JsonObject, read_object
@@ -24,6 +26,8 @@ _ERROR: Final = "error"
 _DONE: Final = b"[DONE]"
 _LONGEST: Final = 64 * 1024
 """Bytes of a delta as usual."""
+_TEXT: Final = attrgetter("type", "output_index", "content_index", "summary_index")
+"""What deltas of one text have in common."""
 
 
 @lru_cache(maxsize=16)
@@ -100,14 +104,33 @@ class ResponsesStreamReader:
             self._decoder.fail(CUT)
         return self._decoder.take_events()
 
-    def _read(self, events: list[SseEvent]) -> None:
-        for event in events:
-            if self._decoder.ended:
-                return
-            self._take(event)
+    def _read(self, sse: list[SseEvent]) -> None:
+        """Deltas of one text that follow each other are taken as one."""
+        at, events = 0, read_events([each.data for each in sse]) if len(sse) > 1 else ()
+        for (kind, *_), group in groupby(events, _TEXT):
+            alike = list(group)
+            is_text = len(alike) > 1 and type(kind) is str and kind in TEXT_DELTAS
+            if not is_text or not self._take_text(alike):
+                for place, event in enumerate(alike, at):
+                    self._take(sse[place], event)
+            at += len(alike)
+        for each in sse[at:]:
+            self._take(each, read_event(each.data))
 
-    def _take(self, sse: SseEvent) -> None:
-        event, decoder = read_event(sse.data), self._decoder
+    def _take_text(self, deltas: Sequence[ResponsesEvent]) -> bool:
+        """Whether they could be joined."""
+        try:
+            deltas[0].delta = "".join([each.delta for each in deltas])
+        except TypeError:
+            return False
+        if not self._decoder.ended:
+            self._decoder.take(deltas[0])
+        return True
+
+    def _take(self, sse: SseEvent, event: ResponsesEvent | None) -> None:
+        decoder = self._decoder
+        if decoder.ended:
+            return
         if event is None:
             if sse.data.strip() not in (_DONE, b""):
                 decoder.fail(UNREADABLE)

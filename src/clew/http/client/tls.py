@@ -137,7 +137,7 @@ class TlsTransport(asyncio.Protocol, asyncio.Transport):
         self._below.resume_reading()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Whoever writes hears when not all was taken, and when all was: whatever is wished."""
+        """The writer is told when not all was taken, and when all was, whatever is wished."""
 
     def get_write_buffer_size(self) -> int:
         return self._below.get_write_buffer_size() + sum(map(len, self._unsent))

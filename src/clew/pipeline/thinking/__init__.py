@@ -39,25 +39,21 @@ def keep_thinking(request: Request, target: Target, facts: Facts) -> tuple[Reque
         return apply_outcomes(request, found, [leave_out_blocks(request, each, lambda block: STRIPPED) for each in found])
     request = with_opened(request, facts)
     if target.binding and is_whole(request.messages, target, facts):
-        return _without_strays(request, target, facts)
+        # A whole copy goes as it is, without the blocks that no maker of this realm made
+        strays = strays_in(request.messages)
+        if not strays:
+            return request, ()
+        request, _ = as_recorded(request, target, facts, strays)
+        alone: list[RecognisedAnswer] = []
+        for index in strays:
+            pieces = [AnswerPiece(index, block) for block in blocks_of(request.messages[index])]
+            alone.append(RecognisedAnswer(tuple(pieces), None, (index,)))
+        return apply_outcomes(request, alone, [without_refused_blocks(request, each, target, facts) for each in alone])
     request, restored = as_recorded(request, target, facts)
     found = found_in(request, facts)
     decide = for_binding if target.binding else for_open
     going, changes = apply_outcomes(request, found, decide(request, found, target, facts))
     return going, (*changes_that_stay(restored, changes), *changes)
-
-
-def _without_strays(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
-    """A whole copy goes as it is, without the blocks that no maker of this realm made."""
-    strays = strays_in(request.messages)
-    if not strays:
-        return request, ()
-    request, _ = as_recorded(request, target, facts, strays)
-    found: list[RecognisedAnswer] = []
-    for index in strays:
-        pieces = [AnswerPiece(index, block) for block in blocks_of(request.messages[index])]
-        found.append(RecognisedAnswer(tuple(pieces), None, (index,)))
-    return apply_outcomes(request, found, [without_refused_blocks(request, each, target, facts) for each in found])
 
 
 def found_in(request: Request, facts: Facts) -> tuple[RecognisedAnswer, ...]:

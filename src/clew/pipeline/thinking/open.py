@@ -67,15 +67,14 @@ def _own_thinking(request: Request, each: RecognisedAnswer, target: Target, fact
             return AnswerOutcome(pieces, changes_of_restoring(each, recording, pieces))
     # Without a recording that fits: what the seals themselves carry.
     own = {id(piece.block): _unsealed(piece.block, target, facts) for piece in each.pieces if is_thinking(piece.block)}
-    rest = leave_out_blocks(
-        request,
-        each,
-        lambda block: (
-            "" if own[id(block)] or _goes_as_it_is(block, each, target, facts) else _why_not(block, each, target, facts)
-        ),
-        target=target,
-        facts=facts,
-    )
+
+    def reason(block: Block) -> str:
+        if own[id(block)] or _goes_as_it_is(block, each, target, facts):
+            return ""
+        # A vendor's own signature without a recording is Anthropic's, or from before clew: never another realm's.
+        return reason_against(block, each, target, facts) or UNRECORDED
+
+    rest = leave_out_blocks(request, each, reason, target=target, facts=facts)
     pieces = tuple(AnswerPiece(piece.message, own.get(id(piece.block)) or piece.block) for piece in rest.pieces)
     return AnswerOutcome(pieces, rest.changes)
 
@@ -91,11 +90,6 @@ def _goes_as_it_is(block: Block, each: RecognisedAnswer, target: Target, facts: 
         return payload is not None and payload.get("dialect") == target.dialect
     asked = facts.options.thinking_first == "reorder" and target.takes_unsigned
     return asked and bool(string_of(block.thinking).strip())
-
-
-def _why_not(block: Block, each: RecognisedAnswer, target: Target, facts: Facts) -> str:
-    """A vendor's own signature without a recording is Anthropic's, or from before clew: never another realm's."""
-    return reason_against(block, each, target, facts) or UNRECORDED
 
 
 def _unsealed(block: Block, target: Target, facts: Facts) -> Made | None:

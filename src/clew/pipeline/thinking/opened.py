@@ -130,16 +130,13 @@ def _placed(blocks: list[Block], opened: Sequence[OpenedThought]) -> list[Block]
         aligned = align(pieces, recording) if holds_all(pieces, recording) else None
         return [piece.block for piece in aligned] if aligned else blocks
     if not recordings and len({seal.exchange for seal in seals}) == 1:
-        return _by_index(blocks, [seal.index for seal in seals])
+        # The leading thoughts go to these places, and the other blocks to those that are left, if that is possible.
+        indices = [seal.index for seal in seals]
+        thoughts, visible = blocks[: len(indices)], blocks[len(indices) :]
+        is_in_front = all(map(is_thinking, thoughts)) and not any(map(is_thinking, visible))
+        if not is_in_front or not visible or max(indices) >= len(blocks) - 1 or len({*indices}) < len(indices):
+            return blocks
+        at = dict(zip(indices, thoughts, strict=True))
+        rest = iter(visible)
+        return [at.get(index) or next(rest) for index in range(len(blocks))]
     return blocks
-
-
-def _by_index(blocks: list[Block], indices: list[int]) -> list[Block]:
-    """The leading thoughts at these places, and the other blocks in those that are left; as they are if that cannot be."""
-    thoughts, visible = blocks[: len(indices)], blocks[len(indices) :]
-    is_in_front = all(map(is_thinking, thoughts)) and not any(map(is_thinking, visible))
-    if not is_in_front or not visible or max(indices) >= len(blocks) - 1 or len({*indices}) < len(indices):
-        return blocks
-    at = dict(zip(indices, thoughts, strict=True))
-    rest = iter(visible)
-    return [at.get(index) or next(rest) for index in range(len(blocks))]

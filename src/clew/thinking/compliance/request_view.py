@@ -128,7 +128,16 @@ class RequestView:
             value = object_of(message)
             role = text_of(value.get("role"))
             if role in ROLES:
-                found.append(MessageView(index, role, value, _blocks_in(index, value.get("content"))))
+                content = value.get("content")
+                blocks: list[JsonValue] = (
+                    [{"type": "text", "text": content}] if isinstance(content, str) else list_in(content)
+                )
+                views = (
+                    BlockView(index, j, text_of(block.get("type")), block)
+                    for j, block in enumerate(blocks)
+                    if isinstance(block, dict)
+                )
+                found.append(MessageView(index, role, value, tuple(views)))
         return tuple(found)
 
     @cached_property
@@ -190,16 +199,6 @@ class RequestView:
 
     def blocks(self) -> Iterator[BlockView]:
         return chain.from_iterable(each.blocks for each in self.messages)
-
-
-def _blocks_in(index: int, content: JsonValue) -> tuple[BlockView, ...]:
-    if isinstance(content, str):
-        return (BlockView(index, 0, "text", {"type": "text", "text": content}),)
-    return tuple(
-        BlockView(index, j, text_of(block.get("type")), block)
-        for j, block in enumerate(list_in(content))
-        if isinstance(block, dict)
-    )
 
 
 Check: TypeAlias = Callable[[RequestView], Iterator[Defect]]

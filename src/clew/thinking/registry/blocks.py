@@ -57,7 +57,9 @@ def exact_block_key(block: JsonObject) -> bytes | None:
     """
     content = content_of(block)
     parts = (text_of(block.get("type")), content or "", text_of(block.get("signature")))
-    return sha256(_joined(parts)).digest() if content is not None and any(parts[1:]) else None
+    if content is None or not any(parts[1:]):
+        return None
+    return sha256(_SEPARATOR.join(part.encode("utf-8", "surrogatepass") for part in parts)).digest()
 
 
 def fast_hash(content: str) -> int:
@@ -75,10 +77,6 @@ def fast_hash(content: str) -> int:
     raw = content.encode("utf-8", "surrogatepass")
     parts = (prefix_of(raw), suffix_of(raw), len(raw).to_bytes(8, "big"))
     return int.from_bytes(blake2b(_SEPARATOR.join(parts), digest_size=8).digest(), "big")
-
-
-def _joined(parts: Iterable[str]) -> bytes:
-    return _SEPARATOR.join(part.encode("utf-8", "surrogatepass") for part in parts)
 
 
 def prefix_of(raw: bytes) -> bytes:

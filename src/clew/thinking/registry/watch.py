@@ -73,7 +73,15 @@ class AnswerWatch:
             return _NOTHING
         match event.get("type"):
             case "content_block_start":
-                return self._start(index, object_of(event.get("content_block")), now)
+                # An index that is used again before its stop was cut there
+                block = object_of(event.get("content_block"))
+                cut = [self._open.pop(index).block()] if index in self._open else []
+                interrupted = self._table.register_blocks(cut, now, session=self._session, complete=False)
+                if block.get("type") == "thinking":
+                    self._open[index] = _Open(block)
+                    return interrupted
+                whole = self._register(block, now)
+                return Registration(interrupted.blocks + whole.blocks)
             case "content_block_delta" if index in self._open:
                 delta, block = object_of(event.get("delta")), self._open[index]
                 if delta.get("type") == "thinking_delta":
@@ -91,16 +99,6 @@ class AnswerWatch:
         cut = [each.block() for each in self._open.values()]
         self._open.clear()
         return self._table.register_blocks(cut, now, session=self._session, complete=False)
-
-    def _start(self, index: int, block: JsonObject, now: float) -> Registration:
-        """An index that is used again before its stop was cut there."""
-        cut = [self._open.pop(index).block()] if index in self._open else []
-        interrupted = self._table.register_blocks(cut, now, session=self._session, complete=False)
-        if block.get("type") == "thinking":
-            self._open[index] = _Open(block)
-            return interrupted
-        whole = self._register(block, now)
-        return Registration(interrupted.blocks + whole.blocks)
 
     def _register(self, block: JsonObject, now: float) -> Registration:
         return self._table.register_blocks([block], now, session=self._session)
