@@ -2,7 +2,7 @@
 
 To import clew takes a quarter of a second of a processor, and a run of the tests starts it a thousand times. So one process for each test
 process imports it, and forks for each start (`tests.forking_server`). What comes of it is a process like any other, with a number, an
-environment, files and signals of its own. Only its start is not shown by it: tests of that run the program itself.
+environment, files and signals of its own. Only how Python starts and ends is not shown by it: tests of that run the program itself.
 """
 
 import atexit

@@ -10,6 +10,7 @@ import atexit
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Generator, Sequence
@@ -22,6 +23,7 @@ from typing import Final
 import psycopg
 
 from clew.store.postgres.store import PostgresStore
+from tests.waiting import until
 
 HOW: Final = (
     "these tests need the programs of PostgreSQL 14 or newer: install them (Debian: `apt-get install postgresql`), "
@@ -70,6 +72,20 @@ class PostgresServer:
         """`immediate` is as if it had been killed."""
         self._run("pg_ctl", "-D", str(self.data), "-w", "-m", mode, "stop")
 
+    def kill(self) -> None:
+        """`kill -9` of the server. Returns when its processes are gone, which end by themselves when they miss it."""
+        os.kill(int((self.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        until(lambda: not any(map(self._is_ours, Path("/proc").glob("[0-9]*/cwd"))))
+        for lock in (self.data / "postmaster.pid", self.folder / ".s.PGSQL.5432.lock"):
+            lock.unlink()  # where nobody asks how the process ended, its number counts as that of a living one
+
+    def _is_ours(self, directory: Path) -> bool:
+        """All processes of a server work in the folder of its data."""
+        try:
+            return directory.readlink() == self.data
+        except OSError:
+            return False
+
     def configure(self, **settings: str) -> None:
         """Change settings that need no restart."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
@@ -93,6 +109,13 @@ class PostgresServer:
         finally:
             with suppress(AssertionError):
                 second.stop("immediate")
+
+    def stop_following(self) -> None:
+        """A standby gets nothing any more from its primary, as where the network between them is gone."""
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET primary_conninfo = ''")
+            connection.execute("SELECT pg_reload_conf()")
+            until(lambda: not connection.execute("SELECT pid FROM pg_stat_wal_receiver").fetchall())
 
     def promote(self) -> None:
         """Returns when it is a primary."""

@@ -1,4 +1,4 @@
-"""A process that is forked does what one does that was started; only its start is not the same."""
+"""A process that is forked does what one does that was started; only how Python starts and ends is not the same."""
 
 import os
 import signal

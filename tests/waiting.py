@@ -13,7 +13,7 @@ __all__ = ["forever", "turns", "until", "until_so"]
 
 T = TypeVar("T")
 
-PATIENCE = 120.0
+PATIENCE = 240.0
 """Seconds for what must become so."""
 PAUSE = 0.005
 """Between two looks."""

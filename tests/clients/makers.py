@@ -2,7 +2,7 @@
 
 All are judges: each knows every piece of reasoning that it gave, by its bytes. All play the same script, and the turn that is
 due follows from the history. So whichever is asked goes on where another stopped, and a script can let the client itself run
-`sh use claude`, or `sh again`, which kills the gateway and waits until it is back.
+`sh use claude`, or `sh again 4`, which kills the gateway and waits until it is back.
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ turn:
   call: run {"command": "sh use deepseek"}
 turn:
   think: A deep xylophone.
-  call: run {"command": "sh again"}
+  call: run {"command": "sh again 4"}
 turn:
   think: The xylophone survives.
   call: run {"command": "sh use openai"}
@@ -136,12 +136,12 @@ def _without_thinking(body: dict[str, Any]) -> list[Any]:
 
 
 @contextmanager
-def makers(script: str, directory: Path) -> Iterator[Makers]:
+def makers(script: str, directory: Path, *, gateway: type[Gateway] = Gateway) -> Iterator[Makers]:
     """Start it all; OpenAI is asked first."""
     with ExitStack() as stack:
         claude = stack.enter_context(Witness(script, directory, stance={"prefix_enforcement": "on"}))
         openai = stack.enter_context(ResponsesWitness(script, directory))
         deepseek = stack.enter_context(ChatWitness(script, directory, "deepseek-chat"))
         config = CONFIG.format(openai=openai.url, claude=claude.url, deepseek=deepseek.url)
-        gateway = stack.enter_context(Gateway(config, {"SIM_KEY": Simulator.key}))
-        yield Makers(openai=openai, claude=claude, deepseek=deepseek, gateway=gateway)
+        started = stack.enter_context(gateway(config, {"SIM_KEY": Simulator.key}))
+        yield Makers(openai=openai, claude=claude, deepseek=deepseek, gateway=started)

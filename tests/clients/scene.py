@@ -56,12 +56,12 @@ class Scene:
 
 
 @contextmanager
-def scene(script: str, directory: Path, more: str = "") -> Iterator[Scene]:
+def scene(script: str, directory: Path, more: str = "", *, gateway: type[Gateway] = Gateway) -> Iterator[Scene]:
     """Start it all; `more` goes into the gateway's config."""
     with ExitStack() as stack:
         a = stack.enter_context(Witness(script, directory))
         b = stack.enter_context(Witness(script, directory, kind="compat", realm="b"))
         c = stack.enter_context(Witness(script, directory, kind="compat", realm="c"))
         config = CONFIG.format(more=more, a=a.url, b=b.url, c=c.url)
-        gateway = stack.enter_context(Gateway(config, {"SIM_KEY": Witness.key}))
-        yield Scene(a=a, b=b, c=c, gateway=gateway)
+        started = stack.enter_context(gateway(config, {"SIM_KEY": Witness.key}))
+        yield Scene(a=a, b=b, c=c, gateway=started)

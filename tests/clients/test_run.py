@@ -65,7 +65,7 @@ def test_the_client_has_the_terminal_and_clew_the_last_word(
 def test_a_client_is_started_on_a_vendor_of_another_dialect(
     claude_code: Callable[[str, str], ClaudeCode], tmp_path: Path
 ) -> None:
-    """`--backend` outranks the config; and what is in the transcript now is said, since Claude alone would refuse it.
+    """`--backend` overrides the config; and what is in the transcript now is said, since Claude alone would refuse it.
 
     One of the thoughts is empty: this vendor wants to be told so."""
     with translated("deepseek-chat", LOOP, tmp_path) as stage:
