@@ -129,9 +129,15 @@ def test_new_seals_are_made_with_the_new_key_when_the_command_ends(config: str) 
         assert {each["applied"]["seal_key"] for each in processes(gateway)} == {current}
 
 
-def processes(gateway: Served) -> list[dict[str, object]]:
-    status = json.loads(gateway.clew("status", "--json").stdout)
-    return [each for running in status["gateways"] for each in running["processes"]]
+def processes(gateway: Served) -> list[dict[str, Any]]:
+    """What the gateway's process and its two workers report, once all have: one that is still starting has applied nothing."""
+
+    def reported() -> list[dict[str, Any]]:
+        status = json.loads(gateway.clew("status", "--json").stdout)
+        found = [each for running in status["gateways"] for each in running["processes"]]
+        return found if sum(each["applied"] is not None for each in found) == 3 else []
+
+    return until(reported)
 
 
 def test_each_process_reports_the_generation_that_it_has_applied(config: str) -> None:

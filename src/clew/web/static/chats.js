@@ -22,7 +22,8 @@ export function manage(chat, entitle) {
     const dialog = document.getElementById(id);
     dialog.addEventListener("close", () => dialog.returnValue === "yes" && trying(work));
   };
-  $("#rename").addEventListener("toggle", () => ($("#title").value = $("[data-title]").textContent));
+  // With the click: a dialog's toggle event comes later, and would overwrite what was typed until then.
+  $("[data-open=rename]").addEventListener("click", () => ($("#title").value = $("[data-title]").textContent));
   done("rename", async () => {
     const told = await call("PATCH", path("api", "chat", chat.dataset.chat), { title: $("#title").value });
     entitle(told.title);
