@@ -25,6 +25,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from clew.admin.access import AdminAccess, BrowserSessions
+from clew.admin.chat.elsewhere import StopNotes
 from clew.admin.feed import Feed
 from clew.admin.guard import Guard
 from clew.admin.metrics import Metrics
@@ -254,10 +255,20 @@ def _guarded(routes: Routes, port: int, current: CurrentSettings, login: ProxyLo
 
 async def _follow(services: AdminServices, login: ProxyLogin) -> None:
     """What happens, for pages that watch, and the keys of the proxy's issuer; until cancelled."""
-    with services.current.attend(login.wake):
+    with services.current.attend(login.wake), _stopping_for_others(services):
         async with asyncio.TaskGroup() as together:
             together.create_task(services.feed.run())
             together.create_task(login.follow())
+
+
+@contextmanager
+def _stopping_for_others(services: AdminServices) -> Generator[None]:
+    """In this block, answers of the chat that come here are stopped for those who ask another gateway."""
+    if services.store is None:
+        yield
+        return
+    with services.current.beside(StopNotes(services.runs, services.store).look):
+        yield
 
 
 def _read_keys(own: str, home: Home, store: Store | None) -> KeyTable:

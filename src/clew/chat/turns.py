@@ -196,7 +196,12 @@ class Tree:
     @property
     def is_open(self) -> bool:
         """Is a turn under way, as far as this process knows?"""
-        return any(stored.outcome == "open" for stored in self._turns.values())
+        return bool(self.open_turn)
+
+    @property
+    def open_turn(self) -> str:
+        """The newest turn that is under way; "" if there is none."""
+        return next((id for id, stored in reversed(self._turns.items()) if stored.outcome == "open"), "")
 
     def get(self, id: str) -> StoredTurn | None:
         return self._turns.get(id)

@@ -25,6 +25,8 @@ class ChatServer(Booth):
     """Enter it, then post. By default with the gateway's own key, over TCP."""
 
     runtime: Runtime
+    variables: Mapping[str, str] = {}
+    """Of the environment, beside the home."""
 
     def __enter__(self) -> Self:
         self._background.__enter__()
@@ -35,7 +37,7 @@ class ChatServer(Booth):
         return self
 
     async def _serve(self) -> Admin:
-        environ = {"CLEW_HOME": str(self.home.root)}
+        environ = {"CLEW_HOME": str(self.home.root), **self.variables}
         self.runtime = await build_runtime(load(None, environ), home_of(environ).make(), environ=environ, logs=False)
         self.runtime.keep_up()
         runtime = self.runtime

@@ -20,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from clew.admin.access import Caller
 from clew.admin.chat.answering import ChatAnswer, ChatContext
+from clew.admin.chat.elsewhere import StoredAnswer, stop_elsewhere
 from clew.admin.chat.runs import ChatRun, ThreadKey
 from clew.admin.chat.tool_answering import ToolAnswer
 from clew.admin.chat.tool_file import chat_tools
@@ -218,10 +219,10 @@ def _conversation(body: ChatBody, follows: str, service: LocalThreadService) -> 
 
 
 async def follow(services: AdminServices, request: Request) -> Response:
-    """The answer that comes now, from its beginning on."""
+    """The answer that comes now, from its beginning on; block by block where it comes in another gateway."""
     run = services.runs.find(thread_key(request))
     if run is None:
-        return Response(status_code=_NO_CONTENT)
+        return await _follow_elsewhere(services, request)
     run.join()
     head = await run.replay_head()
     if head is None:
@@ -230,9 +231,20 @@ async def follow(services: AdminServices, request: Request) -> Response:
     return _RunResponse(run, head)
 
 
+async def _follow_elsewhere(services: AdminServices, request: Request) -> Response:
+    caller, (_, id) = caller_of(request), thread_key(request)
+    context = await services.read(lambda: _open_thread(services, id, caller))
+    if not context.service.tree.is_open:
+        return Response(status_code=_NO_CONTENT)
+    answer = StoredAnswer(context, services.closing)
+    return StreamingResponse(answer.follow(), headers=ui_headers(), media_type=MEDIA_TYPE)
+
+
 async def stop(services: AdminServices, request: Request) -> Response:
-    """End the answer that comes now. By then its finished blocks are in the store."""
-    return as_json({"stopped": await services.runs.stop(thread_key(request))})
+    """End the answer that comes now, here or in another gateway. By then its finished blocks are in the store."""
+    thread = thread_key(request)
+    stopped = await services.runs.stop(thread) or await stop_elsewhere(services, thread)
+    return as_json({"stopped": stopped})
 
 
 # The caller's chats
@@ -292,7 +304,7 @@ async def read(services: AdminServices, request: Request) -> Response:
             turn=turn or tree.newest,
             messages=ui_messages(line, snapshot.sealer, lambda spots: metadata_of(spots, backends)),
             lines=[ChatLine(tip, tree[tip].passage.at) for tip in tree.tips()],
-            running=run is not None and not run.over.is_set(),
+            running=(run is not None and not run.over.is_set()) or tree.is_open,
         )
 
     return await services.read(lambda: as_json(read_page()))

@@ -163,6 +163,10 @@ class ChatRuns:
     def running(self) -> int:
         return sum(1 for _ in self._under_way())
 
+    def threads(self) -> tuple[ThreadKey, ...]:
+        """Those with a run under way. Any thread of this process may ask."""
+        return tuple(key for key, run in tuple(self._runs.items()) if not run.over.is_set())
+
     def find(self, thread: ThreadKey) -> ChatRun | None:
         """The run under way in this thread, or the finished one that no client has followed to the end."""
         self._drop_old()

@@ -31,7 +31,6 @@ ON CONFLICT (id) DO UPDATE SET until = excluded.until, {", ".join(f"{name} = exc
 _GATEWAYS: Final = f"""
 SELECT {", ".join(_COLUMNS)} FROM clew.processes WHERE name <> '' AND until > clock_timestamp() ORDER BY name, machine, pid
 """  # noqa: S608  (constants)
-_ADDRESS: Final = "SELECT address FROM clew.processes WHERE id = $1 AND until > clock_timestamp()"
 _HELD: Final = "SELECT 1 FROM clew.processes WHERE id = $1 AND until > clock_timestamp()"
 _ENDED: Final = "DELETE FROM clew.processes WHERE id = $1 OR until < clock_timestamp() - interval '1 day'"
 
@@ -111,11 +110,6 @@ class RowLeases:
 def gateways(database: PostgresDatabase) -> list[GatewayProcess]:
     """The processes that announced themselves and live."""
     return [typed_row(GatewayProcess, row) for row in database.named_rows(_GATEWAYS)]
-
-
-def process_address(database: PostgresDatabase, name: str) -> str:
-    """Where the process of this lease is reached; "" if it does not live."""
-    return str(database.value(_ADDRESS, name) or "")
 
 
 def is_held(database: PostgresDatabase, name: str) -> bool:
