@@ -16,7 +16,7 @@ class Demo(Served):
     """`with Demo() as demo:`; or with a config of one's own, in place of the three simulated backends."""
 
     def __init__(self, config: str = "") -> None:
-        super().__init__(config or MARK, *(() if config else ("--demo",)), "--admin-port", "0", patient=True)
+        super().__init__(config or MARK, *(() if config else ("--demo",)), "--admin-port", "0")
 
     def __enter__(self) -> Self:
         super().__enter__()

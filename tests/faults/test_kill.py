@@ -129,7 +129,7 @@ def test_what_a_client_was_told_survives_the_death_of_the_gateway(vendor: Simula
     chance = random.Random(20261116)
     config = 'active = "claude"\n[gateway]\nadmin_port = 0\n' + backend("claude", vendor.url, 'realm = "anthropic"\n')
     told = 0
-    with Served(config, "--no-admin", patient=True) as gateway:
+    with Served(config, "--no-admin") as gateway:
         talkers = [Talker(gateway, number) for number in range(CLIENTS)]
         for number in range(ROUNDS):
             load(talkers, gateway, chance.randrange(2 * CLIENTS, 12 * CLIENTS))

@@ -37,14 +37,15 @@ def worked(pid: int) -> float:
 
 class Served:
     """`with Served(config) as gateway:`; the process is killed if it has not ended by itself. `command` is a program instead
-    of `clew`; `patient` is as for `ClewProcess`; `beside` is a gateway whose home this one shares, with a config of its own."""
+    of `clew`; `patient` is as for `ClewProcess`, so that no turn is unrecorded because the machine is busy; `beside` is a
+    gateway whose home this one shares, with a config of its own."""
 
     def __init__(
         self,
         config: str,
         *options: str,
         command: Sequence[str | Path] = (),
-        patient: bool = False,
+        patient: bool = True,
         beside: "Served | None" = None,
     ) -> None:
         self._command = command

@@ -76,7 +76,7 @@ def test_a_switch_has_one_line_and_each_request_its_six_counts() -> None:
             ("info", 1, 1, 0, 0, 0, 0, 1),
             ("info", 2, 0, 2, 0, 0, 2, 0),
         ]
-        assert {line["level"] for line in one.lines()} == {"info"}
+        assert [line for line in one.lines() if line["level"] != "info"] == []
 
 
 @public("gateway")
