@@ -13,6 +13,7 @@ from clew.errors import StoreError
 from clew.model.turn import Exchange, TurnRecord
 from clew.settings.home import Home
 from clew.store.sqlite.store import SqliteStore
+from clew.store.values import StorePlace
 from tests.admin.booth import present
 
 
@@ -81,15 +82,52 @@ def test_a_store_that_cannot_be_read_is_asked_again(tmp_path: Path, monkeypatch:
         assert asyncio.run(run(store)) == "id01"
 
 
+class SharedStore(SqliteStore):
+    """As if other gateways had it open, too."""
+
+    @property
+    def place(self) -> StorePlace:
+        return "shared"
+
+
+def test_what_others_do_in_a_shared_store_is_read_only_while_somebody_watches(tmp_path: Path) -> None:
+    """And each gateway counts its own exchanges: added up over all gateways, every exchange is counted once."""
+    counted: list[str] = []
+
+    async def run(store: SharedStore, read: Mock) -> list[str]:
+        current, hub = present(Home(tmp_path), store), Hub()
+        feed = Feed(hub, store, lambda: ["local"], current, finished=lambda exchange: counted.append(exchange.id))
+        await feed.begin()
+        following = asyncio.ensure_future(feed.run())
+        record(store, 1)
+        await asyncio.to_thread(current.look)
+        await asyncio.to_thread(store.data_version)  # whoever would read now has had the time to begin
+        hub.publish(feeds.EXCHANGE, ended(2))
+        assert (read.call_count, counted) == (0, ["id02"])
+        async with feed.watch() as events:
+            record(store, 3)
+            await asyncio.to_thread(current.look)
+            told = [await _next(events)]
+            hub.publish(feeds.EXCHANGE, ended(3))
+        assert counted == ["id02", "id03"], "also one that was read before it was heard of"
+        following.cancel()
+        await asyncio.wait([following])
+        return told
+
+    with SharedStore(tmp_path / "clew.db") as store:
+        store.exchanges_since = read = Mock(side_effect=store.exchanges_since)  # type: ignore[method-assign]
+        assert asyncio.run(run(store, read)) == ["id03"]
+
+
 async def _next(events: Subscription) -> str:
     event = await asyncio.wait_for(anext(events), 120)
     assert isinstance(event.value, Exchange)
     return event.value.id
 
 
-def record(store: SqliteStore, number: int) -> None:
+def ended(number: int) -> Exchange:
     id = f"id{number:02}"
-    exchange = Exchange(
+    return Exchange(
         id=id,
         principal="local",
         thread=id,
@@ -101,4 +139,7 @@ def record(store: SqliteStore, number: int) -> None:
         outcome="whole",
         status=200,
     )
-    store.record(TurnRecord(exchange=exchange, recording=None)).result(120)
+
+
+def record(store: SqliteStore, number: int) -> None:
+    store.record(TurnRecord(exchange=ended(number), recording=None)).result(120)

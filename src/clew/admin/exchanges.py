@@ -93,7 +93,7 @@ async def events(services: AdminServices, request: Request) -> Response:
 
     async def stream() -> AsyncGenerator[bytes]:
         """Subscribes before it reads what was missed, so that nothing falls between."""
-        async with services.feed.hub.subscribe() as live:
+        async with services.feed.watch() as live:
             yield PING
             missed: list[Exchange] = []
             if last and services.store is not None:

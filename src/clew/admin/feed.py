@@ -5,6 +5,9 @@ here; but the exchanges that they finish are in the store. So whenever a poll fo
 asks it for the exchanges after the last one known. An exchange that comes from both sources is published once; one that
 takes its time is published twice, as `open` while it lasts and again when it is over. The place of an open exchange in the
 store changes with its end, so the feed never continues from an open one.
+
+A store that gateways share has the exchanges of all of them. There the feed reads it only while somebody watches: a hundred
+gateways that read what the others do would cost more than the turns, and each counts its own.
 """
 
 from __future__ import annotations
@@ -12,10 +15,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, Literal
 
-from clew.engine.hub import Hub, Value
+from clew.engine.hub import Hub, Subscription, Value
 from clew.errors import StoreError
 from clew.model.turn import Exchange
 from clew.store import Store
@@ -40,7 +44,7 @@ _log = logging.getLogger("clew.admin")
 
 
 class Feed:
-    """Begin, then run it as a task; listen to its `hub`; `finished` is called with each exchange that is over, once."""
+    """Begin, then run it as a task; `watch` it; `finished` is called with each exchange that is over, once."""
 
     def __init__(
         self,
@@ -49,8 +53,10 @@ class Feed:
         principals: Callable[[], Iterable[str]],
         current: CurrentSettings,
         *,
+        has_workers: bool = False,
         finished: Callable[[Exchange], None] = lambda exchange: None,
     ) -> None:
+        """`has_workers`: exchanges of this gateway happen in other processes, too."""
         self.hub = Hub()
         self._source = source
         self._store = store
@@ -58,6 +64,10 @@ class Feed:
         self._current = current
         self._changed = asyncio.Event()
         self._finished = finished
+        self._reads_always = store is not None and (store.place == "local" or has_workers)
+        self._is_behind = False
+        """The store was not read for a while."""
+        self._catching_up = asyncio.Lock()
         self._generation = -1
         """Of the store, when it was read last."""
         self._positions: dict[str, str] = {}
@@ -66,9 +76,20 @@ class Feed:
 
     async def begin(self) -> None:
         """What is in the store by now is not published; everything that comes after is."""
-        store = self._store
-        if store is None:
-            return
+        if self._store is not None:
+            await self._skip(self._store)
+
+    @asynccontextmanager
+    async def watch(self) -> AsyncGenerator[Subscription]:
+        """Listen to all that happens from now on, until the context is left."""
+        async with self.hub.subscribe() as events:
+            async with self._catching_up:
+                if self._is_behind and self._store is not None:
+                    await self._skip(self._store)
+            yield events
+
+    async def _skip(self, store: Store) -> None:
+        """Publish nothing of what is in the store by now."""
 
         def skip_old() -> None:
             self._generation = store.data_version()
@@ -77,8 +98,13 @@ class Feed:
 
         try:
             await asyncio.to_thread(skip_old)
+            self._is_behind = False
         except StoreError as error:
             _log.warning("the store cannot be followed: %s", error)
+
+    @property
+    def _reads(self) -> bool:
+        return self._reads_always or self.hub.listeners > 0
 
     async def run(self) -> None:
         """Publish what happens, until cancelled."""
@@ -89,7 +115,7 @@ class Feed:
             if self._store is not None and self._has_news(self._store):
                 loop.call_soon_threadsafe(self._changed.set)
 
-        with self._source.attend(self._publish), self._current.attend(self._changed.set), self._current.beside(look):
+        with self._source.attend(self._hear), self._current.attend(self._changed.set), self._current.beside(look):
             self._changed.set()  # for changes since `begin`
             while await self._changed.wait():
                 self._changed.clear()
@@ -102,16 +128,22 @@ class Feed:
     def _has_news(self, store: Store) -> bool:
         """Whether anything was written, by any gateway: choices are not all that is published."""
         try:
-            return store.data_version() != self._generation
+            return self._reads and store.data_version() != self._generation
         except StoreError:
             return False
 
     async def _follow(self, store: Store) -> None:
+        if not self._reads:
+            self._is_behind = True
+            return
         try:
-            generation = await asyncio.to_thread(store.data_version)
-            if generation != self._generation:
-                await self._catch_up(store)
-                self._generation = generation
+            async with self._catching_up:
+                if self._is_behind:
+                    await self._skip(store)
+                generation = await asyncio.to_thread(store.data_version)
+                if generation != self._generation:
+                    await self._catch_up(store)
+                    self._generation = generation
         except StoreError as error:
             _log.warning("the store cannot be followed: %s", error)
             await asyncio.sleep(AGAIN_SECONDS)
@@ -129,6 +161,12 @@ class Feed:
                 self._positions[principal] = after
                 more = len(page) == PAGE and after != before
 
+    def _hear(self, kind: str, value: Value) -> None:
+        """What this process does. Unless the store is always read, nothing else is counted."""
+        if not self._reads_always and isinstance(value, Exchange) and value.outcome != "open":
+            self._finished(value)
+        self._publish(kind, value)
+
     def _publish(self, kind: str, value: Value) -> None:
         if isinstance(value, Exchange):
             # An exchange that is over is never open again, whatever arrives later.
@@ -138,6 +176,6 @@ class Feed:
             self._known[value.id] = state
             if len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
-            if value.outcome != "open":
+            if self._reads_always and state == "over":
                 self._finished(value)
         self.hub.publish(kind, value)

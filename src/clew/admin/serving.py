@@ -205,15 +205,16 @@ async def serve_admin(
     name: str = "",
     token: str = "",
     planes: Callable[[], Sequence[WorkerReport]] = tuple,
+    has_workers: bool = False,
     runtime: Runtime | None = None,
     pages: Callable[[], Sequence[AdminRoute]] = lambda: (),
     key: str = "",
     keys: KeyTable | None = None,
 ) -> Admin:
     """Serve from now on. `port` 0 is a free one; `name` is the gateway's, for its socket; `token` is made if none is given;
-    `planes` gives the reports of the data planes; without `runtime` there is no chat; `pages` gives the routes beside the
-    API, and may take its time; `key` is the gateway's own, which opens the chat as named keys do; `keys` is the table of
-    both, where the caller has one.
+    `planes` gives the reports of the data planes, other processes if it `has_workers`; without `runtime` there is no
+    chat; `pages` gives the routes beside the API, and may take its time; `key` is the gateway's own, which opens the chat as
+    named keys do; `keys` is the table of both, where the caller has one.
 
     Raises OSError for a port that is taken.
     """
@@ -230,7 +231,7 @@ async def serve_admin(
         store=store,
         home=home,
         access=AdminAccess(token, keys=keys, sessions=BrowserSessions(home.sessions, url), login=login),
-        feed=Feed(hub, store, lambda: principals_of(home), current, finished=metrics.count),
+        feed=Feed(hub, store, lambda: principals_of(home), current, has_workers=has_workers, finished=metrics.count),
         metrics=metrics,
         planes=planes,
         runtime=runtime,

@@ -108,6 +108,7 @@ async def _start_admin(setup: ServeSetup, runtime: Runtime, access: DataPlaneAcc
                 port=each,
                 name=setup.plan.name,
                 planes=access.planes,
+                has_workers=setup.workers > 1,
                 runtime=runtime,
                 pages=routes,
                 keys=access.keys,
