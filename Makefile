@@ -108,7 +108,7 @@ bench-parts: .venv/.ready ## where the CPU of a request goes, by the parts of th
 	$(PY) bench/parts.py $(OPTIONS)
 
 bench-instructions: .venv/.ready ## instructions for a request, which do not depend on who else uses the machine
-	$(PY) bench/instructions.py $(OPTIONS)
+	PYTHONPATH=. $(PY) bench/instructions.py $(OPTIONS)
 
 bench-peers: .venv/.ready ## the same work in LiteLLM and claude-code-router, which it installs, and in the programs that CLIPROXYAPI and BIFROST name
 	$(PY) bench/peers.py

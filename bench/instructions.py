@@ -4,7 +4,7 @@
 once below valgrind, which counts the processor's in all that runs outside of the kernel. The first says by which
 functions, the second also has what extensions and libraries take.
 
-    python bench/instructions.py [--only session json-many …] [--store-off] [--top 40] [--processor]
+    python bench/instructions.py [--only session json-many …] [--store-off | --postgresql] [--top 40] [--processor]
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+from tests.postgres import private_server
 
 from cases import CASES, SESSION, Case
 from claude_code import ClaudeCode
@@ -133,15 +136,19 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--only", nargs="*", choices=list(cases), default=SHOWN, help="these cases, and no more")
     options.add_argument("--store-off", action="store_true", help="with the store off")
+    options.add_argument("--postgresql", action="store_true", help="with the store in a PostgreSQL of its own")
     options.add_argument("--processor", action="store_true", help="the processor's, by valgrind")
     options.add_argument("--top", type=int, default=0, help="so many functions of each case")
     given = options.parse_args()
     raise_limits()
     OUT.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=OUT) as name:
+    with tempfile.TemporaryDirectory(dir=OUT) as name, ExitStack() as stack:
         folder = Path(name)
+        settings = STORE_OFF if given.store_off else ""
+        if given.postgresql:
+            settings = f'\n[store]\nurl = "{stack.enter_context(private_server()).create()}"\n'
         bench = Bench(folder, None, tls=False)
-        counted = Counted(folder, bench, STORE_OFF if given.store_off else "", processor=given.processor)
+        counted = Counted(folder, bench, settings, processor=given.processor)
         bench.targets = [counted.target]
         with bench.all_running():
             for key in given.only:

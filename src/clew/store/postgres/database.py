@@ -22,8 +22,9 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from clew.errors import RecordCorrupt, StoreError
 from clew.store.postgres.limited_connection import LimitedConnection
-from clew.store.postgres.parameters import register_parameters
 from clew.store.postgres.passwords import find_password
+from clew.store.postgres.row_pipeline import RowPipeline
+from clew.store.postgres.turn_statement import TURN
 from clew.store.rows import Row, Value
 
 T = TypeVar("T")
@@ -98,13 +99,13 @@ class PostgresDatabase:
         self.connection = LimitedConnection.connect(
             conninfo, autocommit=True, prepare_threshold=None, cursor_factory=psycopg.RawCursor
         )
-        register_parameters(self.connection)
         try:
             with self.limited(CONNECT_SECONDS):
                 self._learn_session()
         except BaseException:
             self.close()
             raise
+        self._turns = RowPipeline(self.connection, TURN, prepares=not self.is_pooled)
 
     def _learn_session(self) -> None:
         before = time.time()
@@ -161,6 +162,10 @@ class PostgresDatabase:
         """As a part of a pipeline: the result is there when the pipeline was synced."""
         return self._execute(statement, values)
 
+    def keep_turns(self, turns: Sequence[Sequence[bytes | None]]) -> list[bool]:
+        """Whether each of them is new and was kept, by the parameters of `TURN`."""
+        return self._turns.run(turns)
+
     def close(self) -> None:
         self.connection.close()
 
@@ -175,10 +180,3 @@ def typed_row(type: type[T], row: dict[str, object]) -> T:
         return msgspec.convert(row, type, strict=False)
     except msgspec.ValidationError as error:
         raise RecordCorrupt(f"a row of {type.__name__} cannot be read: {error}") from error
-
-
-def clean_text(text: str) -> str:
-    """As PostgreSQL takes it: its texts have neither a NUL nor half a surrogate pair."""
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,79 +1,53 @@
-"""Parameters whose type does not depend on their value.
+"""Parameters as bytes, by their types: what a turn needs dozens of, at once and without asking each value for its type.
 
-psycopg sends a small number as another type than a large one, and a NULL as none. A statement that is prepared with other
-types is another statement: a turn has two dozen numbers and a dozen values that may be missing, so nearly every turn was
-parsed and planned anew, which took longer than all the rest of it.
+A statement that is prepared with other types is another statement, so the type of a parameter must not depend on its value:
+a NULL and a small number have the type of any other. Texts are sent without one, and the server gives them that of their
+column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal, TypeAlias, cast
+from collections.abc import Iterable, Sequence
+from struct import Struct
+from typing import Final
 
-from psycopg import Connection
-from psycopg.adapt import Buffer, Dumper
 from psycopg.postgres import types
-from psycopg.types.numeric import Int8
 
-from clew.store.rows import Row
-
-ParameterType: TypeAlias = Literal["text", "bytea", "int8", "float8", "bool"]
-
-
-class _Null:
-    """A NULL of some type. In place of a text it is None, since texts are sent without a type."""
+INTEGER, FLOAT, BYTES = (types[name].oid for name in ("int8", "float8", "bytea"))
+TEXT: Final = 0
+"""No type of its own."""
+_pack_integer: Final = Struct(">q").pack
+_pack_float: Final = Struct(">d").pack
 
 
-class _NullBytes(_Null): ...
+def encode_parameters(
+    texts: Iterable[str | None],
+    integers: Iterable[int | None],
+    floats: Iterable[float | None],
+    blobs: Iterable[bytes | None],
+) -> list[bytes | None]:
+    """In this order. Texts must be clean (`clean_texts`)."""
+    return [
+        *[None if each is None else each.encode() for each in texts],
+        *[None if each is None else _pack_integer(each) for each in integers],
+        *[None if each is None else _pack_float(each) for each in floats],
+        *blobs,
+    ]
 
 
-class _NullInteger(_Null): ...
+def clean_texts(texts: Sequence[str | None]) -> Sequence[str | None]:
+    """Texts as PostgreSQL takes them, looked through all at once, since nearly all of them are so."""
+    joined = "".join(filter(None, texts))
+    if joined.isascii() and "\0" not in joined:
+        return texts
+    return [each and clean_text(each) for each in texts]
 
 
-class _NullFloat(_Null): ...
-
-
-class _NullDumper(Dumper):
-    def dump(self, obj: _Null) -> Buffer | None:
-        return None
-
-
-class _NullBytesDumper(_NullDumper):
-    oid = types["bytea"].oid
-
-
-class _NullIntegerDumper(_NullDumper):
-    oid = types["int8"].oid
-
-
-class _NullFloatDumper(_NullDumper):
-    oid = types["float8"].oid
-
-
-_NULLS: Final[Mapping[ParameterType, _Null]] = {
-    "bytea": _NullBytes(),
-    "int8": _NullInteger(),
-    "float8": _NullFloat(),
-}
-_DUMPERS: Final = {
-    _NullBytes: _NullBytesDumper,
-    _NullInteger: _NullIntegerDumper,
-    _NullFloat: _NullFloatDumper,
-}
-
-
-def register_parameters(connection: Connection[Row]) -> None:
-    """Let a connection send what `typed` gives."""
-    for kind, dumper in _DUMPERS.items():
-        connection.adapters.register_dumper(kind, dumper)
-
-
-def typed(values: Sequence[object], kinds: Sequence[ParameterType]) -> tuple[object, ...]:
-    """The values, as parameters of these types."""
-    return tuple(
-        _NULLS.get(kind) if value is None else Int8(cast("int", value)) if kind == "int8" else value
-        for value, kind in zip(values, kinds, strict=True)
-    )
+def clean_text(text: str) -> str:
+    """As PostgreSQL takes it: its texts have neither a NUL nor half a surrogate pair."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def array_text(items: Sequence[str]) -> str:
@@ -82,4 +56,4 @@ def array_text(items: Sequence[str]) -> str:
 
 
 def bytes_array_text(items: Sequence[bytes]) -> str:
-    return "{" + ",".join(f'"\\\\x{item.hex()}"' for item in items) + "}"
+    return "{" + ",".join([f'"\\\\x{item.hex()}"' for item in items]) + "}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.store.postgres.database import PostgresDatabase, clean_text
+from clew.store.postgres.database import PostgresDatabase
+from clew.store.postgres.parameters import clean_text
 
 PINS, GENERATION = "pins", "generation"
 """The scope and the name of the setting that counts how often a pin was changed, by any process."""

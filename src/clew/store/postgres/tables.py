@@ -12,7 +12,8 @@ import msgspec
 import psycopg
 
 from clew.store.moving import NOT_MOVED, SETTINGS, MovedTable, as_value, now
-from clew.store.postgres.database import PostgresDatabase, clean_text, describe_url, raising_store_errors
+from clew.store.postgres.database import PostgresDatabase, describe_url, raising_store_errors
+from clew.store.postgres.parameters import clean_text
 from clew.store.postgres.partitions import make_partitions
 from clew.store.postgres.schema import migrate
 from clew.store.rows import COLUMNS, Row, Value, sum_of

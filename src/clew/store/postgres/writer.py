@@ -20,7 +20,7 @@ import psycopg
 from clew.errors import StoreError
 from clew.store.postgres.database import AGAIN, PostgresDatabase, store_error
 from clew.store.postgres.generation import raise_generation
-from clew.store.postgres.turns import TURN, TurnWrite
+from clew.store.postgres.turns import TurnWrite
 from clew.store.values import Health
 from clew.store.write_queue import Erases, QueueLimits, WriteCommand, WriteQueue
 
@@ -129,9 +129,11 @@ class PostgresWriter:
                 return _keep_turns(database, turns)
         raised = 0
         with database.connection.transaction():
-            counts = iter(_send_turns(database, turns))
+            kept = iter(_send_turns(database, turns))
             results = [
-                command.run.finish(database, next(counts)) if isinstance(command.run, TurnWrite) else command.run(database)
+                command.run.finish(database, is_kept=next(kept))
+                if isinstance(command.run, TurnWrite)
+                else command.run(database)
                 for command in commands
             ]
             if any(command.tells for command in commands):
@@ -169,23 +171,18 @@ def _transactions(commands: Sequence[_Command]) -> Iterator[list[_Command]]:
 
 
 def _keep_turns(database: PostgresDatabase, turns: Sequence[TurnWrite]) -> list[bool]:
-    """Turns of one statement each, in one round trip: until the server is asked for a reply, all of them are one
-    transaction. What the statement itself did not keep is decided in a transaction of its own, which is rare."""
-    return [bool(count) or _decide(database, turn) for turn, count in zip(turns, _send_turns(database, turns), strict=True)]
+    """Turns of one statement each, in one round trip and one transaction. What the statement itself did not keep is decided
+    in a transaction of its own, which is rare."""
+    return [is_kept or _decide(database, turn) for turn, is_kept in zip(turns, _send_turns(database, turns), strict=True)]
 
 
 def _decide(database: PostgresDatabase, turn: TurnWrite) -> bool:
     with database.connection.transaction():
-        return turn.finish(database, 0)
+        return turn.finish(database, is_kept=False)
 
 
-def _send_turns(database: PostgresDatabase, turns: Sequence[TurnWrite]) -> list[object]:
-    if len(turns) < 2:
-        return [database.value(TURN, *turn.values) for turn in turns]
-    with database.connection.pipeline():
-        cursors = [database.send(TURN, *turn.values) for turn in turns]
-    rows = [cursor.fetchone() for cursor in cursors]
-    return [row[0] if row else 0 for row in rows]
+def _send_turns(database: PostgresDatabase, turns: Sequence[TurnWrite]) -> list[bool]:
+    return database.keep_turns([turn.values for turn in turns]) if turns else []
 
 
 def _is_away(error: Exception) -> bool:
