@@ -82,7 +82,11 @@ class FrontOracle:
     healed: int = 0
     found: Found = field(default_factory=Found)
     due: int = 0
+    alike: int = 0
+    """Thoughts that were not due, since another answer has the same words at the same place, and nothing tells them apart."""
     answers: Counter[str] = field(default_factory=Counter[str])
+    _histories: Counter[str] = field(default_factory=Counter[str])
+    """How many answers ended each history, as clients send it: without a seal, an item or a call's id two can be equal."""
     _read: dict[str, int] = field(default_factory=dict[str, int])
     _last: dict[tuple[str, str], Json] = field(default_factory=dict[tuple[str, str], Json])
 
@@ -106,7 +110,7 @@ class FrontOracle:
         """Whether all came that was due for this answer; and whose it is."""
         entry = self._last[backend, talker.name]
         reader = f"{backend} {entry['response']['model']}"
-        due = sum(each.thoughts for each in talker.said if each.reader == reader)
+        due = self._due(talker, reader)
         kept = [each for each in entry["thinking"] if each["fate"] in ("kept", "unread")]  # whether it reads it or not
         own = [each for each in kept if each["whose"] == "own" or each.get("same")]  # an empty thought is nobody's
         if backend == "claude":
@@ -118,6 +122,24 @@ class FrontOracle:
         thoughts = sum(kind in THOUGHTS for kind in entry["response"]["content"])
         has_one_field = entry["path"].endswith("/chat/completions")  # for all thoughts of an answer
         return Said("answer", (), reader, min(thoughts, 1) if has_one_field else thoughts)
+
+    def answered(self, said: tuple[Said, ...]) -> None:
+        """A client holds an answer to what it had said."""
+        self._histories[_as_sent(said)] += 1
+
+    def _due(self, talker: Talker, reader: str) -> int:
+        """How many thoughts of this reader's must come with what the client says now."""
+        due = 0
+        for index, each in enumerate(talker.said):
+            if each.reader == reader and self._histories[_as_sent(talker.said[: index + 1])] > 1:
+                self.alike += each.thoughts
+            elif each.reader == reader:
+                due += each.thoughts
+        return due
+
+
+def _as_sent(said: tuple[Said, ...]) -> str:
+    return json.dumps([each.kept for each in said])
 
 
 class FrontChaos:
@@ -206,4 +228,6 @@ class FrontChaos:
             return talker
         judged = self.oracle.judge(talker, answer.headers["x-clew-backend"])
         self.done.append(f"{talker.name} hears {judged.reader}: {judged.thoughts} thoughts")
-        return replace(talker, said=(*talker.said, replace(judged, kept=tuple(talker.client.returned(said)))))
+        after = replace(talker, said=(*talker.said, replace(judged, kept=tuple(talker.client.returned(said)))))
+        self.oracle.answered(after.said)
+        return after

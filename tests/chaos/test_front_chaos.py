@@ -20,7 +20,7 @@ from tests.numbers import note
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 TURNS = 50
-SEEDS = examples(1, soak=40)
+SEEDS = examples(1, soak=100)
 BATCH = 10
 CLIENTS = (
     *("chat, returns nothing", "chat, returns details without texts", "responses, Codex", "responses, opencode"),
@@ -68,6 +68,7 @@ def test_fifty_turns_of_chaos_on_another_front_cost_nothing(
         assert run.turns >= TURNS
         note(f"chaos: turns, {client}", run.turns)
         note(f"chaos: thoughts due, {client}", run.oracle.due)
+        note(f"chaos: thoughts of answers that nothing tells apart, {client}", run.oracle.alike)
         note(f"chaos: healed, {client}, reading {reading}", run.oracle.healed)
 
 
