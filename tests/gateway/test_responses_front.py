@@ -113,3 +113,24 @@ def test_a_stream_of_openais_reaches_its_clients_with_our_ids_and_seals(tmp_path
         second = stream(gate, *found["output"], {"role": "user", "content": "And now?"})
         assert accumulated(second.raw)["status"] == "completed"
     assert "clew2." not in json.dumps(backend.journal())
+
+
+SEARCH: dict[str, Any] = {"tools": [{"type": "web_search"}], "tool_choice": {"type": "web_search"}, "store": False}
+
+
+def test_a_tool_that_the_vendor_runs_can_be_demanded_of_the_vendor_alone(tmp_path: Path, simulators: StartSimulator) -> None:
+    """Claude would answer without the search that the client insists on."""
+    vendor, sim = simulators(kind="openai-responses"), simulators()
+    with Gate(tmp_path, openai(vendor, "own_items = true"), claude(sim)) as gate:
+        assert create(gate, "[[scenario:text]]", **SEARCH).status == 200
+        [asked] = [entry["body"] for entry in vendor.journal()]
+        assert (asked["tools"], asked["tool_choice"]) == (SEARCH["tools"], SEARCH["tool_choice"])
+
+        gate.use("claude")
+        for forced in (SEARCH, {**SEARCH, "tool_choice": "required"}):
+            for streams in (False, True):
+                refused = create(gate, "[[scenario:text]]", **forced, stream=streams)
+                assert (refused.status, refused.json["error"]["param"]) == (400, "tool_choice")
+        assert create(gate, "[[scenario:text]]", **{**SEARCH, "tool_choice": "auto"}).status == 200
+    with Gate(tmp_path, openai(vendor), store=False) as gate:  # of this API, and without tools of its own
+        assert create(gate, "[[scenario:text]]", **SEARCH).json["error"]["param"] == "tool_choice"

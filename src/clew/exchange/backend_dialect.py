@@ -18,7 +18,7 @@ from clew.backends.row import Backend, facts_of
 from clew.dialects import DIALECTS
 from clew.dialects.failures.reading import failure_in
 from clew.dialects.shape import AnswerContext, BackendRefusal, Dialect, WrittenRequest
-from clew.errors import SettingsInvalid
+from clew.errors import RequestInvalid, SettingsInvalid
 from clew.exchange.call import Call, Kind
 from clew.model.change import Change, What
 from clew.model.events import StreamFailed
@@ -104,6 +104,9 @@ class BackendDialect(Struct, frozen=True, kw_only=True, eq=False):
 
     def write(self, request: Request, kind: Kind = "messages") -> WrittenRequest:
         """Raises Unrepresentable, RequestInvalid."""
+        native = request.source.native
+        if native is not None and native.demand is not None and native.dialect != self.dialect.name:
+            raise RequestInvalid(f"{native.demand.path}: {native.demand.why}", path=native.demand.path)
         write = self.dialect.write_count_request if kind == "count_tokens" else None
         return (write or self.dialect.write_request)(request, self.options)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import is_
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -86,6 +86,13 @@ ALWAYS: Final = Wanted()
 """For work that is too short to be worth stopping."""
 
 
+class Demand(NamedTuple):
+    """What a client insists on: the path of the field, and why it cannot be left out."""
+
+    path: str
+    why: str
+
+
 class NativeRequest(Struct, frozen=True, kw_only=True, eq=False):
     """A client's request as it came, where its dialect is not the canonical one."""
 
@@ -99,6 +106,8 @@ class NativeRequest(Struct, frozen=True, kw_only=True, eq=False):
     """Its clients show what a model thinks without asking for it: where the model thinks, a summary is asked for."""
     compacts: bool = False
     """The client wants a sealed summary of its history in place of an answer."""
+    demand: Demand | None = None
+    """What only a backend of this dialect can do: any other would answer something else."""
 
 
 class Source:

@@ -316,6 +316,28 @@ FORMAT: Json = {"type": "json_schema", "json_schema": {"name": "n", "description
             [("tool_choice", "replaced")],
         ),
         ({"messages": [{"role": "assistant", "content": "x", "audio": {"id": "a"}}]}, [("messages.0.audio", "left out")]),
+        (
+            {
+                "messages": [
+                    {"role": "user", "content": [{"type": "image_url", "image_url": {**IMAGE["image_url"], "x": 1}}]}
+                ]
+            },
+            [("messages.0.content.0.image_url.x", "left out"), ("messages.0.content.0.image_url.detail", "left out")],
+        ),
+        (
+            {"messages": [{"role": "assistant", "tool_calls": [call("a", "{}", color="red")]}]},
+            [("messages.0.tool_calls.0.color", "left out")],
+        ),
+        (
+            {"messages": [{"role": "assistant", "function_call": {"name": "f", "arguments": "{}", "color": "red"}}]},
+            [("messages.0.function_call.color", "left out")],
+        ),
+        ({"tools": [{**TOOL, "color": "red"}]}, [("tools.0.color", "left out")]),
+        ({"tool_choice": "required"}, [("tool_choice", "left out")]),
+        ({"tool_choice": "auto", "parallel_tool_calls": False}, []),
+        ({"max_tokens": 5, "max_completion_tokens": 7}, [("max_tokens", "left out")]),
+        ({"max_tokens": 7, "max_completion_tokens": 7}, []),
+        ({"user": "a", "safety_identifier": "b"}, [("safety_identifier", "left out")]),
         ({"store": False, "metadata": {}, "logprobs": False, "stop": None}, []),
     ],
 )
@@ -376,6 +398,15 @@ def test_to_a_backend_of_the_same_dialect_fields_without_a_canonical_form_pass()
     assert (sent["seed"], sent["verbosity"], "logprobs" in sent) == (7, "low", False)
     assert sent["response_format"] == {"type": "json_object"}
     assert [change.path for change in written.changes] == ["logprobs", "messages.0.name"]
+
+
+def test_a_schema_keeps_its_names_at_a_backend_of_this_dialect() -> None:
+    closed = {"type": "object", "properties": {}, "additionalProperties": False}
+    named = {"name": "n", "description": "d", "schema": closed, "strict": True}
+    raw = {"model": "m", "messages": [USER], "response_format": {"type": "json_schema", "json_schema": named}}
+    written = write_request(read_request(json.dumps(raw).encode(), {}), ChatOptions())
+    assert json.loads(written.body)["response_format"] == raw["response_format"]
+    assert written.changes == ()
 
 
 def test_usage_is_wanted_only_if_asked_for() -> None:

@@ -236,11 +236,15 @@ def test_a_tool_that_was_shortened_for_the_backend_is_found_by_the_document() ->
     assert canonical_name(ResponsesDetail(), "function", "", sent_name(name), document) == name
 
 
-def test_hosted_tools_are_left_out_and_refused_where_they_are_forced() -> None:
-    tools = [{"type": "web_search"}, FUNCTION, {"type": "tool_search", "execution": "client"}]
+def test_hosted_tools_are_left_out_and_only_the_vendor_can_be_made_to_use_one() -> None:
+    tools: list[Json] = [{"type": "web_search"}, FUNCTION, {"type": "tool_search", "execution": "client"}]
     assert [tool["name"] for tool in read(tools=tools)["tools"]] == ["f"]
     assert paths(tools=tools) == ["tools.0", "tools.2"]
-    assert refused(tools=tools, tool_choice={"type": "web_search"}) == "tool_choice"
+    assert native(tools=tools).demand is native(tools=tools, tool_choice="required").demand is None
+    for forced in (native(tools=tools, tool_choice={"type": "web_search"}), native(tools=tools[:1], tool_choice="required")):
+        assert forced.demand is not None
+        assert forced.demand.path == "tool_choice"
+    assert refused(tools=tools, tool_choice={"type": "file_search"}) == "tool_choice"
 
 
 def test_a_private_keyword_leaves_the_schema_and_a_property_of_its_name_stays() -> None:
@@ -302,6 +306,40 @@ def test_what_has_no_place_is_named() -> None:
     found = paths(user("Hi"), {"type": "web_search_call", "id": "ws_1"}, prompt_cache_key="k", text={"verbosity": "low"})
     assert found == ["prompt_cache_key", "text.verbosity", "input.1"]
     assert paths(store=True, include=["reasoning.encrypted_content"], metadata=None) == []
+
+
+ANSWER: Json = {"type": "json_schema", "name": "n", "description": "d", "schema": {}, "strict": True}
+SEEN: Json = {"type": "input_file", "file_url": "https://x.test/a", "detail": "low"}
+CITED: Json = {"type": "output_text", "text": "a", "annotations": [{"type": "url_citation"}], "logprobs": []}
+
+
+@pytest.mark.parametrize(
+    ("items", "fields", "named"),
+    [
+        ([{**user("a"), "colour": 1}, {**user("b"), "colour": 2}], {}, ["input.0.colour"]),
+        ([{"role": "user", "content": [{"type": "input_text", "text": "a", "size": 1}]}], {}, ["input.0.content.0.size"]),
+        ([{"role": "user", "content": [SEEN]}], {}, ["input.0.content.0.detail"]),
+        ([user("a"), {"role": "assistant", "content": [CITED]}], {}, ["input.1.content.0.annotations"]),
+        ([user("a"), call("c1", caller={"type": "program"}), output("c1")], {}, ["input.1.caller"]),
+        (
+            [{"type": "agent_message", "author": "a", "recipient": "b", "content": "c"}],
+            {},
+            ["input.0.author", "input.0.recipient"],
+        ),
+        ([], {"tools": [{**FUNCTION, "defer_loading": True}]}, ["tools.0.defer_loading"]),
+        ([], {"tool_choice": "required"}, ["tool_choice"]),
+        ([], {"tool_choice": "none", "parallel_tool_calls": False}, []),
+        ([], {"text": {"format": ANSWER}}, ["text.format.name", "text.format.description"]),
+        ([], {"include": ["reasoning.encrypted_content", "message.output_text.logprobs"]}, ["include.1"]),
+        ([], {"stream_options": {"include_obfuscation": False, "more": 1}}, ["stream_options.more"]),
+        ([], {"user": "a", "safety_identifier": "b"}, ["user"]),
+        ([], {"user": "a", "safety_identifier": "a"}, []),
+        ([{**user("a"), "id": "msg_1", "status": "completed", "phase": None, "colour": False}], {}, []),
+    ],
+)
+def test_nothing_is_left_out_silently(items: list[Json], fields: Json, named: list[str]) -> None:
+    """Law 6. What says no more than its absence would is no loss, and keys of one name are one change."""
+    assert paths(*items, **fields) == named
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ they are used. Each object knows its path in the client's request.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from typing import Final, TypeAlias, TypeVar
 
 import msgspec
@@ -33,7 +33,8 @@ BOOLEAN = Decoder(bool)
 OBJECT = Decoder(Fields)
 OBJECTS = Decoder(list[Fields])
 _CONTENT: Decoder[_Content] = Decoder(_Content)
-_NULL: Final = Raw(b"null")
+NULL: Final = Raw(b"null")
+_EMPTY: Final = frozenset({b"null", b"[]", b"{}", b'""', b"false"})
 
 
 class RawObject(Struct, frozen=True):
@@ -52,7 +53,7 @@ class RawObject(Struct, frozen=True):
 
     def value(self, key: str, decoder: Decoder[_T]) -> _T | None:
         raw = self.fields.get(key)
-        return None if raw is None or raw == _NULL else decode(raw, decoder, f"{self.path}.{key}" if self.path else key)
+        return None if raw is None or raw == NULL else decode(raw, decoder, f"{self.path}.{key}" if self.path else key)
 
     def object(self, key: str) -> RawObject:
         """The object under this key; one without keys where it is null or absent."""
@@ -120,8 +121,18 @@ class RequestChanges:
     def leave_out_unknown(self, path: str, fields: Mapping[str, Raw], known: Collection[str]) -> None:
         """Every key of the object at this path that this dialect has no words for; keys of one name are one group."""
         for key, value in fields.items():
-            if key not in known and value != _NULL:
+            if key not in known and value != NULL:
                 self.add_to_group(key, f"{path}.{key}" if path else key, "left out", self._no_words)
+
+    def leave_out_others(self, holder: RawObject, known: Set[str]) -> None:
+        """What a client's object says beyond these keys. What says no more than its absence would is no loss."""
+        if not holder.fields.keys() <= known:
+            self.leave_out_unknown(holder.path, said_in(holder.fields), known)
+
+
+def said_in(fields: Mapping[str, Raw]) -> dict[str, Raw]:
+    """The fields that say more than their absence would."""
+    return {name: value for name, value in fields.items() if bytes(value) not in _EMPTY}
 
 
 def invalid(path: str, why: str) -> RequestInvalid:
@@ -132,7 +143,7 @@ def invalid(path: str, why: str) -> RequestInvalid:
 def read_raw(request: Request) -> RawRequest:
     """What is to be sent; a parameter that is null is absent. Raises RequestInvalid for a value of the wrong kind."""
     given = decode(Raw(encode(request)), OBJECT, "")
-    fields = {key: raw for key, raw in given.items() if raw != _NULL}
+    fields = {key: raw for key, raw in given.items() if raw != NULL}
     messages = decode(fields.pop("messages"), OBJECTS, "messages")
     read: list[RawMessage] = []
     for index, (message, members) in enumerate(zip(request.messages, messages, strict=True)):

@@ -22,6 +22,8 @@ class ChatDetail(Struct, frozen=True, kw_only=True, eq=False):
     """Names of tools that take one text."""
     places: Sequence[Sequence[int]] = ()
     """By the index of a canonical message: that of the client's message; of each, where several results are one message."""
+    schema_names: Mapping[str, Raw] = {}
+    """The name and the description of the schema that the answer must fit."""
     fields: Mapping[str, Raw] = {}
     """The fields that the canonical request has no place for, as the client wrote them."""
 

@@ -17,7 +17,7 @@ from msgspec import Raw
 
 from clew.dialects.openai.fields import OBJECTS, Canonical, RawObject, RequestChanges, blocks_in, decode, invalid
 from clew.dialects.openai_chat.carrier import thinking_in
-from clew.dialects.openai_chat.part_reader import read_part, said_in
+from clew.dialects.openai_chat.part_reader import read_part
 from clew.model.json import JsonObject, JsonValue
 
 _SYSTEM: Final = ("system", "developer")
@@ -29,6 +29,8 @@ _KEYS: Final = frozenset(
 _FUNCTION_KEYS: Final = _KEYS | {"name"}
 """Of a function's result, where the name only says once more which call it belongs to."""
 _CALL_KEYS: Final = frozenset({"id", "type", "index", "function", "custom"})
+_CALLED: Final = frozenset({"name", "arguments", "input", "parsed_arguments"})
+"""Of a call's function or custom tool. (`parsed_arguments` are the arguments once more, as the SDKs put them there.)"""
 _any: Final[msgspec.json.Decoder[JsonValue]] = msgspec.json.Decoder()
 
 
@@ -52,7 +54,7 @@ class MessageReader:
         for index, fields in enumerate(given):
             message = RawObject(f"messages.{index}", fields)
             known = _FUNCTION_KEYS if message.string("role") == "function" else _KEYS
-            self._changes.leave_out_unknown(message.path, said_in(fields), known)
+            self._changes.leave_out_others(message, known)
             self._take(message, index)
             if len(self.messages) > len(self.places):
                 self.places.append([index])
@@ -119,22 +121,35 @@ class MessageReader:
         legacy = message.object("function_call")
         if legacy.fields:
             self._legacy_call = f"call_{index}"
-            blocks.append(_call_block(self._legacy_call, legacy))
+            blocks.append(self._call_block(self._legacy_call, legacy))
         return blocks
 
     def _call(self, call: RawObject) -> Canonical:
         if not (call_id := call.string("id")):
             raise invalid(f"{call.path}.id", "Field required")
-        self._changes.leave_out_unknown(call.path, said_in(call.fields), _CALL_KEYS)
+        self._changes.leave_out_others(call, _CALL_KEYS)
         match call.type:
             case "" | "function":
-                return _call_block(call_id, call.object("function"))
+                return self._call_block(call_id, call.object("function"))
             case "custom":
                 custom = call.object("custom")
+                self._changes.leave_out_others(custom, _CALLED)
                 name = _name_of(custom)
                 return {"type": "tool_use", "id": call_id, "name": name, "input": {"input": custom.string("input")}}
             case kind:
                 raise invalid(f"{call.path}.type", f"a call of type {kind!r} cannot be passed on: only functions can")
+
+    def _call_block(self, call_id: str, function: RawObject) -> Canonical:
+        """The arguments as they are written. What is no object is what a model wrote: to refuse it would end the
+        conversation for good, so the text is passed on in an object."""
+        self._changes.leave_out_others(function, _CALLED)
+        name, text = _name_of(function), function.string("arguments").strip()
+        try:
+            is_object = not text or isinstance(_any.decode(text), dict)
+        except (msgspec.DecodeError, RecursionError):
+            is_object = False
+        given = Raw(text.encode() or b"{}") if is_object else {"arguments": text}
+        return {"type": "tool_use", "id": call_id, "name": name, "input": given}
 
 
 def _name_of(function: RawObject) -> str:
@@ -142,15 +157,3 @@ def _name_of(function: RawObject) -> str:
     if not name:
         raise invalid(f"{function.path}.name", "Field required")
     return name
-
-
-def _call_block(call_id: str, function: RawObject) -> Canonical:
-    """The arguments as they are written. What is no object is what a model wrote: to refuse it would end the conversation
-    for good, so the text is passed on in an object."""
-    name, text = _name_of(function), function.string("arguments").strip()
-    try:
-        is_object = not text or isinstance(_any.decode(text), dict)
-    except (msgspec.DecodeError, RecursionError):
-        is_object = False
-    given = Raw(text.encode() or b"{}") if is_object else {"arguments": text}
-    return {"type": "tool_use", "id": call_id, "name": name, "input": given}

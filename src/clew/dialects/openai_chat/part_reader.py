@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
-
-from msgspec import Raw
 
 from clew.dialects.openai.fields import OBJECT, Canonical, RawObject, RequestChanges, invalid
 from clew.dialects.openai.media import file_document, image_source
@@ -13,32 +10,27 @@ from clew.model.json import JsonObject
 
 NO_DETAIL: Final = "the canonical request does not say how closely to look"
 
-_EMPTY: Final = frozenset({b"null", b"[]", b"{}", b'""', b"false"})
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 _EPHEMERAL: Final[JsonObject] = {"type": "ephemeral"}
-
-
-def said_in(fields: Mapping[str, Raw]) -> dict[str, Raw]:
-    """The fields that say more than their absence would."""
-    return {name: value for name, value in fields.items() if bytes(value) not in _EMPTY}
 
 
 def read_part(part: RawObject, changes: RequestChanges) -> Canonical:
     """The block of a part. Raises RequestInvalid."""
     kind = part.type
-    changes.leave_out_unknown(part.path, said_in(part.fields), ("type", kind, *_MARKS))
+    changes.leave_out_others(part, {"type", kind, *_MARKS})
     match kind:
         case "text" | "refusal":
             block: Canonical = {"type": "text", "text": part.string(kind)}
         case "image_url":
             image = part.object("image_url")
+            changes.leave_out_others(image, {"url", "detail"})
             if image.string("detail") not in ("", "auto"):
                 changes.add_to_group("image.detail", f"{image.path}.detail", "left out", NO_DETAIL)
             block = {"type": "image", "source": image_source(image.string("url"), f"{image.path}.url")}
         case "file":
             file = part.object("file")
             block = file_document(file)
-            changes.leave_out_unknown(file.path, said_in(file.fields), ("file_data", "filename"))
+            changes.leave_out_others(file, {"file_data", "filename"})
         case _:
             raise invalid(part.path, f"a part of type {kind!r} cannot be passed on: send text, image_url or file")
     if part.value("cache_control", OBJECT):

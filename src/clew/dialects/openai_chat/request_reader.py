@@ -22,10 +22,10 @@ from clew.dialects.openai.fields import (
     RawObject,
     RequestChanges,
     invalid,
+    said_in,
 )
 from clew.dialects.openai_chat.detail import ChatDetail
 from clew.dialects.openai_chat.message_reader import MessageReader
-from clew.dialects.openai_chat.part_reader import said_in
 from clew.dialects.openai_chat.tool_reader import custom_names, read_tools
 from clew.dialects.shape import ClientHeaders
 from clew.errors import BodyTooLarge, RequestInvalid
@@ -39,6 +39,8 @@ NO_WORDS: Final = "Chat Completions has no field for it"
 NO_PLACE: Final = "the canonical request has no place for it"
 CAPPED: Final = "a temperature is at most 1"
 ANY_JSON: Final = "the canonical request asks for JSON by a schema alone; the client's own words ask for any JSON"
+LENGTH_GIVEN: Final = "max_completion_tokens says how long the answer may be"
+USER_GIVEN: Final = "user says who asks"
 HIGHEST_TEMPERATURE: Final = 1
 
 _READ: Final = frozenset(
@@ -46,6 +48,7 @@ _READ: Final = frozenset(
     | {"max_completion_tokens", "temperature", "top_p", "top_k", "stop", "stream", "stream_options", "response_format"}
     | {"reasoning_effort", "reasoning", "thinking", "user", "safety_identifier", "n"}
 )
+SCHEMA_NAMES: Final = ("name", "description")
 _REASONING: Final = frozenset({"effort", "max_tokens", "enabled", "summary", "generate_summary", "exclude"})
 
 
@@ -69,12 +72,14 @@ def read_request(raw: bytes, headers: ClientHeaders, wanted: Wanted = ALWAYS) ->
     wanted.check()
     request = parse(msgspec.json.encode(document), wanted=wanted)
     options = parameters.object("stream_options")
-    changes.leave_out_unknown(options.path, said_in(options.fields), ("include_usage",))
+    changes.leave_out_others(options, {"include_usage"})
+    described = said_in(parameters.object("response_format").object("json_schema").fields)
     detail = ChatDetail(
         include_usage=bool(options.value("include_usage", BOOLEAN)),
         has_functions="functions" in parameters.fields and "tools" not in parameters.fields,
         custom_tools=custom_names(parameters),
         places=reader.places,
+        schema_names={name: described[name] for name in SCHEMA_NAMES if name in described},
         fields=unread,
     )
     request.source.native = NativeRequest(dialect=NAME, raw=raw, detail=detail, changes=changes.all(), shows_thoughts=True)
@@ -95,8 +100,8 @@ def _limits(parameters: RawObject, changes: RequestChanges) -> Canonical:
     """The length of the answer, sampling, stop sequences, streaming, and who asks."""
     fields, found = parameters.fields, Canonical()
     for name in ("max_completion_tokens", "max_tokens"):
-        if parameters.value(name, INTEGER) is not None:
-            found.setdefault("max_tokens", fields[name])
+        if parameters.value(name, INTEGER) is not None and fields[name] != found.setdefault("max_tokens", fields[name]):
+            changes.leave_out(name, LENGTH_GIVEN)
     temperature = parameters.value("temperature", NUMBER)
     if temperature is not None:
         found["temperature"] = fields["temperature"] if temperature <= HIGHEST_TEMPERATURE else HIGHEST_TEMPERATURE
@@ -110,6 +115,8 @@ def _limits(parameters: RawObject, changes: RequestChanges) -> Canonical:
         found["stream"] = streams
     if user := parameters.string("user") or parameters.string("safety_identifier"):
         found["metadata"] = {"user_id": user}
+        if parameters.string("safety_identifier") not in ("", user):
+            changes.leave_out("safety_identifier", USER_GIVEN)
     return found
 
 
@@ -117,7 +124,7 @@ def _thinking(parameters: RawObject, changes: RequestChanges) -> Canonical:
     """How much to think, and the form of the answer: both may stand in `output_config`. Where a client sends the Messages
     API's own `thinking`, as Anthropic's layer for clients of OpenAI takes it, that is what counts."""
     wish, own = parameters.object("reasoning"), parameters.object("thinking")
-    changes.leave_out_unknown(wish.path, said_in(wish.fields), _REASONING)
+    changes.leave_out_others(wish, _REASONING)
     effort = parameters.string("reasoning_effort") or wish.string("effort")
     shows, hides = wish.string("summary") or wish.string("generate_summary"), wish.value("exclude", BOOLEAN)
     thinking: Canonical = {**own.fields, "type": own.type} if own.fields else _wished_thinking(wish, effort)
@@ -152,7 +159,7 @@ def _answer_format(form: RawObject, changes: RequestChanges) -> Canonical | None
             described = form.object("json_schema")
             if "schema" not in described.fields:
                 raise invalid(f"{described.path}.schema", "Field required")
-            changes.leave_out_unknown(described.path, said_in(described.fields), ("schema", "strict"))
+            changes.leave_out_others(described, {"schema", "strict"})
             return {"type": "json_schema", "schema": described.fields["schema"]}
         case kind:
             raise invalid(

@@ -21,7 +21,7 @@ from clew.dialects.openai.tools import is_forced, refuse_server_tools, tool_name
 from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.request_messages import write_messages
-from clew.dialects.openai_chat.request_reader import NAME, NO_WORDS, STEP, read_request
+from clew.dialects.openai_chat.request_reader import NAME, NO_WORDS, SCHEMA_NAMES, STEP, read_request
 from clew.dialects.shape import ClientHeaders, ClientSession, Operation, WrittenRequest
 from clew.model.change import Change
 from clew.model.json import JsonObject
@@ -74,14 +74,16 @@ def _one_tool(name: str) -> dict[str, object]:
     return {"type": "function", "function": {"name": name}}
 
 
-def answer_format(parameters: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> dict[str, object]:
-    """The schema that the answer must fit."""
+def answer_format(
+    parameters: RawObject, options: ChatRequestOptions, changes: RequestChanges, names: Mapping[str, Raw]
+) -> dict[str, object]:
+    """The schema that the answer must fit, with the names that a client of this dialect gives it."""
     found = answer_schema(parameters, options, changes)
     if found is None:
         return {}
     if found == "json_object":
         return {"response_format": {"type": "json_object"}}
-    return {"response_format": {"type": "json_schema", "json_schema": found}}
+    return {"response_format": {"type": "json_schema", "json_schema": {**found, **names}}}
 
 
 __all__ = ["read_request", "write_request"]
@@ -124,7 +126,8 @@ def write_request(request: Request, options: ChatOptions) -> WrittenRequest:
     fields: dict[str, object] = {"model": request.body.model, "messages": messages}
     fields |= tools | write_tool_choice(parameters, _one_tool if tools else None, free, wanted, changes)
     fields |= sampling(parameters, wanted, changes) | stop_sequences(parameters, wanted, changes)
-    fields |= answer_format(parameters, wanted, changes) | user_field(parameters, wanted, changes)
+    fields |= answer_format(parameters, wanted, changes, chat_detail(request.source.native).schema_names)
+    fields |= user_field(parameters, wanted, changes)
     fields |= stream_fields(parameters, wanted)
     body = merged(cast("JsonObject", fields), merged(wanted.always, effort.fields))
     for name in body:
@@ -142,7 +145,8 @@ def _passed_fields(native: NativeRequest | None, taken: Collection[str]) -> tupl
         return {}, ()
     fields = chat_detail(native).fields
     passed = {name: value for name, value in fields.items() if name not in taken and name not in _UNREADABLE}
-    return passed, tuple(change for change in native.changes if change.path not in passed)
+    told = {*passed, *[f"response_format.json_schema.{name}" for name in SCHEMA_NAMES if "response_format" in taken]}
+    return passed, tuple(change for change in native.changes if change.path not in told)
 
 
 # Tools.

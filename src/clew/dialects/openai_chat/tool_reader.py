@@ -11,12 +11,12 @@ from typing import Final
 
 from msgspec import Raw
 
-from clew.dialects.openai.fields import BOOLEAN, OBJECT, OBJECTS, Canonical, RawObject, RequestChanges, invalid
-from clew.dialects.openai_chat.part_reader import said_in
+from clew.dialects.openai.fields import BOOLEAN, NULL, OBJECT, OBJECTS, Canonical, RawObject, RequestChanges, invalid
 from clew.model.json import JsonObject
 
 SOME_TOOLS: Final = "a choice among some of the tools cannot be said: the model may choose among all of them"
 NO_GRAMMAR: Final = "the canonical request has no grammar for the text of a tool"
+NO_TOOLS: Final = "the request has no tools"
 
 CUSTOM_SCHEMA: Final[JsonObject] = {
     "type": "object",
@@ -27,6 +27,10 @@ _ANY_OBJECT: Final = Raw(b'{"type":"object","properties":{}}')
 _CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
 _KEYS: Final = frozenset({"name", "description", "parameters", "strict"})
 _KINDS: Final = ("function", "custom")
+_SAYS_LITTLE: Final = (b"null", b'"auto"', b'"none"')
+"""Choices that ask for nothing where there is nothing to choose from."""
+_AROUND: Final = frozenset({"type", *_KINDS, "cache_control"})
+"""Of a tool, around what it is."""
 
 
 def read_tools(parameters: RawObject, changes: RequestChanges) -> Canonical:
@@ -37,11 +41,15 @@ def read_tools(parameters: RawObject, changes: RequestChanges) -> Canonical:
         tool = RawObject(f"tools.{at}", each)
         if tool.type not in _KINDS:
             raise invalid(f"{tool.path}.type", f"a tool of type {tool.type!r} cannot be passed on: only functions can")
+        changes.leave_out_others(tool, _AROUND)
         read = _function if tool.type == "function" else _custom
         mark = {"cache_control": tool.fields["cache_control"]} if tool.value("cache_control", OBJECT) else {}
         tools.append({**read(tool.object(tool.type), changes), **mark})
     tools += [_function(each, changes) for each in legacy]
     if not tools:
+        for name in ("tool_choice", "function_call"):
+            if bytes(parameters.fields.get(name, NULL)) not in _SAYS_LITTLE:
+                changes.leave_out(name, NO_TOOLS)
         return {}
     choice = _tool_choice(parameters, changes)
     is_one_by_one = parameters.value("parallel_tool_calls", BOOLEAN) is False or len(legacy) == len(tools)
@@ -69,13 +77,14 @@ def _function(function: RawObject, changes: RequestChanges) -> Canonical:
     tool["input_schema"] = function.fields["parameters"] if function.value("parameters", OBJECT) else _ANY_OBJECT
     if function.value("strict", BOOLEAN):
         tool["strict"] = True
-    changes.leave_out_unknown(function.path, said_in(function.fields), _KEYS)
+    changes.leave_out_others(function, _KEYS)
     return tool
 
 
 def _custom(custom: RawObject, changes: RequestChanges) -> Canonical:
     if custom.object("format").type not in ("", "text"):
         changes.add_to_group("tool.format", f"{custom.path}.format", "left out", NO_GRAMMAR)
+    changes.leave_out_others(custom, _KEYS | {"format"})
     return {**_described(custom), "input_schema": CUSTOM_SCHEMA}
 
 
@@ -83,7 +92,7 @@ def _tool_choice(parameters: RawObject, changes: RequestChanges) -> Canonical | 
     """Of `tool_choice`, or the older `function_call`. Of allowed tools only the mode can be said."""
     name = "tool_choice" if "tool_choice" in parameters.fields else "function_call"
     raw = parameters.fields.get(name)
-    if raw is None or raw == Raw(b"null"):
+    if raw is None or raw == NULL:
         return None
     if bytes(raw).startswith(b'"'):
         return {"type": _choice_named(parameters.string(name), name)}

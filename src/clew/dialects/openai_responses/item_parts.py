@@ -21,13 +21,19 @@ from clew.dialects.openai_responses.tools import ToolNames
 from clew.model.blocks import signature_of
 from clew.model.json import JsonObject, JsonValue, text_of
 
-NO_DETAIL = "how closely to look at an image can be said to OpenAI's models alone"
+NO_DETAIL = "how closely to look can be said to OpenAI's models alone"
 BROKEN = "the arguments are no JSON object: they are passed on as a text in one"
 ID_REPLACED = "an id is made of letters, digits, _ and - alone"
 UNREADABLE = "only its maker can read it"
 
 _TEXTS: Final = {"input_text": "text", "output_text": "text", "text": "text", "summary_text": "text", "refusal": "refusal"}
 """The member that holds the text, by the type of a part."""
+_MEMBERS: Final = {
+    **{kind: frozenset({"type", member, "prompt_cache_breakpoint"}) for kind, member in _TEXTS.items()},
+    "input_image": frozenset({"type", "image_url", "file_id", "detail", "prompt_cache_breakpoint"}),
+    "input_file": frozenset({"type", "file_data", "file_url", "file_id", "filename", "detail", "prompt_cache_breakpoint"}),
+}
+"""What is read of a part, by its type."""
 _SEAL: Final = re.compile(r"clew\d+\.")
 _ILLEGAL_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _LONG_LIFE: Final = "12h"
@@ -51,23 +57,22 @@ def content_blocks(holder: RawObject, key: str, changes: RequestChanges) -> list
 
 
 def _part_block(part: RawObject, changes: RequestChanges) -> Canonical:
+    if part.type not in _MEMBERS:
+        raise invalid(part.path, f"a part of type {part.type!r} cannot be passed on: send text, images or files")
+    changes.leave_out_others(part, _MEMBERS[part.type])
     if member := _TEXTS.get(part.type):
         return {"type": "text", "text": part.string(member)}
-    match part.type:
-        case "input_image":
-            if part.string("detail") not in ("", "auto"):
-                changes.add_to_group("detail", f"{part.path}.detail", "left out", NO_DETAIL)
-            return {"type": "image", "source": _image_source(part)}
-        case "input_file":
-            # A file at the vendor: nobody else can read it, and its backend then says so.
-            title: Canonical = {"title": part.string("filename")} if part.string("filename") else {}
-            if file := part.string("file_id"):
-                return {"type": "document", "source": {"type": "file", "file_id": file}, **title}
-            if url := part.string("file_url"):
-                return {"type": "document", "source": {"type": "url", "url": url}, **title}
-            return file_document(part)
-        case kind:
-            raise invalid(part.path, f"a part of type {kind!r} cannot be passed on: send text, images or files")
+    if part.string("detail") not in ("", "auto"):
+        changes.add_to_group("detail", f"{part.path}.detail", "left out", NO_DETAIL)
+    if part.type == "input_image":
+        return {"type": "image", "source": _image_source(part)}
+    # A file at the vendor: nobody else can read it, and its backend then says so.
+    title: Canonical = {"title": part.string("filename")} if part.string("filename") else {}
+    if file := part.string("file_id"):
+        return {"type": "document", "source": {"type": "file", "file_id": file}, **title}
+    if url := part.string("file_url"):
+        return {"type": "document", "source": {"type": "url", "url": url}, **title}
+    return file_document(part)
 
 
 def _image_source(part: RawObject) -> JsonObject:

@@ -27,9 +27,27 @@ from clew.dialects.openai_responses.tools import ToolNames
 
 MOVED = "an output stands right after the answer that called"
 NOTHING = "there is nothing in it that could be passed on"
-ONLY_HERE = "only OpenAI's models know what this item says"
+ONLY_HERE = "only OpenAI's models know what this says"
 FORMAT = "the form of the answer holds for the whole request"
 
+_OF_ALL: Final = frozenset({"type", "id", "status"})
+_OUTPUT: Final = _OF_ALL | {"call_id", "output", "name", "namespace"}
+_SUMMARY: Final = _OF_ALL | {"encrypted_content"}
+_MEMBERS: Final[Mapping[str, frozenset[str]]] = {
+    "message": _OF_ALL | {"role", "content", "phase"},
+    "reasoning": _OF_ALL | {"summary", "content", "encrypted_content", "format", "signature"},
+    "function_call": _OF_ALL | {"call_id", "name", "namespace", "arguments"},
+    "custom_tool_call": _OF_ALL | {"call_id", "name", "namespace", "input"},
+    "function_call_output": _OUTPUT,
+    "custom_tool_call_output": _OUTPUT,
+    "additional_tools": _OF_ALL | {"role", "tools"},
+    "configuration_update": _OF_ALL | {"reasoning", "text"},
+    "agent_message": _OF_ALL | {"content"},
+    "compaction": _SUMMARY,
+    "compaction_summary": _SUMMARY,
+    "context_compaction": _SUMMARY,
+}
+"""What is read of an item by its type, and what is the vendor's own bookkeeping. (A phase is kept in the recording.)"""
 _ROLES: Final = "system, developer, user or assistant"
 _SYSTEM: Final = ("system", "developer")
 
@@ -92,6 +110,8 @@ class ItemReader:
         if not kind:
             raise invalid(f"{item.path}.type", "Field required")
         self._handlers.get(kind, self._keep)(item, raw)
+        if known := _MEMBERS.get(kind):
+            self._changes.leave_out_others(item, known)
 
     def messages(self) -> list[Canonical]:
         return [each.document() for each in self._in_order()]

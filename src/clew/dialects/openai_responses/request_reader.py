@@ -26,8 +26,8 @@ from clew.dialects.openai.fields import (
     invalid,
 )
 from clew.dialects.openai_responses.detail import DIALECT_NAME, ResponsesDetail
-from clew.dialects.openai_responses.item_reader import ItemReader
-from clew.dialects.openai_responses.tools import ReadTools, read_tool_choice, read_tools
+from clew.dialects.openai_responses.item_reader import ONLY_HERE, ItemReader
+from clew.dialects.openai_responses.tools import ReadTools, hosted_choice, read_tool_choice, read_tools
 from clew.dialects.shape import ClientHeaders
 from clew.dialects.stored import StoredItems, StoredReferences
 from clew.errors import BodyTooLarge, RequestInvalid
@@ -39,6 +39,7 @@ STEP: Final = "openai_responses"
 HIGHEST_TEMPERATURE: Final = 1
 NO_PLACE: Final = "the canonical request has no place for it"
 CAPPED: Final = "a temperature is at most 1"
+NAME_GIVEN: Final = "safety_identifier says who asks"
 ANY_JSON: Final = "an answer can be held to a schema, not to JSON of any kind"
 
 _READ: Final = frozenset(
@@ -56,6 +57,8 @@ _ITEMS: Final = msgspec.json.Decoder(list[Raw])
 _TRIGGER: Final = "compaction_trigger"
 _NAMING: Final = (b'"previous_response_id"', b'"item_reference"', b"compaction")
 _READ_OF_REASONING: Final = frozenset({"effort", "summary", "generate_summary", "max_tokens", "enabled"})
+_READ_OF_FORMAT: Final = frozenset({"type", "schema", "strict"})
+_ALWAYS_INCLUDED: Final = "reasoning.encrypted_content"
 _SUMMARIES: Final = frozenset({"compaction", "compaction_summary", "context_compaction"})
 
 
@@ -73,13 +76,7 @@ def read_request_with(raw: bytes, headers: ClientHeaders, wanted: Wanted, stored
     compacts = bool(read) and read[-1].type == _TRIGGER
     if compacts:
         items, read, is_whole = items[:-1], read[:-1], False
-    changes.leave_out_unknown("", parameters.fields, _READ | _KEPT_HERE)
-    changes.leave_out_unknown("reasoning", parameters.object("reasoning").fields, _READ_OF_REASONING)
-    changes.leave_out_unknown("text", parameters.object("text").fields, {"format"})
-    if parameters.object("text").object("format").type == "json_object":
-        changes.leave_out("text.format", ANY_JSON)
-    if (parameters.value("temperature", NUMBER) or 0) > HIGHEST_TEMPERATURE:
-        changes.add("temperature", "set", CAPPED)
+    _note_unread(parameters, changes)
     tools = read_tools(parameters, [each for each in read if each.type == "additional_tools"], changes)
     reader = ItemReader(tools.names, changes, stored.opened)
     reader.begin(parameters.string("instructions"))
@@ -93,6 +90,7 @@ def read_request_with(raw: bytes, headers: ClientHeaders, wanted: Wanted, stored
         detail=_detail(parameters, tools, reader, items, is_whole=is_whole),
         changes=changes.all(),
         compacts=compacts,
+        demand=hosted_choice(parameters, tools),
     )
     return request
 
@@ -120,6 +118,25 @@ def _parameters(raw: bytes) -> RawObject:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         decode_json(raw)  # raises with line and column where the bytes are no JSON at all
         raise RequestInvalid("the request body must be a JSON object") from None
+
+
+def _note_unread(parameters: RawObject, changes: RequestChanges) -> None:
+    """What the fields say that the canonical request does not."""
+    form, name = parameters.object("text").object("format"), parameters.string("safety_identifier")
+    changes.leave_out_unknown("", parameters.fields, _READ | _KEPT_HERE)
+    changes.leave_out_unknown("reasoning", parameters.object("reasoning").fields, _READ_OF_REASONING)
+    changes.leave_out_unknown("text", parameters.object("text").fields, {"format"})
+    changes.leave_out_others(form, _READ_OF_FORMAT)
+    changes.leave_out_others(parameters.object("stream_options"), {"include_obfuscation"})
+    if form.type == "json_object":
+        changes.leave_out("text.format", ANY_JSON)
+    if (parameters.value("temperature", NUMBER) or 0) > HIGHEST_TEMPERATURE:
+        changes.add("temperature", "set", CAPPED)
+    if name and parameters.string("user") not in ("", name):
+        changes.leave_out("user", NAME_GIVEN)
+    for at, each in enumerate(parameters.value("include", STRINGS) or []):
+        if each != _ALWAYS_INCLUDED:
+            changes.leave_out(f"include.{at}", ONLY_HERE)
 
 
 def _refuse(parameters: RawObject, stored: StoredItems) -> None:

@@ -27,6 +27,7 @@ from clew.dialects.openai.fields import (
     RawRequest,
     RequestChanges,
     decode,
+    invalid,
     read_raw,
 )
 from clew.dialects.openai.parameters import user_field, write_tool_choice
@@ -106,6 +107,9 @@ class _RequestWriter:
         if self._request.betas:
             changes.leave_out("anthropic-beta", BETAS + ", ".join(self._request.betas))
         as_offered = self._is_own and self._is_untouched("tools") and may_go_as_offered(self._detail, options)
+        demand = self._request.source.native.demand if self._request.source.native else None
+        if demand is not None and not as_offered:
+            raise invalid(demand.path, demand.why)
         items = self._items(as_offered=as_offered)
         tools = self._tools(as_offered=as_offered)
         has_tools = "tools" in parameters.fields

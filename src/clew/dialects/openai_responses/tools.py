@@ -21,6 +21,7 @@ from clew.dialects.openai.schemas import ANY_OBJECT
 from clew.dialects.openai.tools import LONGEST_NAME, own_name
 from clew.dialects.openai_responses.detail import ClientTool, ResponsesDetail, ToolKind
 from clew.model.json import JsonValue
+from clew.model.request import Demand
 
 BETWEEN: Final = "__"
 _ILLEGAL: Final = re.compile(r"[^a-zA-Z0-9_-]")
@@ -88,6 +89,7 @@ def canonical_name(detail: ResponsesDetail, kind: ToolKind, namespace: str, name
 
 
 NOT_OURS = "a tool of OpenAI's own, which only its models know"
+NO_TOOLS = "the request has no tools"
 NO_GRAMMAR = "only OpenAI's models are held to a grammar: the tool takes any text"
 NO_LIST = "a choice among some of the tools cannot be said: all of them are offered"
 PRIVATE = "a keyword of OpenAI's own"
@@ -96,6 +98,11 @@ NAMESPACE = "a namespace is part of its tools' names"
 
 INPUT_SCHEMA: Final = Raw(b'{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}')
 """What a custom tool takes, in the canonical request."""
+_MEMBERS: Final[Mapping[ToolKind, frozenset[str]]] = {
+    "function": frozenset({"type", "name", "description", "parameters", "strict"}),
+    "custom": frozenset({"type", "name", "description", "format"}),
+}
+"""What is read of a tool, by its kind."""
 _CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
 _PRIVATE_KEY: Final = "encrypted"
 _any: Final[msgspec.json.Decoder[JsonValue]] = msgspec.json.Decoder()
@@ -112,6 +119,7 @@ class ReadTools(NamedTuple):
     documents: list[Canonical]
     named: dict[str, ClientTool]
     kinds: frozenset[str]
+    """The types of all tools that the client offers."""
 
     @property
     def names(self) -> ToolNames:
@@ -159,6 +167,7 @@ def _declared(given: RawObject, namespace: str, changes: RequestChanges) -> list
 
 def _document(name: str, tool: ClientTool, given: RawObject, changes: RequestChanges) -> Canonical:
     document: Canonical = {"name": name}
+    changes.leave_out_others(given, _MEMBERS[tool.kind])
     if description := given.string("description"):
         document["description"] = description
     if tool.kind == "custom":
@@ -189,10 +198,23 @@ def read_tool_choice(parameters: RawObject, tools: ReadTools, changes: RequestCh
     """`tool_choice`, with the wish about parallel calls in it. Nothing where there are no tools."""
     choice = _choice(parameters, tools, changes)
     if not tools.documents:
+        if choice and choice["type"] in ("any", "tool") and not tools.kinds:
+            changes.leave_out("tool_choice", NO_TOOLS)
         return {}
     if parameters.value("parallel_tool_calls", BOOLEAN) is False and (choice or {}).get("type") != "none":
         choice = {**(choice or {"type": "auto"}), "disable_parallel_tool_use": True}
     return {"tool_choice": choice} if choice else {}
+
+
+def hosted_choice(parameters: RawObject, tools: ReadTools) -> Demand | None:
+    """The choice of a tool that the vendor runs, or of any where all are such."""
+    raw = bytes(parameters.fields.get("tool_choice", b"null"))
+    if raw == b'"required"' and tools.kinds and not tools.documents:
+        return Demand("tool_choice", "a tool is required, and this backend has none of those that are offered")
+    kind = parameters.object("tool_choice").type if raw.startswith(b"{") else ""
+    if kind and kind in tools.kinds - {"function", "custom"}:
+        return Demand("tool_choice", f"a tool of type {kind!r} is required, and this backend has none")
+    return None
 
 
 def _choice(parameters: RawObject, tools: ReadTools, changes: RequestChanges) -> Canonical | None:
@@ -211,6 +233,8 @@ def _choice(parameters: RawObject, tools: ReadTools, changes: RequestChanges) ->
         case "allowed_tools":
             changes.leave_out(f"{choice.path}.tools", NO_LIST)
             return {"type": _word(choice.string("mode") or "auto", f"{choice.path}.mode")}
+        case kind if kind in tools.kinds:
+            return None  # `hosted_choice`
         case kind:
             raise invalid(
                 "tool_choice", f"a tool of type {kind!r} cannot be asked for here: only functions and custom tools can"
