@@ -28,7 +28,7 @@ from clew.store.rows import COLUMNS, columns_of, marks_of, pack, pack_changes, s
 
 _SAID: Final = [f"said_{name}" for name in COLUMNS.split(", ")]
 """Of the recording; without the prefix, of the exchange."""
-_NOTHING_SAID: Final[tuple[Any, ...]] = (None,) * len(_SAID)
+_NOTHING_SAID: Final[tuple[None, ...]] = (None,) * len(_SAID)
 _SAID_TEXTS, _SAID_WHOLE = 11, 11
 """How many of its columns are texts, the first ones; and the place of the one that is a number."""
 _TEXTS: Final = (
@@ -114,7 +114,8 @@ def turn_values(turn: TurnRecord, process: str, shard: str, *, readable: bool, i
     """The parameters of TURN. `process` answers an open turn. `shard`: under which its charges are added up. `readable`:
     it is kept for people to read. One that is not `is_new` restores a deleted thread."""
     exchange, recording = turn.exchange, turn.recording
-    said, weight, kinds, hashes, keys = _NOTHING_SAID, 0, "{}", "{}", "{}"
+    said: tuple[Any, ...] = _NOTHING_SAID
+    weight, kinds, hashes, keys = 0, "{}", "{}", "{}"
     if recording is not None:
         columns: tuple[Any, ...] = columns_of(recording)
         marks = [*marks_of(recording)]
