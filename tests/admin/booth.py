@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from clew.admin.serving import Admin, serve_admin
+from clew.admin.listening import Admin, serve_admin
+from clew.admin.services import AdminServices
 from clew.backends.credential import Secret
 from clew.backends.row import Backend
 from clew.engine.current import Current
@@ -101,6 +102,15 @@ class Booth:
         """The same home and the same port, by a new admin that knows nothing of the old one."""
         self._background.call(self.admin.close())
         self.admin = self._background.call(self._start(self.port))
+
+    @property
+    def services(self) -> AdminServices:
+        """Of the admin, which is loaded if nobody connected yet."""
+
+        async def load() -> AdminServices:
+            return (await self.admin.load()).services
+
+        return self._background.call(load())
 
     def publish(self, kind: str, value: Value) -> None:
         async def told() -> None:

@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 from clew.admin import parameters, serving
 from clew.admin.access import MOST_REQUESTS, Caller, RequestLimit
-from clew.admin.parameters import AdminProblem
+from clew.admin.problems import AdminProblem
 from clew.engine.aside import LARGE
 from clew.settings.home import Home
 from clew.settings.named_keys import NamedKeys
@@ -97,7 +97,7 @@ def test_a_key_that_takes_all_its_requests_leaves_the_owner_and_others_theirs(tm
         root = configured(tmp_path / "h", {"claude": claude})
         ann, bob = keyed(root, "ann"), keyed(root, "bob")
         with ChatServer(root) as server:
-            crowd = server.admin._services.limit = RequestLimit(2)
+            crowd = server.services.limit = RequestLimit(2)
             claude.fault("stall 30 content=2")
             with server.posted("One.", chat="one", key=ann) as reply:
                 read_until(reply, "start-step")

@@ -91,7 +91,7 @@ def test_what_happens_while_it_looks_back_is_told_once(booth: Booth) -> None:
     assert booth.store is not None
     for each in turns:
         booth.store.record(each).result()
-    desk = booth.admin._services
+    desk = booth.services
     state = {"caller": Caller("socket")}
     scope = {"type": "http", "headers": [(b"last-event-id", b"x-r0")], "query_string": b"", "state": state}
 
@@ -127,7 +127,7 @@ def test_a_quiet_stream_says_that_it_is_still_there(booth: Booth, monkeypatch: p
 
 
 def test_a_listener_that_left_is_forgotten(booth: Booth) -> None:
-    hub = booth.admin._services.feed.hub
+    hub = booth.services.feed.hub
     with booth.opened("/api/events") as stream:
         listening(stream)
         assert hub.listeners == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.admin.serving import serve_admin
+from clew.admin.listening import serve_admin
 from clew.engine.hub import Hub
 from clew.settings.home import Home
 from tests.admin.booth import Booth, present

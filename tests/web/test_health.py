@@ -25,7 +25,7 @@ def test_a_backend_is_judged_by_its_last_call_and_every_try_counts(booth: Booth)
     newest = tried(
         Try(backend="claude", status=529, why=f"overloaded {CANARY}"), Try(backend="glm", status=200), first_byte=0.5
     )
-    claude, glm = health_of_all(booth.admin._services, [newest, tried(Try(backend="claude", status=200), first_byte=0.1)])
+    claude, glm = health_of_all(booth.services, [newest, tried(Try(backend="claude", status=200), first_byte=0.1)])
     assert (claude.mood, claude.says, claude.calls, claude.failed) == ("bad", "refused (529)", 2, 1)
     assert CANARY not in claude.last_error and claude.last_error.startswith("overloaded")
     assert (claude.first_byte, glm.first_byte) == (0.1, 0.5)
@@ -33,20 +33,18 @@ def test_a_backend_is_judged_by_its_last_call_and_every_try_counts(booth: Booth)
 
 
 def test_a_request_that_was_at_fault_says_nothing_against_the_backend(booth: Booth) -> None:
-    claude, glm = health_of_all(booth.admin._services, [tried(Try(backend="claude", status=400, why="refused (400)"))])
+    claude, glm = health_of_all(booth.services, [tried(Try(backend="claude", status=400, why="refused (400)"))])
     assert (claude.mood, claude.failed, claude.refused, claude.last_error) == ("good", 0, 1, "refused (400)")
     assert (glm.mood, glm.says) == ("", "not asked lately")
 
 
 def test_a_key_that_is_refused_is_said_to_be_at_fault(booth: Booth) -> None:
-    claude, _ = health_of_all(booth.admin._services, [tried(Try(backend="claude", status=401, why="refused (401)"))])
+    claude, _ = health_of_all(booth.services, [tried(Try(backend="claude", status=401, why="refused (401)"))])
     assert (claude.mood, claude.says) == ("bad", "refused its key (401)")
 
 
 def test_one_that_never_answered_did_not_answer(booth: Booth) -> None:
-    claude, _ = health_of_all(
-        booth.admin._services, [tried(Try(backend="claude", why="no route"), outcome="failed", status=502)]
-    )
+    claude, _ = health_of_all(booth.services, [tried(Try(backend="claude", why="no route"), outcome="failed", status=502)])
     assert (claude.mood, claude.says, claude.failed) == ("bad", "did not answer", 1)
 
 
@@ -54,10 +52,8 @@ def test_a_cool_down_is_told_with_what_is_left_of_it(booth: Booth) -> None:
     """The longest of its keys; one that is over is none."""
     cooled = CoolDowns({("glm", "a"): 130.0, ("glm", "b"): 112.0, ("claude", "a"): 90.0})
     runtime: Any = SimpleNamespace(engine=SimpleNamespace(services=SimpleNamespace(clock=lambda: 100.0, cool_downs=cooled)))
-    booth.admin._services.runtime = runtime
-    claude, glm = health_of_all(
-        booth.admin._services, [structs.replace(tried(Try(backend="glm", status=429)), outcome="refused")]
-    )
+    booth.services.runtime = runtime
+    claude, glm = health_of_all(booth.services, [structs.replace(tried(Try(backend="glm", status=429)), outcome="refused")])
     assert (glm.mood, glm.says, glm.cools) == ("warn", "left alone for 30 s", 30.0)
     assert claude.cools == 0.0
 
@@ -69,5 +65,5 @@ def test_a_cool_down_that_another_process_learnt_is_told_too(booth: Booth) -> No
     tell_cool_downs(store, CoolDowns(), CoolDowns({key: 130.0, ("claude", "a"): 100.0}), now=100.0, wall=now)
     tell_cool_downs(store, CoolDowns({key: 150.0}), CoolDowns({key: 150.5}), now=100.0, wall=now)
     store.set("nothing", None, at=now).result(120)  # written after those
-    claude, glm = health_of_all(booth.admin._services, [])
+    claude, glm = health_of_all(booth.services, [])
     assert (glm.mood, 20.0 < glm.cools <= 30.0, claude.cools) == ("warn", True, 0.0)

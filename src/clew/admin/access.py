@@ -25,13 +25,12 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
-from starlette.types import Scope
 
-from clew.admin.parameters import AdminProblem
+from clew.admin.problems import AdminProblem
 from clew.admin.proxy_login import ProxyLogin, ProxyRole, TokenRefused
 from clew.backends.credential import Credential
 from clew.errors import SettingsInvalid
@@ -39,6 +38,9 @@ from clew.gateway.admission import Keys, find_key
 from clew.limits.keys import LOCAL, KeyHolder
 from clew.settings.home import locked, read_private, write_private
 from clew.settings.key_table import KeyTable
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
 
 CODE_SECONDS: Final = 600.0
 MOST_CODES: Final = 32
@@ -187,6 +189,10 @@ class AdminAccess:
             del self._codes[next(iter(self._codes))]
         self._codes[_hash(code)] = self._clock() + CODE_SECONDS
         return code
+
+    def login_url(self, address: str) -> str:
+        """A new link for a browser to the admin at this address."""
+        return f"{address}/login?code={self.new_code()}"
 
     def log_in(self, code: str) -> str | None:
         """A new session's secret for a code that was not used and is not too old; None for any other."""

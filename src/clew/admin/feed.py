@@ -20,8 +20,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, Literal
 
 from clew.engine.hub import Hub, Subscription, Value
-from clew.errors import StoreError
+from clew.errors import SettingsInvalid, StoreError
+from clew.limits.keys import LOCAL
 from clew.model.turn import Exchange
+from clew.settings.home import Home
+from clew.settings.named_keys import known_keys
 from clew.store import Store
 
 if TYPE_CHECKING:
@@ -179,3 +182,12 @@ class Feed:
             if self._reads_always and state == "over":
                 self._finished(value)
         self.hub.publish(kind, value)
+
+
+def principals_of(home: Home) -> tuple[str, ...]:
+    """The operator's own, and those that keys were made for. If the table of keys cannot be read, only the operator's."""
+    try:
+        named = [key.principal for key in known_keys(home)]
+    except SettingsInvalid:
+        named = []
+    return tuple(dict.fromkeys([LOCAL, *named]))

@@ -30,7 +30,7 @@ from starlette.types import Scope as Connection
 
 from clew.admin.access import FRESH_SECONDS, SESSION_SECONDS, AdminAccess, Caller
 from clew.admin.guard import SAFE, is_foreign, is_socket
-from clew.admin.parameters import AdminProblem, problem_of
+from clew.admin.problems import AdminProblem, problem_of
 from clew.admin.proxy_login import OPENS
 from clew.admin.services import AdminServices
 from clew.errors import ClewError
@@ -269,8 +269,4 @@ async def log_out(services: AdminServices, request: Request) -> Response:
 
 async def link(services: AdminServices, request: Request) -> Response:
     """A new link for a browser, for a caller at the machine itself."""
-    return as_json({"url": login_url(services)})
-
-
-def login_url(services: AdminServices) -> str:
-    return f"{services.url}/login?code={services.access.new_code()}"
+    return as_json({"url": services.access.login_url(services.url)})

@@ -18,18 +18,16 @@ from clew.admin.access import AdminAccess, Caller, RequestLimit
 from clew.admin.chat.runs import ChatRuns
 from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
-from clew.admin.parameters import AdminProblem
+from clew.admin.problems import AdminProblem
 from clew.admin.remote_answers import RemoteAnswers
 from clew.backends.credential import Credential
 from clew.chat.local import LocalThreadService
 from clew.engine.runtime import Runtime
 from clew.engine.snapshot import Snapshot
-from clew.errors import SettingsInvalid
 from clew.exchange.redact import Redactor
 from clew.gateway.workers import WorkerReport, merge_health
-from clew.limits.keys import LOCAL
 from clew.settings.home import Home
-from clew.settings.named_keys import NamedKeys, known_keys
+from clew.settings.named_keys import NamedKeys
 from clew.store import Store
 from clew.store.values import Health, Thread
 
@@ -190,12 +188,3 @@ class AdminServices:
 
 def secrets_of(snapshot: Snapshot) -> Iterable[str]:
     return (key.reveal() for backend in snapshot.settings.backends.values() for key in backend.keys)
-
-
-def principals_of(home: Home) -> tuple[str, ...]:
-    """The operator's own, and those that keys were made for. If the table of keys cannot be read, only the operator's."""
-    try:
-        named = [key.principal for key in known_keys(home)]
-    except SettingsInvalid:
-        named = []
-    return tuple(dict.fromkeys([LOCAL, *named]))

@@ -9,7 +9,8 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.parameters import MOST_ROWS, AdminProblem, count
+from clew.admin.parameters import MOST_ROWS, count
+from clew.admin.problems import AdminProblem
 from clew.admin.routing import as_json
 from clew.admin.services import AdminServices
 from clew.errors import SettingsInvalid

@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
@@ -86,7 +86,7 @@ class Preset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @cache
 def presets() -> Mapping[str, Preset]:
     """All rows, by name."""
-    return read_presets(resources.files(__package__ or "").joinpath(_FILE).read_text("utf-8"))
+    return read_presets(Path(__file__).with_name(_FILE).read_text("utf-8"))
 
 
 def read_presets(text: str) -> dict[str, Preset]:

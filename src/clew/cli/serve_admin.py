@@ -24,7 +24,7 @@ from clew.gateway.service_manager import READY, STOPPING, notify
 from clew.store.kinds import OFF
 
 if TYPE_CHECKING:
-    from clew.admin.serving import Admin
+    from clew.admin.listening import Admin
     from clew.engine.runtime import Runtime
     from clew.gateway.ending import Ending
     from clew.gateway.plan import Plan
@@ -91,10 +91,7 @@ async def admin_beside(setup: ServeSetup, runtime: Runtime, access: DataPlaneAcc
 
 async def _start_admin(setup: ServeSetup, runtime: Runtime, access: DataPlaneAccess) -> Admin:
     """The admin on its usual port, or on another if that is taken and was not asked for."""
-    from clew.admin import load_admin
-
-    await load_admin()
-    from clew.admin.serving import serve_admin
+    from clew.admin.listening import serve_admin
     from clew.web import routes
 
     port = setup.plan.admin_port

@@ -58,7 +58,7 @@ from clew.settings.processes import (
     write_report,
 )
 from clew.settings.registry_reports import report_of, write_registry_report
-from clew.store.kinds import location_of
+from clew.store.kinds import is_shared, location_of
 from clew.store.values import GatewayProcess
 
 if TYPE_CHECKING:
@@ -139,9 +139,12 @@ class ProcessRegistration:
     def announcing(self, runtime: Runtime) -> Generator[None]:
         """In this block, gateways that share the store know of this one, and of what it has taken over."""
         store, current = runtime.store, runtime.current
+        if store is None or not is_shared(current.loaded.settings.store.url):
+            yield
+            return
 
         def announce() -> None:
-            if store is not None and current.taken >= 0:
+            if current.taken >= 0:
                 store.announce(
                     GatewayProcess(
                         name=self._plan.name,

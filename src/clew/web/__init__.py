@@ -1,7 +1,7 @@
 """The web UI: pages made on the server, and small modules of plain JavaScript that keep them live. No build step.
 
 It is served by the admin: the same listeners, the same scopes, the same guard. Only the problems of pages are pages too. The
-caller of `clew.admin.serving.serve_admin` hands these routes in, so that the admin does not import them.
+caller of `clew.admin.listening.serve_admin` hands these routes in, so that the admin does not import them.
 """
 
 from __future__ import annotations

@@ -15,8 +15,9 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from clew.admin.feed import principals_of
 from clew.admin.parameters import principal
-from clew.admin.services import AdminServices, principals_of
+from clew.admin.services import AdminServices
 from clew.admin.views import Status, status_of
 from clew.backends.names import FAMILIES
 from clew.gateway.client import line_to_copy

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.parameters import AdminProblem
+from clew.admin.problems import AdminProblem
 from clew.admin.services import AdminServices
 from clew.admin.usage import lines_of
 from clew.limits.keys import LOCAL

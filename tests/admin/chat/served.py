@@ -9,7 +9,7 @@ from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any, Self
 
-from clew.admin.serving import Admin, serve_admin
+from clew.admin.listening import Admin, serve_admin
 from clew.engine.runtime import Runtime, build_runtime
 from clew.settings.home import home_of
 from clew.settings.load import load
@@ -82,12 +82,12 @@ class ChatServer(Booth):
 
     def listeners(self, chat: str) -> int:
         """How many hear the answer that comes now."""
-        run = self.admin._services.runs.find(("local", chat))
+        run = self.services.runs.find(("local", chat))
         return run.listeners if run else 0
 
     def told(self, chat: str) -> bytes:
         """What was told of the answer that comes now."""
-        run = self.admin._services.runs.find(("local", chat))
+        run = self.services.runs.find(("local", chat))
         return b"".join(run._frames) if run else b""
 
     def messages(self, chat: str = "one", key: str = KEY) -> list[Any]:

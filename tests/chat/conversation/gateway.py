@@ -6,7 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Self
 
-from clew.admin.serving import Admin, serve_admin
+from clew.admin.listening import Admin, serve_admin
+from clew.admin.services import AdminServices
 from clew.engine.runtime import Runtime, build_runtime
 from clew.settings.home import Home
 from clew.settings.load import load
@@ -62,6 +63,15 @@ class Gateway:
     @property
     def token(self) -> str:
         return self.admin.token
+
+    @property
+    def services(self) -> AdminServices:
+        """Of the admin, which is loaded if nobody connected yet."""
+
+        async def load() -> AdminServices:
+            return (await self.admin.load()).services
+
+        return self._background.call(load())
 
     def drain(self, seconds: float) -> None:
         self._background.call(self.admin.drain(seconds))

@@ -110,7 +110,7 @@ def test_a_client_that_is_gone_leaves_what_was_finished(
             pass
     until(lambda: outcomes(gateway, "t2") == [("cut", kept)], 120)
     until(lambda: all(entry["ended"] not in ("no", "whole") for entry in a.journal()), 120)
-    until(lambda: (gateway.answering(), len(gateway.admin._services.answers)) == (0, 0), 10)
+    until(lambda: (gateway.answering(), len(gateway.services.answers)) == (0, 0), 10)
 
 
 def test_a_client_that_is_gone_before_anything_was_told_stops_the_answer_too(gateway: Gateway, a: Simulator) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TypeVar, cast
 
 import msgspec
@@ -25,10 +26,7 @@ _AT = re.compile(r" - at `\$\.?([^`]*)`$")
 
 def read_table(file: str) -> Table:
     """The whole file, not yet checked."""
-    from importlib import resources  # late: `clew statusline` loads this module, and reads no table
-
-    text = resources.files(__package__ or "").joinpath(file).read_text("utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
 
 
 def to_row(kind: type[_Row], row: object, *, file: str, key: str) -> _Row:
