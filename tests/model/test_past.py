@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.engine.process_memory import BLOCK_KEYS
 from clew.exchange.heads import _THINKING
 from clew.model.past import Fold, Retold, folded, retold, told_first
 from clew.model.request import RequestMessage
@@ -15,8 +14,7 @@ from clew.pipeline.system import _SYSTEM_MESSAGES
 from clew.pipeline.thinking.binding import _STRAYS
 from clew.pipeline.thinking_parameter import _CONFIGURED
 from clew.pipeline.tool_structure import _LEGALITY, _NO_SERVER_CALL
-from clew.thinking.history import _FIRST_QUESTION, _RUNS, SIGNED_ROW
-from clew.thinking.record import _SIGNED
+from clew.thinking.history import _FIRST_QUESTION, _RUNS, BLOCK_KEYS, SIGNED_ROW
 from tests.build import assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
 
@@ -32,7 +30,6 @@ FOLDS: list[Fold[object]] = [
     _FIRST_QUESTION,
     SIGNED_ROW,
     _RUNS,
-    _SIGNED,
 ]
 MESSAGES = [
     user("hi"),

@@ -23,10 +23,10 @@ from clew.model.request import Request, RequestMessage, blocks_of
 from clew.store import Store
 from clew.store.memory import weight_of
 from clew.store.values import Lookup, LookupResult, RecalledRecordings
-from clew.thinking.history import answers_of
+from clew.thinking.history import AnswerRun, answers_of
 from clew.thinking.keys import key_of
-from clew.thinking.pointers import AnswerPointers, Pointers, names_itself, places_wanted, pointers_of
-from clew.thinking.recognise import Context, recognise
+from clew.thinking.pointers import Pointers, places_wanted, pointers_of
+from clew.thinking.recognise import Context, names_itself, recognise
 
 _log = logging.getLogger("clew.engine")
 
@@ -48,7 +48,7 @@ class GatheredFacts(Struct, frozen=True, eq=False):
 class RecalledAnswers(Struct, frozen=True, eq=False):
     """What memory had of a history's first answers, each of which names its own recording; left for its next request."""
 
-    runs: tuple[AnswerPointers, ...]
+    runs: tuple[AnswerRun, ...]
     recordings: RecalledRecordings
     weight: int
     """About how many bytes the recordings take."""
@@ -80,11 +80,13 @@ def recall(store: Store | None, call: Call, request: Request, new_thread: str) -
     if found is None:
         return None
     shelf = before.recordings.shelf.extended(found.recordings) if before else Shelf(found.recordings)
-    if places_wanted(messages, rest, shelf, call.context):
+    known = [names_itself(run, shelf, call.context) for run in rest.runs]
+    if None in known and places_wanted(messages, rest, shelf, call.context):
         return None
-    if found.version and isinstance(messages, Retold) and all(names_itself(run, shelf, call.context) for run in rest.runs):
+    if found.version and isinstance(messages, Retold) and None not in known:
         messages.past.leave(_RECALLED, _recalled(before, pointers, found, shelf))
-    newest = _newest(call, request, shelf)
+    newest = known[-1] if known and not call.entry else None
+    newest = newest or _newest(call, request, shelf)
     thread = call.entry.thread if call.entry else newest.thread if newest else found.thread
     pin = _pin(call, thread, found.pins)
     return GatheredFacts(shelf, newest, thread, pin) if thread and pin is not None else None

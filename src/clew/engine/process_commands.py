@@ -7,7 +7,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from clew.engine.process_memory import BLOCK_KEYS
 from clew.engine.services import EngineServices
 from clew.errors import ClewError
 from clew.exchange import commands
@@ -16,6 +15,7 @@ from clew.model.past import folded
 from clew.model.recording import Recording
 from clew.model.turn import Exchange
 from clew.pipeline.stream.translation import BlockStep
+from clew.thinking.history import BLOCK_KEYS
 
 
 class TurnObserver(Struct, frozen=True, kw_only=True, eq=False):

@@ -16,10 +16,7 @@ from clew.exchange.call import Call
 from clew.exchange.commands import LearnTokens, RegisterBlocks, TokenRate
 from clew.exchange.turns import counts_of
 from clew.model.json import JsonValue
-from clew.model.past import each_of
-from clew.model.request import RequestMessage
 from clew.pipeline.token_estimate import calibrate, estimate
-from clew.thinking.keys import key_of
 from clew.thinking.registry.blocks import exact_block_key
 from clew.thinking.registry.table import Filtered, ThinkingRegistry
 from clew.thinking.registry.watch import Registration
@@ -57,20 +54,6 @@ class SeenKeys:
         while len(self._at) > MOST_SEEN:
             self._at.popitem(last=False)
         return fresh
-
-
-def _keys_in(messages: Sequence[RequestMessage]) -> list[bytes]:
-    return [
-        key
-        for message in messages
-        if message.role == "assistant" and isinstance(message.content, tuple)
-        for block in message.content
-        if (key := key_of(block))
-    ]
-
-
-BLOCK_KEYS = each_of(_keys_in)
-"""Of all blocks that a history brings."""
 
 
 MOST_COUNTED: Final = 500

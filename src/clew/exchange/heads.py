@@ -103,9 +103,14 @@ def _request_line(target: bytes) -> str:
 
 
 def _plain(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:
-    return tuple(
-        [(name := raw.decode("latin-1"), HIDDEN if _is_secret(name) else value.decode("latin-1")) for raw, value in headers]
-    )
+    return tuple(map(_plain_header, headers))
+
+
+@lru_cache(maxsize=256)
+def _plain_header(header: tuple[bytes, bytes]) -> tuple[str, str]:
+    """Most headers of answers are the same each time."""
+    name = header[0].decode("latin-1")
+    return name, _shown(name, header[1].decode("latin-1"))
 
 
 def _shown(name: str, value: str) -> str:

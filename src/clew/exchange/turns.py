@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from itertools import takewhile
 from operator import itemgetter
 
 from msgspec import Struct, structs
@@ -25,7 +24,8 @@ from clew.model.tokens import OUTPUT_ESTIMATED
 from clew.model.turn import Bodies, Exchange, NativeTurn, Outcome, TokenUsage, Try, TurnRecord
 from clew.pipeline.stream.answer import AnswerSoFar
 from clew.pipeline.stream.missing_usage import heard_tokens
-from clew.thinking.keys import QuestionContent, key_of, question_content
+from clew.thinking.history import first_question
+from clew.thinking.keys import QuestionContent, key_of
 from clew.thinking.record import recording_of
 from clew.wire.requests import messages_after_last_answer
 
@@ -138,8 +138,7 @@ def asked_raw(request: Request) -> tuple[bytes, ...]:
 
 def title_of(request: Request) -> str:
     """The first words that a person said: before the first answer, and not for the model alone."""
-    first = takewhile(lambda message: message.role != "assistant", request.messages)
-    return titled(question_content(message.content for message in first if message.role == "user"))
+    return titled(first_question(request.messages))
 
 
 def titled(asked: QuestionContent) -> str:

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import NamedTuple, TypeAlias, overload
+from typing import NamedTuple, overload
 
 from msgspec import Struct
 
 from clew.model.blocks import THINKING_TYPES, Block, Made, is_signed, is_thinking, made, string_of, text_block
 from clew.model.facts.shapes import can_be_claudes
-from clew.model.past import Fold, folded
+from clew.model.past import Fold, each_of, folded
 from clew.model.recording import AnswerContent, Recording
-from clew.model.request import RequestMessage
+from clew.model.request import RequestMessage, blocks_of
 from clew.thinking.keys import ProofRow, QuestionContent, answer_content, key_of, place_of, proof_of, question_content
 
 
@@ -34,12 +34,16 @@ class AnswerPiece(Struct, frozen=True, eq=False, gc=False):
 
 
 class PastAnswer(Struct, frozen=True, eq=False):
-    """A run of assistant messages. `pieces` are its blocks in order; `asked` stood between it and the answer before."""
+    """A run of assistant messages. `pieces` are its blocks in order; `asking` stood between it and the answer before."""
 
     messages: tuple[int, ...]
     pieces: tuple[AnswerPiece, ...]
-    asked: QuestionContent
+    asking: tuple[RequestMessage, ...]
     said: AnswerContent
+
+    @property
+    def asked(self) -> QuestionContent:
+        return question_content([message.content for message in self.asking])
 
 
 def answers_of(messages: Sequence[RequestMessage]) -> tuple[PastAnswer, ...]:
@@ -53,11 +57,10 @@ class PastAnswers(Sequence[PastAnswer]):
     def __init__(self, messages: Sequence[RequestMessage]) -> None:
         self._messages = messages
         self._built: dict[tuple[int, ...], PastAnswer] = {}
-        over, run, asks = folded(messages, _RUNS)
-        self._runs = (*over, (run, asks)) if run else over
+        self.runs = runs_of(messages)
 
     def __len__(self) -> int:
-        return len(self._runs)
+        return len(self.runs)
 
     @overload
     def __getitem__(self, index: int) -> PastAnswer: ...
@@ -65,43 +68,76 @@ class PastAnswers(Sequence[PastAnswer]):
     def __getitem__(self, index: slice) -> tuple[PastAnswer, ...]: ...
     def __getitem__(self, index: int | slice) -> PastAnswer | tuple[PastAnswer, ...]:
         if isinstance(index, slice):
-            return tuple([self[each] for each in range(*index.indices(len(self._runs)))])
-        run, asks = self._runs[index]
-        answer = self._built.get(run)
+            return tuple([self[each] for each in range(*index.indices(len(self.runs)))])
+        run = self.runs[index]
+        answer = self._built.get(run.messages)
         if answer is None:
             messages = self._messages
-            pieces = tuple([AnswerPiece(i, block) for i in run for block in blocks_in(messages[i])])
-            asked, said = question_content([messages[i].content for i in asks]), answer_content(p.block for p in pieces)
-            self._built[run] = answer = PastAnswer(run, pieces, asked, said)
+            pieces = tuple([AnswerPiece(i, block) for i in run.messages for block in blocks_in(messages[i])])
+            answer = PastAnswer(run.messages, pieces, tuple([messages[i] for i in run.asks]), run.said)
+            self._built[run.messages] = answer
         return answer
 
 
-_Run: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
-"""The messages of one answer, and those that asked for it."""
+class AnswerRun(NamedTuple):
+    """One answer (assistant messages in a row) without its blocks: the indices of its messages and of those that asked for
+    it, the keys and tool ids that its blocks point at recordings with, and its visible content."""
+
+    messages: tuple[int, ...] = ()
+    asks: tuple[int, ...] = ()
+    keys: tuple[bytes, ...] = ()
+    tools: tuple[str, ...] = ()
+    said: AnswerContent = AnswerContent()
+
+    def longer(self, index: int, blocks: Sequence[Block]) -> AnswerRun:
+        """The same with one more message."""
+        calls = [block.id for block in blocks if block.type.endswith("tool_use")]
+        said = answer_content(blocks)
+        return AnswerRun(
+            (*self.messages, index),
+            self.asks,
+            self.keys + tuple([key for block in blocks if (key := key_of(block))]),
+            self.tools + tuple([id for id in calls if isinstance(id, str) and id]),
+            AnswerContent(self.said.ids + said.ids, self.said.texts + said.texts) if self.messages else said,
+        )
 
 
 class _Runs(NamedTuple):
-    """The runs that have ended, and the messages of the one that may go on."""
+    """The runs that have ended, the one that may go on, and the messages since the last that ended."""
 
-    over: tuple[_Run, ...] = ()
-    run: tuple[int, ...] = ()
+    over: tuple[AnswerRun, ...] = ()
+    last: AnswerRun | None = None
     asks: tuple[int, ...] = ()
 
 
 def _run_on(before: _Runs, messages: Sequence[RequestMessage], at: int) -> _Runs:
-    found, run, asks = [*before.over], [*before.run], [*before.asks]
+    ended, last, asks = list[AnswerRun](), before.last, [*before.asks]
     for index, message in enumerate(messages, at):
         if message.role == "assistant":
-            run.append(index)
+            last = (last or AnswerRun(asks=tuple(asks))).longer(index, blocks_in(message))
         elif message.role != "system":
-            if run:
-                found.append((tuple(run), tuple(asks)))
-                run, asks = [], []
+            if last:
+                ended.append(last)
+                last, asks = None, []
             asks.append(index)
-    return _Runs(tuple(found), tuple(run), tuple(asks))
+    return _Runs((*before.over, *ended) if ended else before.over, last, tuple(asks))
 
 
 _RUNS = Fold(_Runs(), _run_on)
+
+
+def runs_of(messages: Sequence[RequestMessage]) -> tuple[AnswerRun, ...]:
+    """All answers of a history, oldest first, as far as it says without their blocks."""
+    over, last, _ = folded(messages, _RUNS)
+    return (*over, last) if last else over
+
+
+BLOCK_KEYS: Fold[tuple[bytes, ...]] = each_of(
+    lambda messages: [
+        key for message in messages if message.role == "assistant" for block in blocks_of(message) if (key := key_of(block))
+    ]
+)
+"""The keys of all thinking that a history has."""
 
 
 def blocks_in(message: RequestMessage) -> tuple[Block, ...] | tuple[Made, ...]:
@@ -143,14 +179,15 @@ def places_of(principal: str, answers: Sequence[PastAnswer]) -> tuple[bytes, ...
 
 
 def place_after(
-    principal: str, messages: Sequence[RequestMessage], said: AnswerContent, answers: Sequence[PastAnswer] | None = None
+    principal: str, messages: Sequence[RequestMessage], said: AnswerContent, answers: PastAnswers | None = None
 ) -> bytes:
     """The place of a new answer to this history that said this; `answers` are the history's, where known."""
-    answers = PastAnswers(messages) if answers is None else answers
-    last = answers[-1] if answers else None
-    rest = messages[last.messages[-1] + 1 :] if last else messages
-    since = question_content([m.content for m in rest if m.role not in ("assistant", "system")])
-    return place_of(principal, folded(messages, _FIRST_QUESTION).asked, last.said if last else None, since, said)
+    runs, first = runs_of(messages) if answers is None else answers.runs, first_question(messages)
+    if not runs:
+        return place_of(principal, first, None, first, said)
+    rest = messages[runs[-1].messages[-1] + 1 :]
+    since = question_content([message.content for message in rest if message.role != "system"])
+    return place_of(principal, first, runs[-1].said, since, said)
 
 
 class _FirstQuestion(NamedTuple):
@@ -171,6 +208,11 @@ def _first_question(before: _FirstQuestion, messages: Sequence[RequestMessage], 
 
 _FIRST_QUESTION = Fold(_FirstQuestion(), _first_question)
 """It is often long, and the same with every request."""
+
+
+def first_question(messages: Sequence[RequestMessage]) -> QuestionContent:
+    """What was asked before the first answer."""
+    return folded(messages, _FIRST_QUESTION).asked
 
 
 def holds_all(pieces: Sequence[AnswerPiece], recording: Recording) -> bool:

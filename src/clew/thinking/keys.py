@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -49,7 +50,13 @@ def key_of(block: Block) -> bytes | None:
     """
     type = block.type
     proof = block.signature if type == "thinking" else block.data if type == "redacted_thinking" else None
-    return (named_key(proof) or block_key(type, proof)) if proof else None
+    return _key(type, proof) if proof else None
+
+
+@lru_cache(maxsize=256)
+def _key(type: str, proof: str) -> bytes:
+    """The new blocks of a request are asked for their keys a few times."""
+    return named_key(proof) or block_key(type, proof)
 
 
 class ProofRow(NamedTuple):

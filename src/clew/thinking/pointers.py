@@ -8,30 +8,19 @@ and ids were looked up. The store follows links (what an answer followed, what i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 
-from clew.model.past import Fold, folded
-from clew.model.recording import AnswerContent, Recording, Shelf
+from clew.model.recording import Recording, Shelf
 from clew.model.request import RequestMessage
-from clew.thinking.history import answers_of, blocks_in
-from clew.thinking.keys import answer_content, key_of
-from clew.thinking.recognise import Context, recognise
-
-
-class AnswerPointers(NamedTuple):
-    """The pointers of one answer (assistant messages in a row), and its visible content."""
-
-    keys: tuple[bytes, ...] = ()
-    tools: tuple[str, ...] = ()
-    said: AnswerContent = AnswerContent()
+from clew.thinking.history import AnswerRun, answers_of, runs_of
+from clew.thinking.recognise import Context, names_itself, pointed_at, recognise
 
 
 class Pointers(Struct, frozen=True):
     """The pointers of a whole history, oldest first."""
 
-    runs: tuple[AnswerPointers, ...] = ()
+    runs: tuple[AnswerRun, ...] = ()
 
     @property
     def keys(self) -> tuple[bytes, ...]:
@@ -48,38 +37,9 @@ class Pointers(Struct, frozen=True):
         return 2 * len(self.runs) + 2
 
 
-class _Runs(NamedTuple):
-    """The answers that have ended, and the one that may go on."""
-
-    over: tuple[AnswerPointers, ...] = ()
-    last: AnswerPointers | None = None
-
-
-def _run_on(before: _Runs, messages: Sequence[RequestMessage], at: int) -> _Runs:
-    over, last = [*before.over], before.last
-    for message in messages:
-        if message.role == "assistant":
-            blocks, begun = blocks_in(message), last or AnswerPointers()
-            calls = [block.id for block in blocks if block.type.endswith("tool_use")]
-            said = answer_content(blocks)
-            last = AnswerPointers(
-                begun.keys + tuple([key for block in blocks if (key := key_of(block))]),
-                begun.tools + tuple([id for id in calls if isinstance(id, str) and id]),
-                AnswerContent(begun.said.ids + said.ids, begun.said.texts + said.texts),
-            )
-        elif message.role != "system" and last:
-            over.append(last)
-            last = None
-    return _Runs(tuple(over), last)
-
-
-_RUNS = Fold(_Runs(), _run_on)
-
-
 def pointers_of(messages: Sequence[RequestMessage]) -> Pointers:
     """The keys and ids in a history."""
-    over, last = folded(messages, _RUNS)
-    return Pointers((*over, last) if last else over)
+    return Pointers(runs_of(messages))
 
 
 def places_wanted(
@@ -93,22 +53,6 @@ def places_wanted(
     return tuple(dict.fromkeys(collector.places))
 
 
-def names_itself(run: AnswerPointers, shelf: Shelf, context: Context) -> Recording | None:
-    """The recording of an answer for which no other answer has to be found: all that points at one points at this one, and
-    it says what the answer says."""
-    found = _pointed_at(run, shelf)
-    if not found or found.count(found[0]) < len(found):
-        return None
-    return found[0] if found[0].principal == context.principal and found[0].said == run.said else None
-
-
-def _pointed_at(run: AnswerPointers, shelf: Shelf) -> list[Recording]:
-    found = [each for key in run.keys if (each := shelf.by_key(key))]
-    for tool in run.tools:
-        found += shelf.by_tool(tool)
-    return found
-
-
 def _all_found(pointers: Pointers, shelf: Shelf, context: Context) -> bool:
     """Whether no answer is in doubt. An answer that takes more than this to decide is in doubt."""
     newer: Recording | None = None
@@ -117,7 +61,7 @@ def _all_found(pointers: Pointers, shelf: Shelf, context: Context) -> bool:
             newer = one
         elif newer is None:
             return False
-        elif found := _pointed_at(run, shelf):
+        elif found := pointed_at(run, shelf):
             # It says something else: then a key counts by itself.
             is_one = found.count(found[0]) == len(found) and found[0].principal == context.principal
             if not is_one or not any(map(shelf.by_key, run.keys)):

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from clew.model.blocks import is_signed, made
 from clew.model.recording import AnswerContent, Recording, Recordings, Shelf
-from clew.thinking.history import AnswerPiece, PastAnswer, places_of
+from clew.thinking.history import AnswerPiece, AnswerRun, PastAnswer, PastAnswers, places_of
 from clew.thinking.keys import QuestionContent, answer_content, key_of, place_of
 
 _NOTHING = AnswerContent()
@@ -57,9 +57,31 @@ def recognise(answers: Sequence[PastAnswer], shelf: Recordings, context: Context
     return tuple(reversed(found))
 
 
-def last_recording(answers: Sequence[PastAnswer], shelf: Recordings, context: Context) -> Recording | None:
-    """The recording of the newest answer. No other answer has to be found for it: the search runs from the newest back."""
-    return _Search(answers, shelf, context).find(len(answers) - 1, None)[-1].recording if answers else None
+def last_recording(answers: PastAnswers, shelf: Recordings, context: Context) -> Recording | None:
+    """The recording of the newest answer. No other answer has to be found for it: the search runs from the newest back, and
+    nearly always it names itself."""
+    if not answers.runs:
+        return None
+    if one := names_itself(answers.runs[-1], shelf, context):
+        return one
+    return _Search(answers, shelf, context).find(len(answers) - 1, None)[-1].recording
+
+
+def names_itself(run: AnswerRun, shelf: Recordings, context: Context) -> Recording | None:
+    """The recording of an answer for which no other answer has to be found: all that points at one points at this one, and
+    it says what the answer says."""
+    found = pointed_at(run, shelf)
+    if not found or found.count(found[0]) < len(found):
+        return None
+    return found[0] if found[0].principal == context.principal and found[0].said == run.said else None
+
+
+def pointed_at(run: AnswerRun, shelf: Recordings) -> list[Recording]:
+    """The recordings that the blocks of an answer point at, one for each that points."""
+    found = [each for key in run.keys if (each := shelf.by_key(key))]
+    for tool in run.tools:
+        found += shelf.by_tool(tool)
+    return found
 
 
 class _Candidate(Struct, frozen=True):
@@ -158,7 +180,7 @@ class _Search:
         parts: list[RecognisedAnswer] = []
         for index in reversed(answer.messages):
             pieces = tuple(piece for piece in answer.pieces if piece.message == index)
-            alone = PastAnswer((index,), pieces, answer.asked, answer_content(piece.block for piece in pieces))
+            alone = PastAnswer((index,), pieces, answer.asking, answer_content(piece.block for piece in pieces))
             candidates = self.candidates(pieces)
             one = _that_says_all(alone, candidates) or _by_only_key(alone, candidates)
             parts.extend(one or (RecognisedAnswer(pieces, self.followed_by(newer, alone.said), (index,)),))

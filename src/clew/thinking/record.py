@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from clew.model.blocks import Block, made
 from clew.model.origin import ANTHROPIC, Origin
-from clew.model.past import Fold, each_of, folded
+from clew.model.past import folded
 from clew.model.recording import Recording, Recordings, Strand
 from clew.model.request import Request, blocks_of
-from clew.thinking.history import SIGNED_ROW, PastAnswers, place_after
+from clew.thinking.history import BLOCK_KEYS, SIGNED_ROW, PastAnswers, place_after
 from clew.thinking.keys import ProofRow, answer_content, key_of, keys_digest, proof_half, proof_of
 from clew.thinking.recognise import Context, last_recording
 from clew.thinking.strands import newest_in_realm, strand_for
@@ -45,7 +45,7 @@ def recording_of(
     if origin.realm == ANTHROPIC:
         strand, digest = _strand_of_claude(going, maker, unread, marks, shelf)
     else:
-        ahead = [key for block in folded(going.messages, _SIGNED) if (key := key_of(block)) and key not in unread]
+        ahead = [key for key in folded(going.messages, BLOCK_KEYS) if key not in unread]
         own = [key for block in maker if (key := key_of(block))]
         last = newest_in_realm(origin.realm, followed, shelf)
         strand, digest = _strand_of_others((*marks, *ahead), own, (*marks, *lighter), last, shelf)
@@ -67,26 +67,22 @@ def recording_of(
     )
 
 
-_SIGNED: Fold[tuple[Block, ...]] = each_of(
-    lambda messages: [block for message in messages for block in blocks_of(message) if proof_of(block)]
-)
-
-
 def _strand_of_claude(
     going: Request, own: Sequence[Block], unread: frozenset[bytes], marks: tuple[bytes, ...], shelf: Recordings
 ) -> tuple[Strand, bytes]:
     """Strand and digest in realm `anthropic`: a row of blocks as they came. Clients hold them so, or whole under seals."""
-    ahead = folded(going.messages, _SIGNED)
+    ahead, row = folded(going.messages, BLOCK_KEYS), folded(going.messages, SIGNED_ROW)
     if unread:
-        ahead = tuple([block for block in ahead if key_of(block) not in unread])
-    row = ProofRow().extended(ahead) if unread else folded(going.messages, SIGNED_ROW)
+        ahead = tuple([key for key in ahead if key not in unread])
+        signed = [block for message in going.messages for block in blocks_of(message) if proof_of(block)]
+        row = ProofRow().extended([block for block in signed if key_of(block) not in unread])
     # A digest does not cover marks. So an answer with marks has none: a later answer must not be linked to them by it.
     digest = b"" if marks else row.extended([block for block in own if proof_of(block)]).digest()
-    last = shelf.by_key(key_of(ahead[-1]) or b"") if ahead else None
+    last = shelf.by_key(ahead[-1]) if ahead else None
     if last is not None and not marks and proof_half(last.digest) == proof_half(row.digest()):
         # Nearly always: the row of the newest answer in it, and that answer's own blocks.
         return Strand(after=last.id), digest
-    return strand_for((*marks, *[key for block in ahead if (key := key_of(block))]), last, shelf), digest
+    return strand_for((*marks, *ahead), last, shelf), digest
 
 
 def _strand_of_others(
