@@ -118,7 +118,7 @@ def test_a_thread_is_pinned_and_let_go(booth: Booth) -> None:
         ({"backend": "glm", "reset": True}, 400, ONE_THING),
         ({"backend": "glm", "agents": True, "family": "opus"}, 400, ONE_THING),
         ({"backend": "glm", "family": "gpt"}, 404, "there are: opus, sonnet, haiku, fable, mythos"),
-        ({"backend": "glm", "thread": "nothing"}, 404, "it may have been forgotten"),
+        ({"backend": "glm", "thread": "nothing"}, 404, "it may have been deleted"),
     ],
 )
 def test_a_switch_that_leads_nowhere_says_what_there_is(

@@ -60,6 +60,29 @@ def test_an_answer_that_comes_in_one_branch_is_not_put_into_another(browser_at: 
         assert other.url.endswith(old)
 
 
+def test_a_question_in_a_window_that_is_behind_makes_no_branch_unseen(visit: Visit) -> None:
+    """It comes back to the composer, below what was asked in the other window."""
+    page = asked(visit, "The first one")
+    behind = visit.context.new_page()
+    behind.goto(page.url)
+    expect(behind.locator(".turn-buttons")).to_have_count(1)
+    ask(page, "Asked here", 2)
+    visit.allow("409")
+    note = {"name": "note.txt", "mimeType": "text/plain", "buffer": b"A note"}
+    behind.get_by_label("Attach files").set_input_files([note])
+    expect(behind.locator(".file")).to_have_count(1)
+    behind.get_by_label("Message").fill("Asked there")
+    behind.keyboard.press("Enter")
+    expect(behind.locator(".notice")).to_contain_text("This chat went on in another window.")
+    expect(behind.locator(".user .plain")).to_have_text(["The first one", "Asked here"])
+    expect(behind.get_by_label("Message")).to_have_value("Asked there")
+    expect(behind.locator(".file")).to_contain_text("note.txt 1 KB")
+    behind.keyboard.press("Enter")
+    over(behind, 3)
+    expect(behind.locator(".turn-head").last).to_contain_text("Turn 3")
+    expect(behind.locator(".ways")).to_have_count(0)
+
+
 def test_branches_with_the_same_words_are_told_apart_by_who_answered_and_when(visit: Visit) -> None:
     page = asked(visit)
     page.get_by_role("button", name="Retry").click()

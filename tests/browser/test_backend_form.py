@@ -92,7 +92,7 @@ def test_a_key_is_made_for_a_colleague_renewed_and_revoked(visit: Visit) -> None
     row.get_by_role("button", name="Renew").click()
     page.get_by_role("dialog").get_by_role("button", name="Renew").click()
     expect(made).not_to_have_text(first)
-    expect(row).to_contain_text("the one before")
+    expect(row).to_contain_text("the old secret (")
     row.get_by_role("button", name="Edit").click()
     assert violations(page) == []
     page.get_by_role("dialog").get_by_label("Models", exact=True).fill(HOSTILE)

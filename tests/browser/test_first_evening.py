@@ -43,7 +43,7 @@ def test_an_empty_gateway_teaches_how_to_begin(browser_at: Callable[..., Visit])
         expect(page.get_by_role("main")).to_contain_text("clew run -- claude")
         page.get_by_role("link", name="Threads").click()
         expect(page.get_by_role("heading", name="No thread yet")).to_be_visible()
-        expect(page.locator("#connect")).to_contain_text("clew run -- claude")
+        expect(page.locator("#connect")).to_contain_text("ANTHROPIC_BASE_URL=")
         page.get_by_role("main").get_by_role("link", name="Chat").click()
         expect(page.get_by_role("heading", name="Ask something")).to_be_visible()
         expect(page.get_by_label("Message")).to_be_enabled()  # its scripts have come: the gateway may end

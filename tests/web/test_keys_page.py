@@ -36,7 +36,7 @@ def test_each_key_says_what_it_may_do_and_until_when(booth: Booth) -> None:
         anna, child, ci = (
             page.partition("<tbody>")[2].split("<tr data-row")[1:] if path == "/keys" else page.split("<tr data-row")[1:]
         )
-        assert "&lt;img" in anna and "in 2 d" in anna and "the one before" in anna and "inference, read" in anna
+        assert "&lt;img" in anna and "in 2 d" in anna and "the old secret (" in anna and "inference, read" in anna
         assert "child of anna" in child and "in 59 min" in child and 'data-children="1"' in anna
         assert "the owner" in ci and "all models" in ci and ">never<" in ci
         assert secret not in page and "<img src=x" not in page

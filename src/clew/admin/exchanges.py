@@ -63,7 +63,7 @@ async def exchange(services: AdminServices, request: Request) -> Response:
     store, owner, id = services.kept, principal(request), request.path_params["id"]
     found, bodies = await services.read(lambda: (store.exchange(owner, id), store.bodies(owner, id)))
     if found is None:
-        raise AdminProblem(404, "there is no such exchange", "it may have been forgotten", "list them with /api/exchanges")
+        raise AdminProblem(404, "there is no such exchange", "it may have been deleted", "list them with /api/exchanges")
     found = with_redacted_tries(found, services.redactor())
     if bodies is None:
         return as_json(ExchangePage(found, None, None, NOT_KEPT))

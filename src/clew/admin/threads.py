@@ -223,4 +223,4 @@ async def rename(services: AdminServices, request: Request) -> Response:
 
 
 def _no_thread(id: str) -> AdminProblem:
-    return AdminProblem(404, f"there is no thread {id[:100]!r}", "it may have been forgotten", "list them with /api/threads")
+    return AdminProblem(404, f"there is no thread {id[:100]!r}", "it may have been deleted", "list them with /api/threads")

@@ -201,7 +201,7 @@ async def use(services: AdminServices, request: Request) -> Response:
         backend = "" if body.reset else body.backend
         if not await services.written(services.kept.pin(principal(request), body.thread, backend)):
             what = f"there is no thread {body.thread[:100]!r}"
-            raise AdminProblem(404, what, "it may have been forgotten", "list them with /api/threads")
+            raise AdminProblem(404, what, "it may have been deleted", "list them with /api/threads")
     else:
         value = None if body.reset else body.backend
         await services.written(services.kept.set(body.setting, value, scope=body.gateway, at=time.time()))

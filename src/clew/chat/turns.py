@@ -235,6 +235,13 @@ class Tree:
         """How many turns follow this one directly."""
         return sum(stored.passage.recording is not None and stored.passage.recording.followed == id for stored in self)
 
+    def goes_on_after(self, id: str) -> bool:
+        """Does a turn with an answer, or one that is under way, follow this one directly?"""
+        return any(
+            stored.follows == id and (stored.answer is not None or stored.outcome == "open") and not _is_summary(stored)
+            for stored in self
+        )
+
     def onward(self, tip: str) -> str:
         """The newest turn after this one, directly or not; this one if there is none."""
         reached = {tip}

@@ -217,7 +217,7 @@ def rotate_key(rows: Sequence[NamedKey], name: str, minted: MintedSecret, *, now
     if overlap > 0:
         end = now + overlap if old.rights.expires is None else min(now + overlap, old.rights.expires)
         kept.append(structs.replace(old, replaced_by=new.kid, rights=structs.replace(old.rights, expires=end)))
-        after = f"{after}; the old one opens for {overlap:.0f} s more"
+        after = f"{after}; the old secret works until {_minute(end)}"
     return KeyChange((*kept, new), new, "key rotated", f"id {old.kid}", after)
 
 
@@ -241,12 +241,12 @@ def key_words(key: NamedKey) -> str:
     parts += [f"team {key.team}"] if key.team else []
     parts += [f"child of {key.parent}"] if key.parent else []
     parts += [key.rights.words] if key.rights.words else []
-    parts += (
-        [f"until {datetime.fromtimestamp(key.rights.expires, UTC):%Y-%m-%d %H:%M} UTC"]
-        if key.rights.expires is not None
-        else []
-    )
+    parts += [f"until {_minute(key.rights.expires)}"] if key.rights.expires is not None else []
     return "; ".join(parts)
+
+
+def _minute(moment: float) -> str:
+    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def is_key_name(name: str) -> bool:

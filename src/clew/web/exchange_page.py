@@ -40,7 +40,7 @@ async def page_exchange(services: AdminServices, request: Request) -> Response:
         exchange, bodies = services.kept.exchange(owner, id), services.kept.bodies(owner, id)
         if exchange is None:
             raise AdminProblem(
-                404, "there is no such exchange", "it may have been forgotten", "look at the last ones on the page Now"
+                404, "there is no such exchange", "it may have been deleted", "look at the last ones on the page Now"
             )
         redact, settings = services.redactor(), services.current.snapshot.settings
         return {

@@ -172,10 +172,10 @@ def _part_switches(status: Status) -> list[SwitchRow]:
 
 
 def connection_lines(services: AdminServices, gateways: Iterable[RegisteredGateway]) -> str:
-    """The lines that connect Claude Code, one for each running gateway. A key is named by where it is, never shown."""
+    """The line that connects Claude Code. Each of several gateways has its own. No key is shown, only its place."""
     reference = key_expression(services)
     settings = services.current.snapshot.settings
-    lines = ["clew run -- claude    # a gateway for one run of Claude Code"]
-    for gateway in gateways:
-        lines += ["", f"# the gateway {gateway.name}", line_to_copy(settings, gateway.url, reference, expands=True)]
-    return "\n".join(lines)
+    lines = {each.name: line_to_copy(settings, each.url, reference, expands=True) for each in gateways}
+    if len(lines) > 1:
+        return "\n\n".join(f"# gateway {name}\n{line}" for name, line in lines.items())
+    return next(iter(lines.values()), "clew run -- claude")

@@ -144,7 +144,7 @@ def view_of(services: AdminServices, query: ThreadQuery, *, newest: bool = False
     store, passages = services.kept, services.kept.passages(query.owner, query.id)
     thread = store.thread(query.owner, query.id)
     if thread is None or not passages:
-        raise AdminProblem(404, "there is no such thread", "it may have been forgotten", "look for it in Threads")
+        raise AdminProblem(404, "there is no such thread", "it may have been deleted", "look for it in Threads")
     line = line_through(passages, query.at)
     # From which turn to which: as asked; else around the requested turn; else from the beginning.
     place = next((index for index, each in enumerate(line) if each.exchange == query.at), None)

@@ -52,6 +52,20 @@ def test_an_edited_message_is_a_branch_at_its_place(chat: ChatServer) -> None:
     assert texts(line) == ["One. [[scenario:text]]", "…", "Other. [[scenario:text]]", "…"]
 
 
+def test_a_client_that_wants_no_branch_is_told_that_the_chat_went_on(chat: ChatServer) -> None:
+    """Another window asked something meanwhile. A question that failed there is in nobody's way."""
+    one = user("One. [[scenario:text]]")
+    first = message_of_parts(chat.post([one], chat="windows", branch=False))
+    chat.post([one, first, user("Fails. [[scenario:overloaded]]")], chat="windows", branch=False)
+    chat.post([one, first, user("Two. [[scenario:text]]")], chat="windows", branch=False)
+    body = {"id": "windows", "messages": [one, first, user("Three. [[scenario:text]]")], "branch": False}
+    refused = chat.call_api("/api/chat", method="POST", body=body)
+    assert (refused.status, refused.json["error"]["what"]) == (409, "the chat went on after this answer")
+    assert "Three. [[scenario:text]]" not in texts(chat.messages("windows"))
+    chat.post([one, first, user("Three. [[scenario:text]]")], chat="windows")
+    assert texts(chat.messages("windows")) == ["One. [[scenario:text]]", "…", "Three. [[scenario:text]]", "…"]
+
+
 def test_whoever_knows_only_the_id_goes_on_where_the_message_ended(chat: ChatServer) -> None:
     """A front end may keep ids and parts alone."""
     one = user("One. [[scenario:text]]")

@@ -81,6 +81,8 @@ class ChatBody(Struct, frozen=True, kw_only=True):
     """With `ownTools`, and without messages: what the user decided about the calls of a turn that waits, by their ids."""
     turn: str = ""
     """That turn."""
+    branch: bool = True
+    """False: refuse a question after an answer that the chat went on from already, in another window for example."""
     max_tokens: int | None = None
 
     @property
@@ -151,7 +153,7 @@ async def post(services: AdminServices, request: Request) -> Response:
         if body.own_tools:
             answer = ToolAnswer(run, context, await _tool_run(services, body, context.service, caller), body.turn, end)
         else:
-            place = await asyncio.to_thread(body.place, context.service.tree)
+            place = await asyncio.to_thread(_place, body, context.service.tree)
             answer = ChatAnswer(run, context, _question(body, place, context.service), place.message, end)
         return _RunResponse(run, (await answer.begin(),))
     except BaseException:
@@ -183,16 +185,26 @@ async def _tool_run(services: AdminServices, body: ChatBody, service: LocalThrea
     if not tools:
         raise AdminProblem(409, "there are no tools", "`[chat] tools` names no file", "name one in the settings file")
     if body.turn and body.turn not in service.tree:
-        raise AdminProblem(404, "there is no such turn in this chat", "it may have been forgotten", "load the chat again")
+        raise AdminProblem(404, "there is no such turn in this chat", "it may have been deleted", "load the chat again")
     if body.decisions and service.tree.followers(body.turn):
         raise AdminProblem(409, "these calls are decided already", "the chat went on after them", "load the chat again")
-    place = None if body.decisions else await asyncio.to_thread(body.place, service.tree)
+    place = None if body.decisions else await asyncio.to_thread(_place, body, service.tree)
     conversation, _ = _conversation(body, place.follows if place else body.turn, service)
     agent: AsyncAgent[str] = AsyncAgent(tools=tools, max_tokens=conversation.wishes.max_tokens).on(conversation)
     if place is None:
         return agent.resume(body.decisions)
     messages = (msgspec.json.decode(raw, type=JsonObject) for raw in place.asked)
     return agent.stream([block for message in messages for block in blocks_in(message)])
+
+
+def _place(body: ChatBody, tree: Tree) -> UiPosition:
+    """Raises AdminProblem where the question would begin a branch that the client does not want."""
+    place = body.place(tree)
+    if not body.branch and tree.goes_on_after(place.follows):
+        raise AdminProblem(
+            409, "the chat went on after this answer", "somebody asked in another window", "load the chat again"
+        )
+    return place
 
 
 def _question(body: ChatBody, place: UiPosition, service: LocalThreadService) -> Question:
@@ -295,7 +307,7 @@ async def read(services: AdminServices, request: Request) -> Response:
         service.load()
         tree, snapshot = service.tree, services.current.snapshot
         if turn and turn not in tree:
-            why = "it may have been forgotten"
+            why = "it may have been deleted"
             raise AdminProblem(404, "there is no such turn in this chat", why, "read the chat without it")
         line, backends = tree.line(turn or tree.newest), snapshot.settings.backends
         return ChatPage(
@@ -330,5 +342,5 @@ async def forget(services: AdminServices, request: Request) -> Response:
 
 def _no_chat(id: str) -> AdminProblem:
     return AdminProblem(
-        404, f"there is no chat {id[:100]!r}", "it may have been forgotten, or is not yours", "list them: GET /api/chat"
+        404, f"there is no chat {id[:100]!r}", "it may have been deleted, or is not yours", "list them: GET /api/chat"
     )

@@ -160,6 +160,7 @@ export class Answer {
 
   fail(text) {
     this.failed = true;
+    if (!this.metadata.backend) this.who.replaceChildren(el("strong", {}, "No answer"));
     this.section.append(el("p", { class: "bad", role: "alert" }, ticked(text)));
   }
 }

@@ -23,7 +23,7 @@ export class Approvals {
     };
     const button = (label, kind, click) => el("button", { type: "button", class: kind, on: { click } }, label);
     const question = el("div", { class: "approval", role: "group", "aria-label": `Allow ${tool}?` },
-      el("p", {}, el("strong", {}, "Allow this call of ", el("span", { class: "mono" }, tool), "?"), " ", el("span", { class: "muted small" }, "It runs in the gateway, with its rights.")),
+      el("p", {}, el("strong", {}, "Allow this call of ", el("span", { class: "mono" }, tool), "?"), " ", el("span", { class: "muted small" }, "It runs on the machine of the gateway, with the rights of the gateway.")),
       el("p", { class: "field" }, button("Allow", "primary", () => done(true)), button("Always in this chat", "", always), button("Deny", "danger", () => done(false))));
     fold.append(question);
   }

@@ -110,6 +110,12 @@ export class Attachments {
     this.show();
     return parts;
   }
+
+  /** Parts that were taken, and could not be sent. */
+  putBack(parts) {
+    this.files.push(...parts.map(({ filename, mediaType, url }) => ({ name: filename, type: mediaType, url, bytes: Math.round((url.length - url.indexOf(",")) / BASE64) })));
+    this.show();
+  }
 }
 
 const preview = ({ type, url, name }) => PICTURES.includes(type) && el("img", { src: url, alt: name, class: "thumb" });

@@ -37,6 +37,7 @@ class Side {
   async ask(said, wishes) {
     const turn = el("article", { class: "turn" },
       el("section", { class: "said user" }, el("p", { class: "who" }, "user"), said.map(asked)), el("section", { class: "said assistant" }));
+    $("[data-empty]", this.section)?.remove();
     this.turns.append(turn);
     const answer = new Answer($(".assistant", turn));
     const before = this.last ? [{ id: this.last, role: "assistant", metadata: { turn: this.last }, parts: [] }] : [];
