@@ -24,6 +24,7 @@ turn:
 
 
 def ask(page: Page) -> None:
+    expect(page.get_by_role("button", name="Stop")).to_be_disabled()  # while an answer comes, nothing is sent
     page.get_by_label("Message").fill("Look!")
     page.keyboard.press("Enter")
 

@@ -1,6 +1,8 @@
 """The list of threads, and what is found in them."""
 
+import re
 import time
+from html import unescape
 from io import BytesIO
 from zipfile import ZipFile
 
@@ -35,6 +37,17 @@ def test_threads_are_listed_page_by_page_the_last_used_first(booth: Booth) -> No
     second = booth.ask(f"/threads?before={NOON + 2}").raw.decode()
     assert 'href="/threads/t1"' in second and 'href="/threads/t2"' not in second and "?before=" not in second
     assert "There are no older threads" in booth.ask(f"/threads?before={NOON - 9}").raw.decode()
+
+
+def test_a_filtered_list_goes_on_page_by_page_in_its_order(booth: Booth) -> None:
+    keep(booth, *(turn(recorded(f"r{n:02}", thread=f"t{n:02}"), at=NOON + n) for n in range(2 * PAGE + 2)))
+    address, threads = "/threads?backend=claude&sort=turns", list[str]()
+    while address:
+        text = unescape(booth.ask(address).raw.decode())
+        threads += re.findall(r'class="title"><a href="/threads/(t\d+)"', text)
+        address = next(iter(re.findall(r'href="(/threads[^"]*from=[^"]*)"', text)), "")
+    assert threads == [f"t{n:02}" for n in reversed(range(2 * PAGE + 2))]
+    assert "2 more match" in booth.ask(f"/threads?backend=claude&from={PAGE}").raw.decode()
 
 
 def test_a_hit_leads_to_its_turn_and_marks_the_words(booth: Booth) -> None:

@@ -74,7 +74,9 @@ def _pages_of_conversations() -> Iterator[AdminRoute]:
     from clew.web import chat_page, thread_page, threads_page
 
     does = "Threads: the conversations with what they used, and a search in all of them."
-    yield _page("/threads", threads_page.page_threads, does, "q, before, model, backend, client, days, sort, principal")
+    yield _page(
+        "/threads", threads_page.page_threads, does, "q, before, from, model, backend, client, days, sort, principal"
+    )
     does = "A conversation as it was said; with `as`, beside what that backend would get of it."
     yield _page("/threads/{id}", thread_page.page_thread, does, "as, at, from, part")
     yield _page("/compare", chat_page.page_compare, "The same question on two backends, side by side.")

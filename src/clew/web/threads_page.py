@@ -84,6 +84,12 @@ class ThreadFilter(Struct, frozen=True, kw_only=True):
     def is_set(self) -> bool:
         return self != ThreadFilter()
 
+    @property
+    def query(self) -> dict[str, str]:
+        """For an address, without the order."""
+        days = str(self.days or "")
+        return {"model": self.model, "backend": self.backend, "client": self.client, "days": days}
+
     def matches(self, row: ThreadRow, now: float) -> bool:
         return (
             (not self.model or self.model in row.models)
@@ -108,13 +114,16 @@ DAYS: Final = (1, 7, 30, 365)
 async def page_threads(services: AdminServices, request: Request) -> Response:
     owner, words = principal(request), request.query_params.get("q", "").strip()
     before, chosen = number(request, "before"), filter_of(request)
+    wanted = request.query_params.get("from", "")[:9]
 
     def values() -> dict[str, object]:
         """One thread or hit more than a page shows is read, to know whether there are more."""
         store = services.kept
         hits = store.search(owner, words, limit=MOST_HITS + 1) if words else []
         listed = [] if words else _listed(services, owner, before, chosen)
-        shown, found = listed[:PAGE], len(listed)
+        start = int(wanted) if wanted.isdecimal() and chosen.is_set and int(wanted) < len(listed) else 0
+        shown = listed[start : start + PAGE]
+        left = len(listed) - start - len(shown)
         usual = not chosen.is_set
         return {
             "words": words,
@@ -123,9 +132,11 @@ async def page_threads(services: AdminServices, request: Request) -> Response:
             "found": [SearchHit(hit, snippet_parts(hit)) for hit in hits[:MOST_HITS]],
             "others": len(hits) > MOST_HITS,
             "rows": shown,
-            "more": shown[-1].thread.used if usual and found > PAGE else None,
-            "hidden": 0 if usual else max(0, found - PAGE),
+            "more": shown[-1].thread.used if usual and left > 0 else None,
+            "next": start + PAGE if left > 0 and not usual else None,
+            "left": left,
             "chosen": chosen,
+            "filtered": partial(address, "threads", owner=owner, **chosen.query),
             "api_names": API_NAMES,
             "choices": _choices(store, owner),
             "formats": tuple(FORMATS.values()),
