@@ -275,6 +275,20 @@ def test_turns_of_all_kinds_are_one_prepared_statement(url: str) -> None:
         assert store._writer.submit(lambda database: database.value(find)).result(60) == 1
 
 
+def test_a_server_that_forgot_the_statement_of_a_turn_gets_it_anew(url: str) -> None:
+    """Alone, and in a transaction with something else."""
+    with PostgresStore(url) as store:
+        for name in ("a", "b"):
+            assert store.record(turn(recorded(name))).result(60)
+            store._writer.submit(lambda database: database.run_script("DEALLOCATE ALL")).result(60)
+        held = threading.Event()
+        store._writer.submit(lambda _: held.wait(60))
+        together = [store.record(turn(recorded("c"))), store._writer.submit(lambda database: database.value("SELECT 'two'"))]
+        held.set()
+        assert [each.result(60) for each in together] == [True, "two"]
+    assert ids_in(url) == {"x-a", "x-b", "x-c"}
+
+
 def files_with(url: str, word: bytes) -> list[Path]:
     """The files of clew's tables that have these bytes in a page."""
     with psycopg.connect(url, autocommit=True) as admin:

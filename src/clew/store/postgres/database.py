@@ -23,7 +23,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from clew.errors import RecordCorrupt, StoreError
 from clew.store.postgres.limited_connection import LimitedConnection
 from clew.store.postgres.passwords import find_password
-from clew.store.postgres.row_pipeline import RowPipeline
+from clew.store.postgres.row_pipeline import UNPREPARED, RowPipeline
 from clew.store.postgres.turn_statement import TURN
 from clew.store.rows import Row, Value
 
@@ -50,8 +50,8 @@ _FAILURES: Final[Mapping[str, str]] = {
     "57": "is shutting down or starting",
 }
 """By the first two characters of the server's code."""
-AGAIN: Final = frozenset({"40001", "40P01"})
-"""Codes after which the same transaction may succeed: another one was in its way."""
+AGAIN: Final = frozenset({"40001", "40P01", UNPREPARED})
+"""Codes after which the same transaction may succeed: another one was in its way, or a statement has to be prepared anew."""
 
 
 def describe_url(url: str) -> str:

@@ -1,6 +1,9 @@
 """Partitions: bodies by day, usage by month. They are made before they are needed, and dropped as a whole.
 
 A row for which there is no partition goes into the default one, where it is deleted by itself.
+
+To make or to drop a partition, PostgreSQL needs the whole table for a moment. Where somebody reads it for long, as a backup
+does, all turns would wait behind the one who waits for that moment. So nobody waits: it is tried again in the next round.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from clew.store.values import DAY
 
 _AHEAD_DAYS: Final = 2
 _AHEAD_MONTHS: Final = 2
-_THERE: Final = (
+_LOCK_WAIT: Final = "50ms"
+_NOT_NOW: Final = (
+    psycopg.errors.LockNotAvailable,
     psycopg.errors.CheckViolation,  # rows of that time are in the default partition already, and stay there
     psycopg.errors.DuplicateTable,  # another gateway was first
     psycopg.errors.UniqueViolation,
@@ -40,20 +45,23 @@ def make_partitions(database: PostgresDatabase, now: float) -> None:
         _make(database, "usage", f"usage_{_name(month)}", _start(month), _start(month + 1), there)
 
 
-def drop_days(database: PostgresDatabase, before: float) -> None:
-    """Drop the bodies of the days that ended before this time."""
+def oldest_day(database: PostgresDatabase, before: float) -> list[str]:
+    """The tables of bodies and their pieces of the oldest of the days that ended before this time; none if there is no such
+    day."""
     last = int(before // DAY) if before > 0 else 0
     names = [name for table in ("bodies", "pieces") for name in _names(database, table)]
-    old = [name for name in names if int(name.rpartition("_")[2]) < last]
-    for name in old:
-        database.run_script(f"DROP TABLE clew.{name}")
+    days = {day for name in names if (day := int(name.rpartition("_")[2])) < last}
+    return [name for name in names if days and name.endswith(f"_{min(days)}")]
 
 
-def drop_months(database: PostgresDatabase, before: float) -> None:
-    """Drop the usage of the months that ended before this time."""
-    for name in _names(database, "usage"):
-        if _end(name.rpartition("_")[2]) <= before:
-            database.run_script(f"DROP TABLE clew.{name}")
+def oldest_month(database: PostgresDatabase, before: float) -> list[str]:
+    """The table of usage of the oldest of the months that ended before this time."""
+    return [name for name in _names(database, "usage") if _end(name.rpartition("_")[2]) <= before][:1]
+
+
+def drop(database: PostgresDatabase, names: list[str]) -> bool:
+    """False if they cannot be dropped now."""
+    return _change(database, f"DROP TABLE {', '.join(f'clew.{name}' for name in names)}")
 
 
 def _names(database: PostgresDatabase, table: str) -> list[str]:
@@ -63,13 +71,19 @@ def _names(database: PostgresDatabase, table: str) -> list[str]:
 def _make(database: PostgresDatabase, table: str, name: str, start: float, end: float, there: set[str]) -> None:
     if name in there:
         return
+    bounds = f"FROM ({start}) TO ({end})"
+    _change(database, f"CREATE TABLE IF NOT EXISTS clew.{name} PARTITION OF clew.{table} FOR VALUES {bounds}")
+
+
+def _change(database: PostgresDatabase, statement: str) -> bool:
+    """False if it cannot be done now."""
     try:
         with database.connection.transaction():
-            database.run_script(
-                f"CREATE TABLE IF NOT EXISTS clew.{name} PARTITION OF clew.{table} FOR VALUES FROM ({start}) TO ({end})"
-            )
-    except _THERE:
-        return
+            limit = f"SET LOCAL lock_timeout = '{_LOCK_WAIT}'"
+            database.run_script(f"{limit}; {statement}; SET LOCAL lock_timeout TO DEFAULT")
+    except _NOT_NOW:
+        return False
+    return True
 
 
 def _start(month: int) -> float:

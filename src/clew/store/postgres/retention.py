@@ -1,4 +1,5 @@
-"""Retention: deleting what is too old or too much, in small steps; days of bodies and months of usage as a whole.
+"""Retention: deleting what is too old or too much, in small steps; days of bodies and months of usage as a whole, one in a
+step.
 
 Age counts from the last use. The size is that of the recordings' content and of the tables of bodies: PostgreSQL gives the
 room of deleted rows back to itself and not to the disk, so the size of a table would never fall. A clock that is ahead makes
@@ -13,7 +14,7 @@ from typing import Final
 from clew.store.clock_checks import CLOCK_SCOPE, doubt_of, notes_of
 from clew.store.postgres.database import PostgresDatabase
 from clew.store.postgres.deletions import delete_exchanges, delete_recordings, delete_thread_rows, prune_notes
-from clew.store.postgres.partitions import drop_days, drop_months, make_partitions
+from clew.store.postgres.partitions import drop, make_partitions, oldest_day, oldest_month
 from clew.store.postgres.queries import settings
 from clew.store.postgres.settings import set_setting
 from clew.store.values import DAY, ClockDoubt, Retention
@@ -23,6 +24,9 @@ BATCH: Final = 20
 TEXTLESS: Final = 500
 """Records without text that are deleted in one transaction."""
 
+_LOCK: Final = 0x636C6578
+"""The advisory lock of the one that deletes."""
+_IS_ALONE: Final = "SELECT pg_try_advisory_xact_lock($1)"
 _EVERY_DAY: Final = (1 << 31) - 1
 """A day behind all others."""
 
@@ -71,20 +75,28 @@ SELECT max(at) FROM (
 
 
 def apply_retention(database: PostgresDatabase, retention: Retention, now: float) -> int:
-    """Delete some of what is too old, else of what is too much, else what these left behind. Returns how many records."""
+    """Delete some of what is too old, else of what is too much, else what these left behind. Returns how many records. Of
+    several gateways one does it, since they would wait for each other's rows; for another one there is nothing to do."""
+    if not database.value(_IS_ALONE, _LOCK):
+        return 0
     make_partitions(database, now)
     limit = -inf if retention.age is None else now - retention.age
+    used_since = -inf if retention.usage_age is None else now - retention.usage_age
+    dropped = _drop_some(database, retention.bodies_limit(now), used_since)
     count = _delete_unused(database, limit) or _delete_bodies(database, retention.bodies_limit(now))
     count = count or _delete_counts(database, limit)
     count = count or _delete_surplus(database, retention.bytes)
     if not count:
         count = _delete_unanswered(database, limit) or database.run(_STRANGERS, limit, TEXTLESS)
-    if not count and retention.usage_age is not None:
-        before = now - retention.usage_age
-        drop_months(database, before)
-        count = database.run(_USAGE, before, TEXTLESS)
+    count = count or database.run(_USAGE, used_since, TEXTLESS)
     prune_notes(database, now)
-    return count
+    return count or dropped
+
+
+def _drop_some(database: PostgresDatabase, bodies_since: float, used_since: float) -> int:
+    """The oldest day and the oldest month, if they are too old. Returns how many of the two."""
+    found = (oldest_day(database, bodies_since), oldest_month(database, used_since))
+    return sum(drop(database, names) for names in found if names)
 
 
 def _delete_surplus(database: PostgresDatabase, limit: int | None) -> int:
@@ -107,12 +119,12 @@ def _delete_unused(database: PostgresDatabase, limit: float) -> int:
 
 
 def _delete_bodies(database: PostgresDatabase, limit: float) -> int:
+    """Those that are in no table of their own day, or all: then there is too much, and nothing needs them."""
     if limit == -inf:
         return 0
-    day = _EVERY_DAY
-    if limit != inf:  # else there is too much, and nothing needs them
-        day = int(limit // DAY)
-        drop_days(database, limit)
+    if limit != inf and oldest_day(database, limit):
+        return 0  # they are dropped with their table
+    day = _EVERY_DAY if limit == inf else int(limit // DAY)
     return database.run(_OLD_BODIES, day, TEXTLESS) or database.run(_OLD_PIECES, day, TEXTLESS)
 
 

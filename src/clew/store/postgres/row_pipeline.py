@@ -20,6 +20,8 @@ from clew.store.rows import Row
 
 _AS_TEXT, _AS_BYTES = 0, 1
 _NONE: Final = b"0"
+UNPREPARED: Final = "26000"
+"""The server's code where it does not know the statement: psycopg lets it forget all after some changes of tables."""
 _DONE: Final = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 
 
@@ -61,7 +63,9 @@ class RowPipeline:
         self._is_prepared |= prepares and results[0].status == ExecStatus.COMMAND_OK
         for result in results:
             if result.status not in _DONE:
-                raise error_from_result(result)
+                error = error_from_result(result)
+                self._is_prepared &= error.sqlstate != UNPREPARED
+                raise error
         return [result.get_value(0, 0) != _NONE for result in results if result.status == ExecStatus.TUPLES_OK]
 
     def _queue(self, connection: PGconn, rows: Sequence[Sequence[bytes | None]], *, prepares: bool) -> None:

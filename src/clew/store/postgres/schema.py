@@ -19,6 +19,9 @@ from clew.store.postgres.database import PostgresDatabase
 
 _LOCK: Final = 0x636C6577
 """`clew`: the advisory lock of the process that sets up the schema."""
+LOCK_WAIT: Final = "5s"
+"""That a step waits for tables that somebody reads, as a backup does. All turns of other gateways wait behind it meanwhile; then
+it fails, and is tried again with the next connection."""
 
 _S001: Final = """
 CREATE TABLE clew.recordings (
@@ -195,6 +198,7 @@ def migrate(database: PostgresDatabase, where: str) -> None:
         if version > NEWEST:
             _check_readable(database, where, version)
             return
+        database.run_script(f"SET LOCAL lock_timeout = '{LOCK_WAIT}'")
         for step in STEPS[version:]:
             database.run_script(step)
         database.run("UPDATE clew.state SET schema = $1", NEWEST)

@@ -165,8 +165,9 @@ class PostgresWriter:
 
 
 def _transactions(commands: Sequence[_Command]) -> Iterator[list[_Command]]:
-    """The commands in their order; those that tell others apart from all others."""
-    for _, group in groupby(commands, key=lambda command: command.tells):
+    """The commands in their order. Those that tell others, and those that delete, are apart from all others: a turn neither
+    waits for what they need nor fails with them."""
+    for _, group in groupby(commands, key=lambda command: (command.tells, command.erases)):
         yield [*group]
 
 
