@@ -12,6 +12,7 @@ import pytest
 
 from clew.errors import RecordCorrupt
 from clew.model.turn import Bodies, Heads
+from clew.store import rows
 from clew.store.pieces import LEAST, pack_bodies, unpack_bodies
 from clew.store.sqlite.statements import read_bodies
 from clew.store.sqlite.store import SqliteStore
@@ -54,6 +55,27 @@ def test_what_was_kept_before_there_were_heads_is_read_too() -> None:
     assert unpack_bodies(old) == Bodies(asked=b"a", sent=b"a", answered=b"b")
     new = Bodies(asked=b"a", sent=b"b", heads=Heads(asked=(("a", "b"),), target="POST /", status=200), times=((7, 0.25),))
     assert unpack_bodies(pack_bodies(new)) == new
+
+
+def test_whoever_compressed_bodies_zlib_reads_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole ones and pieces. Stores from before have zlib's, and so have processors that the quicker compressor is not
+    made for; another clew may open a store that has both."""
+    quick, noise = rows._compress, Random(1)
+    assert quick is not zlib.compress, "the quicker one is installed"
+    words = [noise.randbytes(3).hex().encode() for _ in range(2000)]
+    first = b" ".join(noise.choices(words, k=LEAST))
+    talk = [Bodies(asked=first + bytes([65 + number]) * 5000, answered=b"event: ping\n\n" * 100) for number in range(4)]
+    for number, (compress, bodies) in enumerate(zip((quick, zlib.compress, quick, zlib.compress), talk, strict=True)):
+        monkeypatch.setattr(rows, "_compress", compress)
+        with SqliteStore(path) as store:
+            store.record(turn(recorded(f"r{number}"), bodies=bodies)).result(120)
+    with SqliteStore(path) as store:
+        assert [store.bodies("local", f"x-r{number}") for number in range(4)] == talk
+        with store._readers.use() as connection:
+            pieces = [content for (content,) in connection.execute("SELECT content FROM pieces")]
+    starts = {each[:2] for each in pieces}
+    assert len(starts) == 2, "both have written"
+    assert first in b"".join(map(zlib.decompress, pieces))
 
 
 @pytest.mark.parametrize(("setting", "kept"), [(0, []), (1, [2]), (2, [1, 2]), (3, [0, 1, 2]), (None, [0, 1, 2])])
