@@ -26,7 +26,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 TURNS = examples(12, soak=50)
 SEEDS = examples(1, soak=20)
-FRONTS = ("chat, returns nothing", "responses, Codex")
+FRONTS = (
+    *("chat, returns nothing", "responses, Codex"),
+    pytest.param("responses, AI SDK with references", marks=pytest.mark.soak),
+)
 
 
 @pytest.fixture

@@ -50,6 +50,9 @@ RESPONSES: dict[str, Any] = {
         ("openai-chat", CHAT, "messages.3.content.0", "messages.5"),
         ("openai-chat", CHAT, "messages.9.content.0", "messages.9.content.0"),
         ("openai-chat", CHAT, "temperature", "temperature"),
+        ("openai-chat", CHAT, "stop_sequences.1", "stop.1"),
+        ("openai-chat", CHAT, "output_config.format", "response_format"),
+        ("openai-chat", CHAT, "tool_choice.disable_parallel_tool_use", "parallel_tool_calls"),
         ("openai-responses", RESPONSES, "messages.0.content.0", "input.1"),
         ("openai-responses", RESPONSES, "messages.1.content.0", "input.2"),
         ("openai-responses", RESPONSES, "messages.1.content.2", "input.4"),
@@ -57,6 +60,9 @@ RESPONSES: dict[str, Any] = {
         ("openai-responses", RESPONSES, "messages.2.content.1", "input.6"),
         ("openai-responses", RESPONSES, "messages.2.content.7", "input.6"),
         ("openai-responses", RESPONSES, "max_tokens", "max_output_tokens"),
+        ("openai-responses", RESPONSES, "output_config.format", "text.format"),
+        ("openai-responses", RESPONSES, "output_config.effort", "reasoning.effort"),
+        ("openai-responses", RESPONSES, "tool_choice.disable_parallel_tool_use", "parallel_tool_calls"),
     ],
 )
 def test_a_path_is_that_of_what_the_client_sent(dialect: str, body: dict[str, Any], path: str, own: str) -> None:

@@ -67,7 +67,7 @@ SERVED = "are not served by clew, which takes POST /v1/messages and POST /v1/cha
     ("path", "what", "instead"),
     [
         ("/v1/chat/completions/chatcmpl-1", "Stored completions", "to the vendor directly"),
-        ("/v1/responses/resp_1/cancel", "Other paths below the Responses API", "to the vendor directly"),
+        ("/v1/responses/resp_1/cancel", "Other paths below the Responses API", "no answer is made in the background here"),
         ("/v1/completions", "Text completions", "to the vendor directly"),
         ("/v1/embeddings", "Embeddings", "to the vendor directly"),
         ("/openai/deployments/gpt/chat/completions?api-version=1", "Azure's paths", "set the client's base URL"),

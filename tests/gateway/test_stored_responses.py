@@ -194,6 +194,8 @@ def test_an_answer_is_read_by_its_id_with_the_items_it_was_given_to(gate: Gate) 
     first = response(create(gate, asked, metadata={"run": "7"}, stream=True))
     second = response(create(gate, [result_of(call_in(first))], previous_response_id=first["id"]))
     assert about(gate, f"/v1/responses/{first['id']}").json == first
+    streamed = error_of(about(gate, f"/v1/responses/{first['id']}?stream=true"))
+    assert (streamed["status"], streamed["param"]) == (400, "stream")
     assert first["metadata"] == {"run": "7"}
     listed = about(gate, f"/v1/responses/{second['id']}/input_items?order=asc").json
     assert [item["type"] for item in listed["data"]] == ["message", "reasoning", "function_call", "function_call_output"]

@@ -53,6 +53,8 @@ class StoredTurns(Struct, frozen=True, kw_only=True, eq=False):
     """The id of such an item."""
     sealed_in: Callable[[Raw], str]
     """The summary under a seal that such an item brings; "" for any other."""
+    show_answer: Callable[[bytes, str], bytes]
+    """A stored answer for a client that asks for it, of it and the query. Raises RequestInvalid."""
     list_input: Callable[[Sequence[Raw], str, str], bytes]
     """A page of the items that an answer was given to: from all of them, the id of its exchange, and the query. Raises
     RequestInvalid."""

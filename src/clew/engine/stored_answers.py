@@ -31,12 +31,10 @@ def _reply(store: Store | None, call: Call) -> bytes:
         if part or not store.hide_native_turn(call.principal, exchange).result():
             raise _unknown(id)
         return form.write_deletion(id)
-    return _input_of(store, call, form, exchange, id) if part else _answer_of(store, call, exchange, id)
-
-
-def _answer_of(store: Store, call: Call, exchange: str, id: str) -> bytes:
+    if part:
+        return _input_of(store, call, form, exchange, id)
     for passage in store.native_turns(call.principal, [exchange]):
-        return passage.answer
+        return form.show_answer(passage.answer, call.query)
     raise _unknown(id)
 
 

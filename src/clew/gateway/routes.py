@@ -86,6 +86,7 @@ class _Unserved:
 
 
 _BASE_URL: Final = "set the client's base URL to this gateway's address with /v1 behind it, and nothing else"
+_NOTHING_BEHIND: Final = "no answer is made in the background here, so there is nothing to cancel or to wait for"
 
 _UNSERVED: Final = (
     _Unserved("Message batches", _ANTHROPIC, ("/v1/messages/batches",)),
@@ -93,7 +94,7 @@ _UNSERVED: Final = (
     _Unserved("Text completions", _ANTHROPIC, ("/v1/complete",)),
     _Unserved("Azure's paths", _OPENAI, ("/openai",), instead=_BASE_URL),
     _Unserved("Stored completions", _OPENAI, ("/v1/chat/completions", "/chat/completions")),
-    _Unserved("Other paths below the Responses API", _OPENAI, ("/v1/responses", "/responses")),
+    _Unserved("Other paths below the Responses API", _OPENAI, ("/v1/responses", "/responses"), instead=_NOTHING_BEHIND),
     _Unserved("Text completions", _OPENAI, ("/v1/completions", "/completions")),
     _Unserved("Embeddings", _OPENAI, ("/v1/embeddings", "/embeddings")),
     _Unserved("Methods of the Gemini API", GEMINI, ("/v1beta", "/v1alpha")),

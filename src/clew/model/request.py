@@ -51,6 +51,7 @@ class Body(Struct, frozen=True, eq=False):
     temperature: Raw | UnsetType = UNSET
     top_p: Raw | UnsetType = UNSET
     top_k: Raw | UnsetType = UNSET
+    stop_sequences: Raw | UnsetType = UNSET
     cache_control: Raw | UnsetType = UNSET
     safeguards: Raw | UnsetType = UNSET
     stream: Raw | UnsetType = UNSET

@@ -7,8 +7,12 @@ another dialect left open, since the Messages API does not.
 defaults, older ones are narrow while they think, and some take `temperature` or `top_p`, but not both. Refused values are
 left out, and nothing else: a default that is legal stays.
 
+`stop_words`: blank ones, which clients of other dialects may send, are refused (R15), and left out.
+
+`answer_form`: a schema for the answer, which older Claude models do not take, is left out for clients of other dialects.
+
 `forced_tools`: a forced tool that the model refuses (R49) is left to the vendor to refuse, in its own words, unless the
-config says to let the model choose instead.
+config says to let the model choose instead. So it may where the client speaks another dialect: what it asks is legal there.
 
 `safeguards`: Anthropic's own safeguard settings go to Anthropic alone. To every other backend they are an unknown field.
 """
@@ -30,14 +34,16 @@ from clew.pipeline.step import Facts
 from clew.pipeline.thinking_modes import mode_of
 from clew.pipeline.values import number_of, object_of, rewrite_object, with_changed_fields
 
+_strings = msgspec.json.Decoder(list[str])
 LIMITS = "limits"
-"""The name of two steps, in their changes."""
+"""The name of four steps, in their changes."""
 
 SAMPLING_PARAMETERS = ("temperature", "top_p", "top_k")
 WITHOUT_SAMPLING = "2026-10-21"
 """The API version that has no sampling parameters."""
 
 NOT_ASKED = "the client names no length, and the Messages API needs one: the most that this model gives"
+BLANK = "a blank stop sequence is refused (R15)"
 VERSION = f"anthropic-version {WITHOUT_SAMPLING} has no sampling parameters (R2)"
 DEPRECATED = "deprecated for this model (R14)"
 THINKING = "not with thinking (R13)"
@@ -57,9 +63,10 @@ def answer_length(request: Request, target: Target, facts: Facts) -> tuple[Reque
 
 
 def forced_tools(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
-    """The step: `auto` instead of a forced tool that is refused, if the config asks for it."""
+    """The step: `auto` instead of a forced tool that is refused, if the config asks for it, or the client cannot know."""
     choice = object_of(request.body.tool_choice)
-    if facts.options.forced_tools == "keep" or choice is None or request.body.tool_choice is UNSET:
+    keeps = facts.options.forced_tools == "keep" and request.source.native is None
+    if keeps or choice is None or request.body.tool_choice is UNSET:
         return request, ()
     manual = mode_of(object_of(request.body.thinking)) == "enabled"
     is_refused = target.profile.forced_tools == "reject" or manual
@@ -69,6 +76,33 @@ def forced_tools(request: Request, target: Target, facts: Facts) -> tuple[Reques
     new = rewrite_object(request.body.tool_choice, free, path="tool_choice")
     why = "not with thinking.type enabled (R49)" if manual else "this model refuses forced tools (R49)"
     return with_changed_fields(request, tool_choice=new), (Change(LIMITS, "tool_choice", "set", why),)
+
+
+def stop_words(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """The step: stop sequences of a client of another dialect, without blank ones."""
+    if request.body.stop_sequences is UNSET or request.source.native is None:
+        return request, ()
+    given = _strings.decode(request.body.stop_sequences)
+    left = [each for each in given if each.strip()]
+    if len(left) == len(given):
+        return request, ()
+    changes = tuple(
+        Change(LIMITS, f"stop_sequences.{at}", "removed", BLANK) for at, each in enumerate(given) if not each.strip()
+    )
+    return request.with_fields(stop_sequences=Raw(msgspec.json.encode(left)) if left else UNSET), changes
+
+
+def answer_form(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
+    """The step: no schema for the answer, where a client of another dialect gives one and this Claude takes none."""
+    if request.body.output_config is UNSET or request.source.native is None:
+        return request, ()
+    config = object_of(request.body.output_config) or {}
+    if "format" not in config or target.profile.structured or target.realm != ANTHROPIC:
+        return request, ()
+    rest: JsonObject = {key: value for key, value in config.items() if key != "format"}
+    new = rewrite_object(request.body.output_config, rest or None, path="output_config")
+    change = Change(LIMITS, "output_config.format", "removed", "this model's answers cannot be held to a schema")
+    return with_changed_fields(request, output_config=new), (change,)
 
 
 def sampling(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:

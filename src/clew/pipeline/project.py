@@ -19,7 +19,7 @@ from clew.model.request import Request
 from clew.pipeline.cache_marks import cache_marks
 from clew.pipeline.context_edits import context_edits
 from clew.pipeline.normalise import normalise
-from clew.pipeline.parameters import answer_length, forced_tools, safeguards, sampling
+from clew.pipeline.parameters import answer_form, answer_length, forced_tools, safeguards, sampling, stop_words
 from clew.pipeline.step import Facts, Step
 from clew.pipeline.system import system_messages
 from clew.pipeline.thinking import keep_thinking
@@ -63,6 +63,8 @@ def default_steps() -> tuple[Step, ...]:
         answer_length,  #       max_tokens within the model's cap (R7)
         thinking_parameter,  #  the mode, effort and display that the model takes (R9–R12)
         loop_parameter,  #      manual thinking off where the open loop cannot begin with it (R35, R38)
+        answer_form,  #         a schema for the answer of clients of other dialects, where it is not taken
+        stop_words,  #          blank ones of clients of other dialects (R15)
         sampling,  #            temperature and the like, where they would be refused (R13, R14)
         forced_tools,  #        tool_choice, where it would be refused (R49)
         cache_marks,  #         only if asked: breakpoints on the last two messages

@@ -88,7 +88,8 @@ class Options(Struct, frozen=True, kw_only=True):
     target that takes unsigned thinking gets it, in front of a message that calls tools; with `foreign="text"` others get it
     as text. Claude never gets it as thinking, and no signed block is moved."""
     forced_tools: Literal["keep", "auto"] = "keep"
-    """Where a forced tool is refused: leave it to the vendor to say so, or let the model choose."""
+    """Where a forced tool is refused: leave it to the vendor to say so, or let the model choose. For clients of OpenAI's
+    APIs the model always chooses."""
 
 
 _NOTHING = Shelf()

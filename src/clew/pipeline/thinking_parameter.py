@@ -47,7 +47,7 @@ from clew.pipeline.values import (
     rewrite_object,
     with_changed_fields,
 )
-from clew.thinking.budgets import EFFORTS
+from clew.thinking.budgets import EFFORTS, FOREIGN_EFFORTS
 
 NO_LEAD = "manual thinking needs an open tool loop that begins with thinking (R35)"
 NO_THINKING = "this backend wants the thinking of every tool call back, and one has none"
@@ -155,7 +155,7 @@ def _with_legal_message_efforts(
         if message.role != "system" or message.output_config is UNSET:
             continue
         effort = (object_of(message.output_config) or {}).get("effort")
-        if not isinstance(effort, str) or effort not in EFFORTS:
+        if not isinstance(effort, str) or effort not in (*EFFORTS, *FOREIGN_EFFORTS):
             continue
         is_fixed = mode_of(setting.thinking) == "between_tools" and effort != (setting.effort or profile.effort_default)
         if is_fixed or effort not in profile.effort:

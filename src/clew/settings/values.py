@@ -248,7 +248,8 @@ class BuildSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     display: Display = "as sent"
     """What to ask for where thinking is on and the client left `display` open."""
     forced_tools: Literal["keep", "auto"] = "keep"
-    """Where a forced tool is refused: leave it to the vendor to say so, or let the model choose."""
+    """Where a forced tool is refused: leave it to the vendor to say so, or let the model choose. For clients of OpenAI's
+    APIs the model always chooses."""
 
 
 class RunSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

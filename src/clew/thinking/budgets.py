@@ -242,12 +242,14 @@ def fit_budget(budget: int, *, max_tokens: int | None = None, cap: int = 0, answ
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 """From least to most."""
+FOREIGN_EFFORTS = ("none", "minimal")
+"""Less than the least: levels of OpenAI's API that Claude does not have."""
 
 AUTO_BUDGET = 16_384
 """The budget for "think as you see fit": adaptive without a level."""
 
 _BANDS = ((32_768, "xhigh"), (16_384, "high"), (4096, "medium"))
-_BUDGETS = {"low": 2048, "medium": 8192, "high": 24_576, "xhigh": 32_768}
+_BUDGETS = {"minimal": MINIMUM, "low": 2048, "medium": 8192, "high": 24_576, "xhigh": 32_768}
 
 
 def effort_of_budget(budget: int) -> str:
@@ -264,6 +266,8 @@ def budget_of_effort(level: str | None, *, ceiling: int) -> int:
 
 def nearest_level(level: str, supported: Sequence[str]) -> str:
     """The highest supported level at or below this one, else the lowest; the level itself if it is unknown."""
+    if level in FOREIGN_EFFORTS and supported:
+        return next(each for each in EFFORTS if each in supported)
     if level not in EFFORTS or not supported:
         return level
     ranked = [each for each in EFFORTS if each in supported]

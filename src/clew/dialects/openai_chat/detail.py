@@ -29,12 +29,19 @@ class ChatDetail(Struct, frozen=True, kw_only=True, eq=False):
 
 
 _BLOCK: Final = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
+_STOP: Final = "stop_sequences"
+_FIELDS: Final = {
+    "output_config.format": "response_format",
+    "tool_choice.disable_parallel_tool_use": "parallel_tool_calls",
+}
 
 
 def client_path(native: NativeRequest, path: str) -> str:
     """Where in the client's own request a place of the canonical one stands, for changes that people read."""
     found, places = _BLOCK.match(path), chat_detail(native).places
-    if found is None or int(found[1]) >= len(places):
+    if found is None:
+        return f"stop{path.removeprefix(_STOP)}" if path.startswith(_STOP) else _FIELDS.get(path, path)
+    if int(found[1]) >= len(places):
         return path
     own = places[int(found[1])]
     return f"messages.{own[min(int(found[2] or 0), len(own) - 1)]}"

@@ -85,12 +85,19 @@ def detail_of(native: NativeRequest | None) -> ResponsesDetail:
 
 _BLOCK: Final = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 _FIELDS: Final = {"system": "instructions", "max_tokens": "max_output_tokens", "thinking": "reasoning"}
+_INNER: Final = {
+    "output_config.format": "text.format",
+    "output_config.effort": "reasoning.effort",
+    "tool_choice.disable_parallel_tool_use": "parallel_tool_calls",
+}
 
 
 def client_path(native: NativeRequest, path: str) -> str:
     """The path of the item that the block was made of; of the first of a message, and of one that has no item of its own."""
     found = _BLOCK.match(path)
     if found is None:
+        if path in _INNER:
+            return _INNER[path]
         field, dot, rest = path.partition(".")
         return f"{_FIELDS.get(field, field)}{dot}{rest}"
     items = detail_of(native).items.get(int(found[1]), ())

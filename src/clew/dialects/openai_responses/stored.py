@@ -143,6 +143,15 @@ def keep_turn(message: JsonObject, context: AnswerContext) -> NativeTurn | None:
     return native_turn(detail.input, write_answer(message, context))
 
 
+def show_answer(answer: bytes, query: str) -> bytes:
+    """Whole, as it is kept."""
+    if parse_qs(query).get("stream", [""])[-1] == "true":
+        raise RequestInvalid(
+            "stream: an answer that is kept is given in one piece: ask for it without `stream`", path="stream"
+        )
+    return answer
+
+
 def write_deletion(id: str) -> bytes:
     return msgspec.json.encode({"id": id, "object": "response", "deleted": True})
 
@@ -190,6 +199,7 @@ STORED: Final = StoredTurns(
     items_of=items_of,
     id_of=id_of,
     sealed_in=sealed_in,
+    show_answer=show_answer,
     list_input=list_input,
     write_deletion=write_deletion,
     keep_turn=keep_turn,
