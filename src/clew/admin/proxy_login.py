@@ -137,7 +137,10 @@ class ProxyLogin:
             )
         except jwt.PyJWTError as error:
             raise TokenRefused(str(error)) from None
-        return ProxyUser(_principal_of(claims, wanted), _role_of(claims, wanted))
+        name = claims.get(wanted.principal_claim)
+        if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 256:
+            raise TokenRefused(f"its claim {wanted.principal_claim!r} names nobody")
+        return ProxyUser(name, _role_of(claims, wanted))
 
 
 def keys_in(raw: bytes) -> dict[str, tuple[Any, str]]:
@@ -182,13 +185,6 @@ def is_listed(peer: str, listed: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=16)
 def _networks(listed: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
     return tuple(ip_network(each, strict=False) for each in listed)
-
-
-def _principal_of(claims: Mapping[str, Any], wanted: LoginSettings) -> str:
-    name = claims.get(wanted.principal_claim)
-    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 256:
-        raise TokenRefused(f"its claim {wanted.principal_claim!r} names nobody")
-    return name
 
 
 def _role_of(claims: Mapping[str, Any], wanted: LoginSettings) -> ProxyRole:

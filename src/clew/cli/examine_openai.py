@@ -21,7 +21,7 @@ from clew.model.request import ALWAYS, Request
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.settings.values import Settings
-from clew.thinking.compliance import Violation, check
+from clew.thinking.compliance import check
 from clew.thinking.openai_compliance import check_openai
 from clew.wire.requests import encode
 
@@ -64,14 +64,12 @@ def _judge(request: Request, name: str, facts: Facts, settings: Settings) -> Tar
         written = backend_dialect(backend, target.model).write(sent).body if backend else encode(sent)
     except (Unrepresentable, RequestInvalid) as error:
         return TargetReport(name, (), unsaid=str(error))
-    found = _violations(written, backend.dialect if backend else ANTHROPIC, target)
-    return TargetReport(name, found, left=found)
-
-
-def _violations(body: bytes, dialect: str, target: Target) -> tuple[Violation, ...]:
+    dialect = backend.dialect if backend else ANTHROPIC
     if dialect == ANTHROPIC:
-        return check(body, profile=target.profile, thorough=True) if target.realm == ANTHROPIC else ()
-    return check_openai(dialect, read_object(body) or {})
+        found = check(written, profile=target.profile, thorough=True) if target.realm == ANTHROPIC else ()
+    else:
+        found = check_openai(dialect, read_object(written) or {})
+    return TargetReport(name, found, left=found)
 
 
 def _named_by_item(blocks: tuple[CheckedBlock, ...], body: JsonObject) -> tuple[CheckedBlock, ...]:

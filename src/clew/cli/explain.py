@@ -43,7 +43,12 @@ def explain(word: tuple[str, ...], json_: bool) -> None:
     if not wanted:
         print_result(glossary(), _list_page(), as_json=json_)
         return
-    found: Sequence[Rule | OpenaiRule] = _rules_named(wanted)
+    # The rule of this id, or all rules of a number.
+    known: dict[str, Rule | OpenaiRule] = {**rules(), **openai_rules().rules}
+    folded = wanted.casefold()
+    found: Sequence[Rule | OpenaiRule] = [
+        rule for name, rule in known.items() if folded in (name.casefold(), name.partition(".")[0].casefold())
+    ]
     if found:
         print_result(found, [*_rules_page(found)], as_json=json_)
         return
@@ -51,13 +56,6 @@ def explain(word: tuple[str, ...], json_: bool) -> None:
     if term is None:
         raise click.UsageError(_unknown(wanted))
     print_result(term, [*_term_page(term)], as_json=json_)
-
-
-def _rules_named(id_: str) -> Sequence[Rule | OpenaiRule]:
-    """The rule of this id, or all rules of a number."""
-    known: dict[str, Rule | OpenaiRule] = {**rules(), **openai_rules().rules}
-    folded = id_.casefold()
-    return [rule for name, rule in known.items() if folded in (name.casefold(), name.partition(".")[0].casefold())]
 
 
 def _unknown(wanted: str) -> str:

@@ -9,13 +9,13 @@ from typing import Final
 import click
 
 from clew.cli.command import Failed, json_option, operator, report_errors, report_followed
-from clew.cli.installation import Installation, find_installation, store_for_reading, store_for_writing
+from clew.cli.installation import find_installation, store_for_reading, store_for_writing
 from clew.cli.output import Page, TextLine, print_result, printable, printable_table
 from clew.limits.keys import current_keys
-from clew.limits.limit import Limit, LimitScope, read_limit, read_scope
+from clew.limits.limit import Limit, read_limit, read_scope
 from clew.limits.report import LimitUse, limit_uses
 from clew.settings.named_keys import NamedKeys
-from clew.settings.rollout import Rollout, roll_out_limits
+from clew.settings.rollout import roll_out_limits
 from clew.store import Store
 
 WRITE_SECONDS: Final = 10.0
@@ -66,9 +66,14 @@ def set_(scope: str, amount: str, hard: bool, json_: bool) -> None:
         limit = read_limit(read_scope(scope), amount, hard=hard, made=time.time(), made_by=operator())
         installation = find_installation()
         with store_for_writing(installation) as store:
-            _check_holder(NamedKeys(installation.home, store), limit.scope)
+            # A limit for a key or a team that is not there limits nobody: that is nearly always a slip.
+            rows = current_keys(NamedKeys(installation.home, store).all())
+            names = {"key": [row.name for row in rows], "team": sorted({row.team for row in rows if row.team})}
+            known, (kind, name) = names.get(limit.scope.kind), (limit.scope.kind, limit.scope.name)
+            if known is not None and name not in known:
+                raise Failed(f"there is no {kind} {name!r} (there are: {', '.join(known) or 'none'})")
             store.limits.set(limit).result(WRITE_SECONDS)
-            followed = _roll_out(installation, store)
+            followed = roll_out_limits(installation.home, store)
     line = TextLine(printable(f"{limit.scope}: {limit.words}{', hard' if limit.hard else ''}."))
     print_result({"set": limit_json(limit), "followed": followed}, [line], as_json=json_)
     report_followed(followed, json_=json_)
@@ -103,12 +108,14 @@ def remove(scope: str, what: str | None, json_: bool) -> None:
         installation = find_installation()
         with store_for_writing(installation) as store:
             named = read_scope(scope)
-            found = [limit for limit in store.limits.all() if limit.scope == named and _is_meant(limit, what)]
+            found = [limit for limit in store.limits.all() if limit.scope == named]
+            if what is not None:  # the unit, the unit with the window, or the whole amount
+                found = [each for each in found if what in (each.unit, each.amount.lstrip("0123456789."), each.amount)]
             if not found:
                 raise Failed(f"there is no such limit of {printable(scope)}: `clew limits list` shows what there is")
             for limit in found:
                 store.limits.remove(limit, at=time.time(), by=operator()).result(WRITE_SECONDS)
-            followed = _roll_out(installation, store)
+            followed = roll_out_limits(installation.home, store)
     lines = [TextLine(printable(f"{limit.scope}: {limit.words} is removed.")) for limit in found]
     print_result({"removed": [limit_json(limit) for limit in found], "followed": followed}, lines, as_json=json_)
     report_followed(followed, json_=json_)
@@ -134,22 +141,6 @@ def limit_json(limit: Limit) -> dict[str, object]:
 
 def use_json(use: LimitUse) -> dict[str, object]:
     return limit_json(use.limit) | {"used": use.used, "ends": use.ends}
-
-
-def _check_holder(keys: NamedKeys, scope: LimitScope) -> None:
-    """A limit for a key or a team that is not there limits nobody: that is nearly always a slip."""
-    rows = current_keys(keys.all())
-    known = {"key": [row.name for row in rows], "team": sorted({row.team for row in rows if row.team})}.get(scope.kind)
-    if known is not None and scope.name not in known:
-        raise Failed(f"there is no {scope.kind} {scope.name!r} (there are: {', '.join(known) or 'none'})")
-
-
-def _roll_out(installation: Installation, store: Store) -> Rollout:
-    return roll_out_limits(installation.home, store)
-
-
-def _is_meant(limit: Limit, what: str | None) -> bool:
-    return what is None or what in (limit.unit, limit.amount.lstrip("0123456789.")) or what == limit.amount
 
 
 def _cells(use: LimitUse) -> Sequence[str]:

@@ -10,12 +10,11 @@ import click
 
 from clew.cli.command import Failed, json_option, report_errors
 from clew.cli.installation import find_installation
-from clew.cli.output import TextLine, TextTable, plural, print_result, printable, printable_table, progress_bar
+from clew.cli.output import TextLine, plural, print_result, printable, printable_table, progress_bar
 
 if TYPE_CHECKING:
     from clew.settings.home import Home
     from clew.store.kinds import StoreLocation
-    from clew.store.moving import TableCheck
 
 
 _MANY: Final = 5_000
@@ -63,7 +62,14 @@ def move_store(source: str, target: str, json_: bool) -> None:
         with progress_bar("moving", rows_to_move(reading, writing), _MANY) as advance:
             checked = move(reading, writing, lambda _, count: advance(count))
     result = {"from": here.describe(), "to": there.describe(), "resumed": resumed, "tables": checked}
-    print_result(result, _page(checked, here, there, resumed=resumed), as_json=json_)
+    rows = [(each.table, str(each.rows), each.digest[:16]) for each in checked if each.rows]
+    went_on = " (an earlier move was continued)" if resumed else ""
+    page = [
+        TextLine(printable(f"{here.describe()} was moved to {there.describe()} and checked{went_on}."), "good"),
+        printable_table(("table", "rows", "digest"), rows),
+        TextLine("Write the new URL into `[store] url` of the settings. The old store is as it was.", "quiet"),
+    ]
+    print_result(result, page, as_json=json_)
 
 
 def _locate(url: str, option: str, home: Home) -> StoreLocation:
@@ -93,15 +99,3 @@ def _check(here: StoreLocation, there: StoreLocation, home: Home) -> None:
             f"{plural(waiting, 'turn')} of this machine could not be sent to the database yet ({home.root / 'spool'}): "
             "start the gateway with that store once, so that they are sent; then end it and run this again"
         )
-
-
-def _page(
-    checked: list[TableCheck], here: StoreLocation, there: StoreLocation, *, resumed: bool
-) -> list[TextLine | TextTable]:
-    rows = [(each.table, str(each.rows), each.digest[:16]) for each in checked if each.rows]
-    went_on = " (an earlier move was continued)" if resumed else ""
-    return [
-        TextLine(printable(f"{here.describe()} was moved to {there.describe()} and checked{went_on}."), "good"),
-        printable_table(("table", "rows", "digest"), rows),
-        TextLine("Write the new URL into `[store] url` of the settings. The old store is as it was.", "quiet"),
-    ]

@@ -12,7 +12,7 @@ from clew.backends.row import Backend
 from clew.cli.command import json_option, report_errors
 from clew.cli.installation import find_installation, store_for_reading
 from clew.cli.output import Page, TextLine, TextTable, print_json, print_result, printable_table
-from clew.limits.usage import FILTERS, UsageField, UsageLine, UsageQuery, total_line, usage_lines
+from clew.limits.usage import FILTERS, UsageLine, UsageQuery, total_line, usage_lines
 from clew.limits.usage_text import read_fields, read_since, usage_csv, usage_entry
 
 _EXAMPLES: Final = """\b
@@ -61,7 +61,7 @@ def usage(by_: str, since: str, until: str | None, csv_: bool, json_: bool, **on
             by=read_fields(by_),
             since=read_since(since, now),
             until=read_since(until, now) if until else now,
-            only=_filters(only),
+            only={field: value for field in FILTERS if (value := only[field]) is not None},
         )
         installation = find_installation()
         backends: Mapping[str, Backend] = installation.loaded.settings.backends if installation.loaded else {}
@@ -73,10 +73,6 @@ def usage(by_: str, since: str, until: str | None, csv_: bool, json_: bool, **on
         print_json([usage_entry(query.by, line) for line in lines])
     else:
         print_result(None, _page(query, lines), as_json=False)
-
-
-def _filters(given: Mapping[str, str | None]) -> dict[UsageField, str]:
-    return {field: value for field in FILTERS if (value := given[field]) is not None}
 
 
 def _page(query: UsageQuery, lines: list[UsageLine]) -> Page:

@@ -46,14 +46,6 @@ def _all_models(settings: Settings) -> list[ListedModel]:
     return [*found, *(_alias(alias, *meant) for alias, meant in backend_aliases(settings.backends).items())]
 
 
-def _find_model(settings: Settings, name: str) -> ListedModel | None:
-    """One model, under the name that was asked for; None if there is none."""
-    if meant := backend_of_alias(name, settings.backends):
-        return _alias(name, *meant)
-    facts = settings.models.get(canonical_model(name))
-    return None if facts is None or facts.id == UNKNOWN else ListedModel(name, display_name(name), facts=facts)
-
-
 def _alias(alias: str, backend: str, model: str) -> ListedModel:
     return ListedModel(alias, f"{model} ({backend})" if model else backend, backend)
 
@@ -164,7 +156,11 @@ class ModelList(NamedTuple):
 
     def one(self, settings: Settings, name: str) -> JsonObject | None:
         """One model, under the name that was asked for; None if there is none."""
-        model = _find_model(settings, name)
+        if meant := backend_of_alias(name, settings.backends):
+            model = _alias(name, *meant)
+        else:
+            facts = settings.models.get(canonical_model(name))
+            model = None if facts is None or facts.id == UNKNOWN else ListedModel(name, display_name(name), facts=facts)
         return None if model is None else self.row(model)
 
 

@@ -205,7 +205,7 @@ def edit_key(rows: Sequence[NamedKey], name: str, rights: KeyRights, team: str) 
     new = structs.replace(old, rights=rights, team=team)
     if new.parent:
         new = _as_child(new, key_named(rows, new.parent))
-    return KeyChange(_replaced(rows, old, new), new, "key edited", key_words(old), key_words(new))
+    return KeyChange(tuple(new if row is old else row for row in rows), new, "key edited", key_words(old), key_words(new))
 
 
 def rotate_key(rows: Sequence[NamedKey], name: str, minted: MintedSecret, *, now: float, overlap: float) -> KeyChange:
@@ -229,10 +229,6 @@ def remove_key(rows: Sequence[NamedKey], name: str) -> KeyChange:
         gone |= more
     children = f"; with its children {', '.join(sorted(gone - {name}))}" if len(gone) > 1 else ""
     return KeyChange(tuple(row for row in rows if row.name not in gone), old, "key removed", f"{key_words(old)}{children}")
-
-
-def _replaced(rows: Sequence[NamedKey], old: NamedKey, new: NamedKey) -> tuple[NamedKey, ...]:
-    return tuple(new if row is old else row for row in rows)
 
 
 def key_words(key: NamedKey) -> str:

@@ -99,7 +99,10 @@ class KeyTable:
                 self._problem, self._changes = str(error), None
 
     def _read(self, source: NamedKeys) -> None:
-        self._write_used(source)
+        now = self._wall()
+        if self._used and now - self._used_at >= USED_SECONDS:
+            used, self._used, self._used_at = self._used, {}, now
+            source.note_used(dict(used))  # another thread may still add to it
         changes = source.store.changes() if source.store is not None else None
         if self.is_current and changes is not None and changes == self._changes:
             return
@@ -116,9 +119,3 @@ class KeyTable:
             row.kid: (row.hash, KeyHolder(row.principal, row.name, row.team, rights_of(by_name, row))) for row in rows
         }
         self.digest = keys_digest(rows)
-
-    def _write_used(self, source: NamedKeys) -> None:
-        now = self._wall()
-        if self._used and now - self._used_at >= USED_SECONDS:
-            used, self._used, self._used_at = self._used, {}, now
-            source.note_used(dict(used))  # another thread may still add to it

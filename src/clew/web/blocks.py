@@ -127,20 +127,16 @@ def _shown_block(block: JsonObject, result: JsonObject | None = None, role: str 
     if kind.endswith("tool_result"):
         return cut_block("failure" if block.get("is_error") else "result", result_text(block.get("content")))
     if kind in ("image", "document"):
-        return _shown_file(block)
+        # A small picture as the address of its data; a text as a text; anything else by its name.
+        source = object_of(block.get("source"))
+        media, data = text_of(source.get("media_type")), text_of(source.get("data"))
+        label = _description(block)
+        if source.get("type") == "text":
+            return cut_block("aside", data, label=label)
+        if media in _PICTURES and len(data) <= MOST_PICTURE and _BASE64.fullmatch(data):
+            return ShownBlock(kind="picture", label=label, text=f"data:{media};base64,{data}")
+        return ShownBlock(kind="other", label=label)
     return ShownBlock(kind="other", label=_description(block))
-
-
-def _shown_file(block: JsonObject) -> ShownBlock:
-    """A small picture as the address of its data; a text as a text; anything else by its name."""
-    source = object_of(block.get("source"))
-    media, data = text_of(source.get("media_type")), text_of(source.get("data"))
-    label = _description(block)
-    if source.get("type") == "text":
-        return cut_block("aside", data, label=label)
-    if media in _PICTURES and len(data) <= MOST_PICTURE and _BASE64.fullmatch(data):
-        return ShownBlock(kind="picture", label=label, text=f"data:{media};base64,{data}")
-    return ShownBlock(kind="other", label=label)
 
 
 def _kind(block: JsonObject) -> str:

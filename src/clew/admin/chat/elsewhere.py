@@ -60,7 +60,11 @@ class StoredAnswer:
                 if time.monotonic() - told_at >= PING_SECONDS:
                     told_at = time.monotonic()
                     yield PING
-                await self._look()
+                # Wait for a moment, then read what is new.
+                try:
+                    await asyncio.wait_for(self._ending.wait(), LOOK_SECONDS)
+                except TimeoutError:
+                    await asyncio.to_thread(self._read)
         except StoreError as error:
             yield frame_of({"type": "error", "errorText": error_text(error)})
         yield DONE
@@ -85,13 +89,6 @@ class StoredAnswer:
         """Whether the answer has calls that are being run: then another turn comes."""
         begun = await self._service.calls_begun()
         return begun.lives and begun.turn == self._turn
-
-    async def _look(self) -> None:
-        """Wait for a moment, then read what is new."""
-        try:
-            await asyncio.wait_for(self._ending.wait(), LOOK_SECONDS)
-        except TimeoutError:
-            await asyncio.to_thread(self._read)
 
     def _read(self) -> None:
         service, before = self._service, self._group

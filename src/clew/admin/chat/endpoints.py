@@ -234,23 +234,19 @@ def _conversation(body: ChatBody, follows: str, service: LocalThreadService) -> 
 async def follow(services: AdminServices, request: Request) -> Response:
     """The answer that comes now, from its beginning on; block by block where it comes in another gateway."""
     run = services.runs.find(thread_key(request))
-    if run is None:
-        return await _follow_elsewhere(services, request)
+    if run is None:  # it comes in another gateway, or none comes
+        caller, (_, id) = caller_of(request), thread_key(request)
+        context = await services.read(lambda: _open_thread(services, id, caller))
+        if not context.service.tree.is_open:
+            return Response(status_code=_NO_CONTENT)
+        answer = StoredAnswer(context, services.closing)
+        return StreamingResponse(answer.follow(), headers=ui_headers(), media_type=MEDIA_TYPE)
     run.join()
     head = await run.replay_head()
     if head is None:
         run.leave()
         return Response(status_code=_NO_CONTENT)
     return _RunResponse(run, head)
-
-
-async def _follow_elsewhere(services: AdminServices, request: Request) -> Response:
-    caller, (_, id) = caller_of(request), thread_key(request)
-    context = await services.read(lambda: _open_thread(services, id, caller))
-    if not context.service.tree.is_open:
-        return Response(status_code=_NO_CONTENT)
-    answer = StoredAnswer(context, services.closing)
-    return StreamingResponse(answer.follow(), headers=ui_headers(), media_type=MEDIA_TYPE)
 
 
 async def stop(services: AdminServices, request: Request) -> Response:

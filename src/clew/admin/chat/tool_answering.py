@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from clew.admin.chat.answering import STOPPED, ChatContext
 from clew.admin.chat.runs import ChatRun
-from clew.chat.agent.events import AgentEvent, CallDenied, CallSuspended, Result, RunEnded, ToolFinished
+from clew.chat.agent.events import AgentEvent, CallDenied, CallSuspended, RunEnded, ToolFinished
 from clew.chat.agent.run import AsyncRun
 from clew.chat.ui.messages import StepParts
 from clew.chat.ui.parts import Part, error_text, finish_reason, output_part
@@ -100,17 +100,15 @@ class ToolAnswer:
             case ToolFinished(call, output, is_error) if call.id not in self._denied:
                 yield output_part(call.id, output, is_error=is_error)
             case RunEnded(result):
-                yield from self._end_parts(result)
+                if result.limit:
+                    said = f"The tools were stopped: {result.limit}. Ask on to let them go on."
+                    yield {"type": "error", "errorText": said}
+                if self._turn:
+                    yield {"type": "finish-step"}
+                is_suspended = result.ending == "suspended"
+                yield self._finish_part("tool-calls" if is_suspended else finish_reason(self._step.stop_reason))
             case _:
                 pass
-
-    def _end_parts(self, result: Result[str]) -> Iterator[Part]:
-        if result.limit:
-            said = f"The tools were stopped: {result.limit}. Ask on to let them go on."
-            yield {"type": "error", "errorText": said}
-        if self._turn:
-            yield {"type": "finish-step"}
-        yield self._finish_part("tool-calls" if result.ending == "suspended" else finish_reason(self._step.stop_reason))
 
     def _finish_part(self, reason: str) -> Part:
         tree = self._context.service.tree

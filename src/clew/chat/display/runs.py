@@ -55,8 +55,16 @@ def show(event: AgentEvent, view: View) -> None:
         view.note(str(event.limit))
     elif isinstance(event, OutputRejected):
         view.note(f"the answer is not of the type that was asked for: {event.why}")
-    else:
-        _show_call(event, view)
+    elif isinstance(event, ToolStarted):
+        view.tool(event.call, "running")
+    elif isinstance(event, ToolFinished):
+        output = event.output
+        text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
+        view.tool(event.call, "failed" if event.is_error else "done", text if event.is_error else "")
+    elif isinstance(event, CallDenied):
+        view.tool(event.call, "denied", event.reason)
+    elif isinstance(event, CallSuspended):
+        view.tool(event.call, "asking")
 
 
 def _show_sub_agent(event: FromAgent, view: View) -> None:
@@ -66,22 +74,6 @@ def _show_sub_agent(event: FromAgent, view: View) -> None:
         show(msgspec.structs.replace(inner, call=call), view)
     elif isinstance(inner, FromAgent):
         _show_sub_agent(inner, view)
-
-
-def _show_call(event: AgentEvent, view: View) -> None:
-    if isinstance(event, ToolStarted):
-        view.tool(event.call, "running")
-    elif isinstance(event, ToolFinished):
-        if event.is_error:
-            output = event.output
-            text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
-            view.tool(event.call, "failed", text)
-        else:
-            view.tool(event.call, "done")
-    elif isinstance(event, CallDenied):
-        view.tool(event.call, "denied", event.reason)
-    elif isinstance(event, CallSuspended):
-        view.tool(event.call, "asking")
 
 
 class Approving:

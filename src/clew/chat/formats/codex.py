@@ -133,7 +133,14 @@ class _Rollout:
             elif line.type == "turn_context":
                 self._model = msgspec.json.decode(payload, type=_TurnContext).model or self._model
             elif line.type == "token_usage_record":
-                self._usage = _usage_of(msgspec.json.decode(payload, type=_UsageRecord).usage)
+                counts = msgspec.json.decode(payload, type=_UsageRecord).usage
+                cached = counts.cached_input_tokens + counts.cache_write_input_tokens
+                self._usage = TokenUsage(
+                    input=max(counts.input_tokens - cached, 0),
+                    output=counts.output_tokens,
+                    cache_read=counts.cached_input_tokens,
+                    cache_written=counts.cache_write_input_tokens,
+                )
             else:
                 self._is_whole = self._is_whole and _ABORTED not in bytes(payload)
                 yield Skipped(line.type)
@@ -243,16 +250,6 @@ class _Rollout:
             streamed=True,
             dialect="openai-responses",
         )
-
-
-def _usage_of(counts: _Counts) -> TokenUsage:
-    cached = counts.cached_input_tokens + counts.cache_write_input_tokens
-    return TokenUsage(
-        input=max(counts.input_tokens - cached, 0),
-        output=counts.output_tokens,
-        cache_read=counts.cached_input_tokens,
-        cache_written=counts.cache_write_input_tokens,
-    )
 
 
 def _title(asked: tuple[bytes, ...]) -> str:

@@ -239,7 +239,16 @@ class MessageFold:
         elif kind.startswith(("text-", "reasoning-")):
             self._feed_text(kind, part)
         elif kind.startswith("tool-"):
-            self._feed_call(kind, part)
+            id = str(part["toolCallId"])
+            if id not in self._calls:
+                self._calls[id] = {"type": f"tool-{part.get('toolName', '')}", "toolCallId": id}
+                self._parts.append(self._calls[id])
+            call = self._calls[id]
+            call |= {name: part[name] for name in ("input", "output", "errorText", "providerExecuted") if name in part}
+            if state := _CALL_STATES.get(kind):
+                call["state"] = state
+            if kind == "tool-approval-request":
+                call["approval"] = {"id": part["approvalId"]}
         elif kind.startswith(("data-", "source-")):
             self._parts.append(part)
 
@@ -257,18 +266,6 @@ class MessageFold:
             growing["providerMetadata"] = part["providerMetadata"]
         if phase == "end":
             growing |= {"text": self._texts.pop(id).whole(), "state": "done"}
-
-    def _feed_call(self, kind: str, part: Part) -> None:
-        id = str(part["toolCallId"])
-        if id not in self._calls:
-            self._calls[id] = {"type": f"tool-{part.get('toolName', '')}", "toolCallId": id}
-            self._parts.append(self._calls[id])
-        call = self._calls[id]
-        call |= {name: part[name] for name in ("input", "output", "errorText", "providerExecuted") if name in part}
-        if state := _CALL_STATES.get(kind):
-            call["state"] = state
-        if kind == "tool-approval-request":
-            call["approval"] = {"id": part["approvalId"]}
 
 
 def message_of_parts(parts: Iterable[Part]) -> JsonObject:

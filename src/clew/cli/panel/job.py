@@ -28,25 +28,23 @@ def main(socket: int, command: list[str]) -> None:
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # tcsetpgrp from the background
     child = os.fork()
     if child == 0:
-        _become(socket, command)
+        os.close(socket)
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpid())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        try:
+            os.execvp(command[0], command)  # noqa: S606  (the command that the person gave)
+        except OSError as error:
+            os.write(2, f"Error: {command[0]} cannot be started: {error.strerror}\r\n".encode())
+            os._exit(NOT_RUNNABLE)
     with suppress(OSError):  # the child does the same, and may have been first
         os.setpgid(child, child)
     os.tcsetpgrp(0, child)
     for number in PASSED_ON:
         signal.signal(number, lambda received, _: os.killpg(child, received))
-    os._exit(_exit_code(_wait_for(child, socket)))
-
-
-def _become(socket: int, command: list[str]) -> None:
-    os.close(socket)
-    os.setpgid(0, 0)
-    os.tcsetpgrp(0, os.getpid())
-    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
-    try:
-        os.execvp(command[0], command)  # noqa: S606  (the command that the person gave)
-    except OSError as error:
-        os.write(2, f"Error: {command[0]} cannot be started: {error.strerror}\r\n".encode())
-        os._exit(NOT_RUNNABLE)
+    # As a shell gives it.
+    code = os.waitstatus_to_exitcode(_wait_for(child, socket))
+    os._exit(code if code >= 0 else 128 - code)
 
 
 def _wait_for(child: int, socket: int) -> int:
@@ -59,12 +57,6 @@ def _wait_for(child: int, socket: int) -> int:
         if os.read(socket, 1) == GO_ON:
             os.tcsetpgrp(0, child)
         os.killpg(child, signal.SIGCONT)
-
-
-def _exit_code(status: int) -> int:
-    """As a shell gives it."""
-    code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code
 
 
 if __name__ == "__main__":

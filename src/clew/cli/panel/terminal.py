@@ -94,7 +94,11 @@ class ClientTerminal:
             started(process)
             self._begin()
             code = await process.wait()
-            self._read_rest()
+            # What the client had written when it ended.
+            with suppress(OSError):
+                while data := os.read(self._client, _PIECE):
+                    self._waiting += self._modes.feed(data)
+            self._waiting += self._modes.flush()
             return code if code >= 0 else 128 - code
         finally:
             self._end()
@@ -144,13 +148,6 @@ class ClientTerminal:
                 self._give_size_back()
         if len(self._waiting) > _MOST_WAITING:
             self._loop.remove_reader(self._client)
-
-    def _read_rest(self) -> None:
-        """What the client had written when it ended."""
-        with suppress(OSError):
-            while data := os.read(self._client, _PIECE):
-                self._waiting += self._modes.feed(data)
-        self._waiting += self._modes.flush()
 
     def _write_waiting(self) -> None:
         try:

@@ -78,7 +78,15 @@ class TypedReader:
         data, self.held = self.held + data, b""
         while data:
             if self._is_pasting:
-                pasted, data = self._pasted(data)
+                # The paste as far as it has come, and what follows it. A piece may end inside the mark.
+                text, mark, rest = data.partition(_PASTE_ENDS)
+                if mark:
+                    self._is_pasting = False
+                    pasted, data = text + mark, rest
+                else:
+                    kept = next((n for n in range(len(_PASTE_ENDS) - 1, 0, -1) if data.endswith(_PASTE_ENDS[:n])), 0)
+                    self.held = data[len(data) - kept :]
+                    pasted, data = data[: len(data) - kept], b""
                 yield TypedToken(pasted)
             elif _PARTIAL.match(data):
                 self.held, data = data, b""
@@ -91,16 +99,6 @@ class TypedReader:
     def flush(self) -> bytes:
         held, self.held = self.held, b""
         return held
-
-    def _pasted(self, data: bytes) -> tuple[bytes, bytes]:
-        """The paste as far as it has come, and what follows it. A piece may end inside the mark."""
-        text, mark, rest = data.partition(_PASTE_ENDS)
-        if mark:
-            self._is_pasting = False
-            return text + mark, rest
-        kept = next((n for n in range(len(_PASTE_ENDS) - 1, 0, -1) if data.endswith(_PASTE_ENDS[:n])), 0)
-        self.held = data[len(data) - kept :]
-        return data[: len(data) - kept], b""
 
     def _token(self, data: bytes) -> TypedToken:
         if not self._key.is_in(data):

@@ -82,12 +82,8 @@ class SwitchPanel:
 
     def draw(self, width: int, height: int) -> str:
         """The whole screen, from its first line on."""
-        lines = self._lines()[: max(height, 1)]
-        return "\x1b[H\x1b[2J" + "\r\n".join(_cut(style, text, width) for style, text in lines)
-
-    def _lines(self) -> list[tuple[str, str]]:
         facts = self.facts
-        return [
+        lines = [
             (_BOLD, f"clew · {facts.gateway}"),
             ("", ""),
             *(self._backend_line(number, backend) for number, backend in enumerate(facts.backends)),
@@ -102,6 +98,7 @@ class SwitchPanel:
             (_BOLD, "Thinking blocks"),
             ("", f"  {facts.thinking or 'No request yet.'}"),
         ]
+        return "\x1b[H\x1b[2J" + "\r\n".join(_cut(style, text, width) for style, text in lines[: max(height, 1)])
 
     def _backend_line(self, number: int, backend: PanelBackend) -> tuple[str, str]:
         is_active = backend.name == self.facts.active

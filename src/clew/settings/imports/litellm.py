@@ -51,7 +51,14 @@ def read_litellm(source: Tree) -> FoundSettings:
     groups: dict[str, str] = {}
     for each in items(source.get("model_list")):
         _read_deployment(found, backends, groups, tree(each))
-    _read_fallbacks(found, source, groups)
+    # LiteLLM has a list for each model, clew one list for all.
+    lists = [tree(source.get(part)).get("fallbacks") for part in ("litellm_settings", "router_settings")]
+    wanted: dict[str, None] = {}
+    for each in [item for fallbacks in lists for item in items(fallbacks)]:
+        for model, others in tree(each).items():
+            for name in (model, *items(others)):
+                wanted |= {groups[str(name)]: None} if str(name) in groups else {}
+    found.failover = list(wanted) if len(wanted) > 1 else []
     for part in ("litellm_settings", "general_settings", "router_settings", "environment_variables"):
         for name in tree(source.get(part)):
             if name not in {"fallbacks", "context_window_fallbacks", "default_fallbacks"}:
@@ -112,14 +119,3 @@ def _endpoint(provider: str, address: str) -> dict[str, JsonValue]:
     if provider == "openai":  # LiteLLM's word for every server that speaks Chat Completions
         return endpoint(address, "openai-chat")
     return {"preset": preset, "url": address}
-
-
-def _read_fallbacks(found: FoundSettings, source: Tree, groups: dict[str, str]) -> None:
-    """LiteLLM has a list for each model, clew one list for all."""
-    lists = [tree(source.get(part)).get("fallbacks") for part in ("litellm_settings", "router_settings")]
-    wanted: dict[str, None] = {}
-    for each in [item for fallbacks in lists for item in items(fallbacks)]:
-        for model, others in tree(each).items():
-            for name in (model, *items(others)):
-                wanted |= {groups[str(name)]: None} if str(name) in groups else {}
-    found.failover = list(wanted) if len(wanted) > 1 else []

@@ -27,18 +27,18 @@ def find_password(given: str, where: str) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise StoreError(f"the password for {where} cannot be read from {path}: {error}") from error
     if given.startswith(COMMAND):
-        return _run(given.removeprefix(COMMAND), where)
+        try:
+            done = subprocess.run(  # noqa: S603  (the operator's own command)
+                shlex.split(given.removeprefix(COMMAND)),
+                check=False,
+                capture_output=True,
+                text=True,
+                timeout=COMMAND_SECONDS,
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            raise StoreError(f"the command for the password of {where} failed: {error}") from error
+        if done.returncode or not done.stdout.strip():
+            said = " ".join(done.stderr.split())[:200]
+            raise StoreError(f"the command for the password of {where} failed with status {done.returncode} ({said})")
+        return done.stdout.strip()
     return ""
-
-
-def _run(command: str, where: str) -> str:
-    try:
-        done = subprocess.run(  # noqa: S603  (the operator's own command)
-            shlex.split(command), check=False, capture_output=True, text=True, timeout=COMMAND_SECONDS
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        raise StoreError(f"the command for the password of {where} failed: {error}") from error
-    if done.returncode or not done.stdout.strip():
-        said = " ".join(done.stderr.split())[:200]
-        raise StoreError(f"the command for the password of {where} failed with status {done.returncode} ({said})")
-    return done.stdout.strip()

@@ -192,7 +192,8 @@ def migrate(database: PostgresDatabase, where: str) -> None:
     with database.connection.transaction():
         database.rows("SELECT pg_advisory_xact_lock($1)", _LOCK)
         if schema_version(database) is None:
-            _check_empty(database, where)
+            for (foreign,) in database.rows(_TABLES):
+                raise StoreError(f"{where} has a schema `clew` of another program (with {foreign}): name another database")
             database.run_script(_STATE)
         version = schema_version(database) or 0
         if version > NEWEST:
@@ -202,11 +203,6 @@ def migrate(database: PostgresDatabase, where: str) -> None:
         for step in STEPS[version:]:
             database.run_script(step)
         database.run("UPDATE clew.state SET schema = $1", NEWEST)
-
-
-def _check_empty(database: PostgresDatabase, where: str) -> None:
-    for (foreign,) in database.rows(_TABLES):
-        raise StoreError(f"{where} has a schema `clew` of another program (with {foreign}): name another database")
 
 
 def _check_readable(database: PostgresDatabase, where: str, version: int) -> None:

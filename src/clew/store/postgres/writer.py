@@ -108,7 +108,11 @@ class PostgresWriter:
             return [(None, error if not isinstance(error, psycopg.Error) else failure) for _ in commands]
         self._state, self._why = "ok", ""
         if any(command.erases == "now" for command in commands):
-            self._vacuum()
+            # Take deleted rows out of the pages. Where that fails, the server's own vacuum does it later.
+            try:
+                self._open().run_script(VACUUM)
+            except psycopg.Error as error:
+                self._why = str(store_error(error, self._where))
         return results
 
     def _persist(self, commands: Sequence[_Command]) -> list[Any]:
@@ -155,13 +159,6 @@ class PostgresWriter:
                 self._retry_at, self._refusal = monotonic() + _RECONNECT_SECONDS, error
                 raise
         return self._database
-
-    def _vacuum(self) -> None:
-        """Take deleted rows out of the pages. Where that fails, the server's own vacuum does it later."""
-        try:
-            self._open().run_script(VACUUM)
-        except psycopg.Error as error:
-            self._why = str(store_error(error, self._where))
 
 
 def _transactions(commands: Sequence[_Command]) -> Iterator[list[_Command]]:

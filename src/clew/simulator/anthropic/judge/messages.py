@@ -53,27 +53,21 @@ def check_system_messages(case: Case) -> Iterator[BrokenRule]:
             group.append(message)
             continue
         for system in group:
-            yield from _system_message(system, before, message)
+            if system.content in (None, "", []) and not _configures(system):
+                yield BrokenRule("R32.no-content", system.path)
+            if _is_directive(system):
+                continue
+            after_answer = before is not None and before.role == "assistant"
+            called = before is not None and after_answer and before.has("tool_use")
+            if called and message and message.role == "user" and message.has("tool_result"):
+                yield BrokenRule("R32.between-tool-use-and-result", system.path)
+                continue
+            last = blocks().get(before.blocks[-1].type) if before and before.blocks else None
+            if after_answer and not (last and last.answers):  # only the result of a server tool may end the answer before it
+                yield BrokenRule("R32.follows-wrong-turn", system.path)
+            if message and message.role == "user" and system.index != 0:
+                yield BrokenRule("R32.precedes-wrong-turn", system.path)
         before, group = message, []
-
-
-def _system_message(
-    message: JudgedMessage, before: JudgedMessage | None, after: JudgedMessage | None
-) -> Iterator[BrokenRule]:
-    if message.content in (None, "", []) and not _configures(message):
-        yield BrokenRule("R32.no-content", message.path)
-    if _is_directive(message):
-        return
-    after_answer = before is not None and before.role == "assistant"
-    called = before is not None and after_answer and before.has("tool_use")
-    if called and after and after.role == "user" and after.has("tool_result"):
-        yield BrokenRule("R32.between-tool-use-and-result", message.path)
-        return
-    last = blocks().get(before.blocks[-1].type) if before and before.blocks else None
-    if after_answer and not (last and last.answers):  # only the result of a server tool may end the answer before it
-        yield BrokenRule("R32.follows-wrong-turn", message.path)
-    if after and after.role == "user" and message.index != 0:
-        yield BrokenRule("R32.precedes-wrong-turn", message.path)
 
 
 def check_block_roles(case: Case) -> Iterator[BrokenRule]:

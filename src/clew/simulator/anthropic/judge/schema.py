@@ -148,26 +148,24 @@ class RequestSchema:
         if name in fields().shapes:
             yield from self._check_shape(value, fields().shapes[name], path)
         elif name:
-            yield from self._check_union(value, _union(name), path)
-
-    def _check_union(self, value: JsonObject, union: UnionMembers, path: str) -> Iterator[BrokenRule]:
-        tag = value.get(union.key)
-        if tag is None and union.absent:
-            tag = union.absent
-        if union.key not in value and tag is None:
-            yield _broken("R4.field-required", _joined(path, union.key))
-        elif not isinstance(tag, str):
-            yield _wrong_kind("R4.wrong-type", _joined(path, union.key), "string")
-        elif (member := union.members.get(tag)) is None:
-            where = _joined(path, "role") if union.key == "role" else path
-            yield _broken(union.unknown, where, tag=tag, tags=self._legal_tags(union))
-        elif member.beta and self.betas.isdisjoint(member.beta):
-            rule = member.gate if isinstance(member, Shape) else "R23.block-gated"
-            yield _broken(rule, path, tag=tag, tags=self._legal_tags(union))
-        else:
-            # `*` in a shape stands for whatever the tag is; a block's tag is always in the path.
-            in_path = member.tag if isinstance(member, Shape) and member.tag != "*" else tag
-            yield from self._check_shape(value, member, _joined(path, in_path))
+            union = _union(name)
+            tag = value.get(union.key)
+            if tag is None and union.absent:
+                tag = union.absent
+            if union.key not in value and tag is None:
+                yield _broken("R4.field-required", _joined(path, union.key))
+            elif not isinstance(tag, str):
+                yield _wrong_kind("R4.wrong-type", _joined(path, union.key), "string")
+            elif (member := union.members.get(tag)) is None:
+                where = _joined(path, "role") if union.key == "role" else path
+                yield _broken(union.unknown, where, tag=tag, tags=self._legal_tags(union))
+            elif member.beta and self.betas.isdisjoint(member.beta):
+                rule = member.gate if isinstance(member, Shape) else "R23.block-gated"
+                yield _broken(rule, path, tag=tag, tags=self._legal_tags(union))
+            else:
+                # `*` in a shape stands for whatever the tag is; a block's tag is always in the path.
+                in_path = member.tag if isinstance(member, Shape) and member.tag != "*" else tag
+                yield from self._check_shape(value, member, _joined(path, in_path))
 
     def _legal_tags(self, union: UnionMembers) -> str:
         """The tags that would be legal here, as the vendor lists them."""
