@@ -102,7 +102,7 @@ from clew.gateway.ending import Deadline, Ending
 
 async def main(deadline):
     deadline.drain_seconds = lambda: float(sys.argv[1])
-    with Ending().watched(deadline):
+    with Ending().handle_signals(deadline):
         print("busy", flush=True)
         while True:
             pass

@@ -67,12 +67,12 @@ class Session(Struct, frozen=True):
     until: float
 
     def is_fresh(self, now: float) -> bool:
-        """Whether the login was a short time ago."""
+        """Whether the browser logged in a short time ago: some routes want that."""
         return now < self.until - SESSION_SECONDS + FRESH_SECONDS
 
 
 class Caller(Struct, frozen=True):
-    """Somebody who may use the admin: by which door, and with which principal's conversations."""
+    """A caller who may use the admin: the door that let the request in, and the principal whose conversations it sees."""
 
     door: Door
     session: Session | None = None
@@ -211,7 +211,7 @@ def _hash(text: str) -> bytes:
 
 
 class RequestLimit:
-    """How many requests each key holder has under way, so that one of them cannot take all connections.
+    """How many requests of each key holder are under way, so that one holder cannot take all connections.
 
     A request counts from when its key is known until the last byte of its answer went out, however it ends. The owner, who
     comes by the socket, the token or a session, is not counted.

@@ -60,7 +60,7 @@ class BackendEdit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class EditPreview(Struct, frozen=True, kw_only=True):
-    """What a change would do to the file."""
+    """The answer to a preview: what the change would do to the file."""
 
     file: str
     diff: list[str]
@@ -118,7 +118,7 @@ async def apply(services: AdminServices, request: Request) -> Response:
 
 
 def _for_audit(text: str, name: str, redact: Redactor) -> str:
-    """What the file says about a backend, without keys."""
+    """The backend's table in the file as text for the audit, without keys."""
     try:
         table: Mapping[str, Any] = _backends(tomllib.loads(text)).get(name, {})
     except tomllib.TOMLDecodeError:
@@ -127,7 +127,7 @@ def _for_audit(text: str, name: str, redact: Redactor) -> str:
 
 
 async def values(services: AdminServices, request: Request) -> Response:
-    """What the file says about one backend, without keys."""
+    """Answer with the present fields of one backend in the file, without keys."""
     name = request.path_params["name"]
 
     def read() -> JsonObject:
@@ -180,7 +180,7 @@ def _backends(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _draft(services: AdminServices, edit: BackendEdit) -> _Draft:
-    """Raises AdminProblem if the change cannot be made."""
+    """The file before and after a change. Raises AdminProblem if the change cannot be made."""
     if why := read_only(services):
         raise AdminProblem(409, "the settings cannot be changed from a browser", why)
     old = _text(services)

@@ -44,7 +44,7 @@ class ErrorReply(RemoteError, frozen=True, kw_only=True):
     why: str
 
 
-def raised_again(endpoint: Endpoint) -> Endpoint:
+def with_library_errors(endpoint: Endpoint) -> Endpoint:
     """Errors that clew raises on purpose are raised again by the library that asked."""
 
     @wraps(endpoint)
@@ -58,15 +58,15 @@ def raised_again(endpoint: Endpoint) -> Endpoint:
     return answer
 
 
-@raised_again
+@with_library_errors
 async def place(services: AdminServices, request: Request) -> Response:
     """The backends that can answer. Raises SettingsInvalid if nothing is kept here."""
     conversation_store(services.working)
     return as_json(_place(services))
 
 
-@raised_again
-async def opened(services: AdminServices, request: Request) -> Response:
+@with_library_errors
+async def read_conversation(services: AdminServices, request: Request) -> Response:
     """A conversation; without its turns, if `known` says that the library has them all."""
     found = await _find(services, request)
     if request.query_params.get("known", "") == str(found.thread.turns):
@@ -91,7 +91,7 @@ class _AnswerResponse(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-@raised_again
+@with_library_errors
 async def ask(services: AdminServices, request: Request) -> Response:
     """Saved, then asked, then sent as it comes. A client that leaves stops it; finished blocks are recorded."""
     services.answers.check_open()
@@ -100,14 +100,14 @@ async def ask(services: AdminServices, request: Request) -> Response:
     service = await services.read(lambda: _open_or_create(services, request, body))
     answer = RemoteAnswer(service, await services.read(lambda: _question(body, service)))
     try:
-        await answer.begun()
+        await answer.wait_until_begun()
     except BaseException:
         answer.leave()
         raise
     return _AnswerResponse(services, answer, caller_of(request).principal)
 
 
-@raised_again
+@with_library_errors
 async def stop(services: AdminServices, request: Request) -> Response:
     """The turn as it is recorded then; as it is, if it was over already."""
     turn = request.path_params["turn"]
@@ -119,7 +119,7 @@ async def stop(services: AdminServices, request: Request) -> Response:
     return as_json(remote_turn_of(found.tree[turn]))
 
 
-@raised_again
+@with_library_errors
 async def rename(services: AdminServices, request: Request) -> Response:
     title = (await read_body(request, TitleBody)).title
     found = await _find(services, request)
@@ -127,13 +127,13 @@ async def rename(services: AdminServices, request: Request) -> Response:
     return as_json(found.thread)
 
 
-@raised_again
-async def begun(services: AdminServices, request: Request) -> Response:
+@with_library_errors
+async def read_begun_calls(services: AdminServices, request: Request) -> Response:
     """The turn whose calls a run began."""
-    return as_json(await _marked(await _find(services, request)))
+    return as_json(await _mark_of(await _find(services, request)))
 
 
-@raised_again
+@with_library_errors
 async def mark(services: AdminServices, request: Request) -> Response:
     """Recorded when this answers, before the library runs tools. The answer says which run has them now."""
     wish, found = await read_body(request, CallMark), await _find(services, request)
@@ -142,16 +142,16 @@ async def mark(services: AdminServices, request: Request) -> Response:
     if any(name and not _ID.fullmatch(name) for name in (wish.run, wish.was)):
         raise RequestInvalid("a run is named by up to 64 letters, digits and `._-`", path="run")
     await found.note_begun(Claim(wish.run, wish.turn, wish.was), wish.followers)
-    return as_json(await _marked(found))
+    return as_json(await _mark_of(found))
 
 
-async def _marked(found: LocalThreadService) -> CallMark:
+async def _mark_of(found: LocalThreadService) -> CallMark:
     begun = await found.calls_begun()
     return CallMark(begun.turn, run=begun.run, lives=begun.lives)
 
 
-@raised_again
-async def sent(services: AdminServices, request: Request) -> Response:
+@with_library_errors
+async def show_as_sent(services: AdminServices, request: Request) -> Response:
     """The line up to `turn`, as this backend would get it."""
     found, query = await _find(services, request), request.query_params
     tip = query.get("turn") or found.tree.newest

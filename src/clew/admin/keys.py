@@ -63,7 +63,7 @@ class KeyRotation(Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class MadeKey(Struct, frozen=True, kw_only=True):
-    """`key` is shown this once."""
+    """The answer to a new key. `key` is shown only in this answer."""
 
     row: dict[str, Any]
     key: str

@@ -53,7 +53,7 @@ class LimitsReply(Struct, frozen=True):
 
 
 class AuditPage(Struct, frozen=True):
-    """Changes, the newest first."""
+    """A part of the audit, the newest change first."""
 
     entries: tuple[AuditEntry, ...]
 
@@ -64,16 +64,16 @@ async def limits(services: AdminServices, request: Request) -> Response:
 
 async def set_limit(services: AdminServices, request: Request) -> Response:
     limit = _limit_of(await read_body(request, LimitRequest), caller_name(request))
-    await services.written(services.kept.limits.set(limit))
-    return await _changed(services)
+    await services.wait_for_write(services.kept.limits.set(limit))
+    return await _roll_out(services)
 
 
 async def remove_limit(services: AdminServices, request: Request) -> Response:
     named = _limit_of(await read_body(request, LimitRequest), caller_name(request))
     removed = services.kept.limits.remove(named, at=named.made, by=named.made_by)
-    if not await services.written(removed):
+    if not await services.wait_for_write(removed):
         raise AdminProblem(404, "there is no such limit", "the scope, the unit and the window must be the same")
-    return await _changed(services)
+    return await _roll_out(services)
 
 
 async def audit(services: AdminServices, request: Request) -> Response:
@@ -89,14 +89,14 @@ async def audit(services: AdminServices, request: Request) -> Response:
 
 
 def _limit_of(body: LimitRequest, made_by: str) -> Limit:
-    """Raises AdminProblem."""
+    """The limit that the body describes. Raises AdminProblem if it describes none."""
     try:
         return read_limit(read_scope(body.scope), body.amount, hard=body.hard, made=time.time(), made_by=made_by)
     except SettingsInvalid as error:
         raise AdminProblem(400, "this is no limit", str(error)) from None
 
 
-async def _changed(services: AdminServices) -> Response:
+async def _roll_out(services: AdminServices) -> Response:
     def wait() -> LimitsReply:
         services.current.glance()
         followed = roll_out_limits(services.home, services.kept)
@@ -106,7 +106,7 @@ async def _changed(services: AdminServices) -> Response:
 
 
 def _rows(services: AdminServices) -> tuple[LimitRow, ...]:
-    """Reads the store: call it in a thread."""
+    """All limits and how much of each is used. It reads the store: call it in a thread."""
     if services.store is None:
         return ()
     found, now = services.store.limits.all(), time.time()

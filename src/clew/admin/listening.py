@@ -134,7 +134,7 @@ class Admin:
             from clew.admin.serving import AdminServer  # late: it is loaded by now
 
             self._server = AdminServer(self._make_services(), pages, self._sockets)
-            await self._server.begun()
+            await self._server.wait_until_started()
         except Exception:
             _log.exception("the admin could not be loaded: nobody answers on its port and its socket")
             for each in self._sockets:

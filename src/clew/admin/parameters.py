@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class BodyBytes:
-    """The bytes that one body holds while it is read, counted against what all bodies may hold together."""
+    """The bytes that the reading of one body holds, counted against what all bodies may hold together."""
 
     together = 0
 
@@ -48,7 +48,8 @@ class BodyBytes:
 
 
 async def read_body(request: Request, type: type[T], most: int = MOST_BYTES) -> T:
-    """The JSON body as a value of this type. A large one is read in a thread: answers to others go on meanwhile."""
+    """The JSON body as a value of this type. A large body is decoded in a thread, so that other requests are answered
+    meanwhile."""
     with BodyBytes() as held:
         raw = await _receive(request, most, held)
         try:

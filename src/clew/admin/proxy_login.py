@@ -47,14 +47,14 @@ _log = logging.getLogger("clew.admin")
 
 
 class ProxyUser(msgspec.Struct, frozen=True):
-    """Who a token says that the caller is."""
+    """The caller that a token of the login proxy names, with the role."""
 
     principal: str
     role: ProxyRole
 
 
 class TokenRefused(Exception):
-    """Why a token does not let anybody in."""
+    """A token of the login proxy is not accepted; the text says why."""
 
 
 class ProxyLogin:
@@ -74,7 +74,7 @@ class ProxyLogin:
         return self._settings().hosts if self._settings().is_on else ()
 
     def wake(self) -> None:
-        """The settings changed."""
+        """Read the issuer's keys again soon: call it after a change of the settings."""
         self._wanted.set()
 
     async def follow(self) -> None:
@@ -198,7 +198,7 @@ def _role_of(claims: Mapping[str, Any], wanted: LoginSettings) -> ProxyRole:
 
 
 def _fetch(place: str) -> bytes:
-    """Raises OSError and ValueError."""
+    """The issuer's key set. Raises OSError and ValueError if it cannot be read."""
     if place.startswith("file:"):
         return Path(place.removeprefix("file:")).read_bytes()
     import urllib.request  # late: most settings name no address

@@ -37,7 +37,7 @@ _EVENT_NAMES: Final[dict[type[AnswerEvent], str]] = {
 
 
 class RemoteAnswer:
-    """One answer, from its question to its end."""
+    """An answer for a library that runs elsewhere, from its question to its end."""
 
     def __init__(self, service: LocalThreadService, question: Question) -> None:
         self.id = ""
@@ -52,8 +52,8 @@ class RemoteAnswer:
         self._task = asyncio.create_task(self._run(), name="clew conversation")
         self._leaving: asyncio.Task[None] | None = None
 
-    async def begun(self) -> None:
-        """Until the question is saved, or could not be. Raises the reason if there is no turn at all."""
+    async def wait_until_begun(self) -> None:
+        """Wait until the question is saved, or could not be. Raises the reason if there is no turn at all."""
         await self._ready.wait()
         if self._failure is not None and not self.id:
             raise self._failure
@@ -64,7 +64,7 @@ class RemoteAnswer:
         return remote_turn_of(self._service.tree[self.id])
 
     async def over(self) -> None:
-        """Until all of it is sent, or the client has left."""
+        """Wait until the whole answer is sent, or the client has left."""
         await asyncio.wait((self._task,))
 
     async def events(self, closing: asyncio.Event) -> AsyncGenerator[bytes]:
@@ -157,12 +157,12 @@ class RemoteAnswers:
         return self._running.get((principal, id))
 
     def check_open(self) -> None:
-        """Raises BackendOverloaded once no new ones may begin."""
+        """Raises BackendOverloaded once the gateway is ending: no new answer may begin then."""
         if self._is_draining:
             raise BackendOverloaded(DRAINING)
 
     async def drain(self, seconds: float) -> None:
-        """Begin no new answers, and let those that come go on for so long. An admin that closes then stops them."""
+        """Begin no new answers, and wait up to `seconds` for those that come. Closing the admin stops the rest."""
         self._is_draining = True
         if waiting := [asyncio.ensure_future(each.over()) for each in self._running.values()]:
             await asyncio.wait(waiting, timeout=seconds)

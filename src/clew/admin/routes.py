@@ -16,7 +16,7 @@ _CONVERSATIONS: Final[tuple[AdminRoute, ...]] = (
         "GET",
         f"{_PATH}/{{id}}",
         "inference",
-        conversations.opened,
+        conversations.read_conversation,
         "A conversation with all its turns. `id` may be how the id begins; with `known`, the turns are left out if there are"
         " no more than that.",
         "known",
@@ -42,7 +42,7 @@ _CONVERSATIONS: Final[tuple[AdminRoute, ...]] = (
         "GET",
         f"{_PATH}/{{id}}/begun",
         "inference",
-        conversations.begun,
+        conversations.read_begun_calls,
         "The turn whose calls somebody began to run, or none.",
     ),
     AdminRoute(
@@ -57,7 +57,7 @@ _CONVERSATIONS: Final[tuple[AdminRoute, ...]] = (
         "GET",
         f"{_PATH}/{{id}}/sent",
         "inference",
-        conversations.sent,
+        conversations.show_as_sent,
         "The line up to a turn, the newest if none is named, as a backend would get it, with each Change.",
         "turn, backend, model",
     ),

@@ -59,7 +59,7 @@ _log = logging.getLogger("clew.admin")
 
 
 class AdminRoute(Struct, frozen=True):
-    """One row of the table of routes."""
+    """A route of the admin: method, path, scope and endpoint."""
 
     method: str
     path: str
@@ -147,13 +147,13 @@ def as_json(value: object, status: int = 200, headers: Mapping[str, str] | None 
 
 
 def caller_of(request: Request) -> Caller:
-    """Who calls a route that is not open."""
+    """The caller of a request to a route that is not open."""
     caller: Caller = request.state.caller
     return caller
 
 
 def caller_name(request: Request) -> str:
-    """Who calls, for the audit."""
+    """The caller's name in the audit."""
     caller = caller_of(request)
     if caller.holder is not None:
         return f"{caller.principal} (key {caller.holder.key})"
@@ -163,7 +163,8 @@ def caller_name(request: Request) -> str:
 
 
 def _admit(route: AdminRoute, request: Request, access: AdminAccess) -> Caller | None:
-    """Who calls, if they may. Raises AdminProblem if not."""
+    """The caller, if the route admits the request; None for an open route without a login. Raises AdminProblem if not
+    admitted."""
     if request.method == "HEAD" and route.scope == "open":
         raise AdminProblem(405, "this path does not take that method", f"it takes {route.method}")
     caller = _authenticate(request, access)

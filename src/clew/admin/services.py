@@ -51,7 +51,7 @@ class CurrentSettings(Protocol):
         ...
 
     def glance(self) -> None:
-        """Take over what changed, now."""
+        """Apply what changed in the settings, at once."""
         ...
 
     def attend(self, told: Callable[[], None]) -> AbstractContextManager[None]:
@@ -65,7 +65,7 @@ class CurrentSettings(Protocol):
 
 @dataclass(kw_only=True)
 class AdminServices:
-    """Handed to every route."""
+    """What every route works with: settings, store, feed, runs and access."""
 
     current: CurrentSettings
     store: Store | None
@@ -90,7 +90,7 @@ class AdminServices:
 
     @cached_property
     def version(self) -> str:
-        """Of clew."""
+        """The version of clew."""
         from importlib.metadata import version  # late: it imports parsers of mail and archives
 
         return version("clew")
@@ -134,8 +134,8 @@ class AdminServices:
         """Call `work` in a thread, because the store takes some time."""
         return await asyncio.to_thread(work)
 
-    async def written(self, future: Future[T]) -> T:
-        """The result of a write. Raises AdminProblem if it takes too long."""
+    async def wait_for_write(self, future: Future[T]) -> T:
+        """The result of a write to the store. Raises AdminProblem if it takes too long."""
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), WRITE_SECONDS)
         except TimeoutError:
@@ -147,14 +147,14 @@ class AdminServices:
         if self.store is None:
             _log.info("%s: %s of %s: %r, before %r", who, what, target, after, before)
         else:
-            await self.written(self.store.audit.note(who, what, target, before, after))
+            await self.wait_for_write(self.store.audit.note(who, what, target, before, after))
 
     async def forget(self, principal: str, thread: str, *, by: str) -> bool:
         """Delete a thread. Answers that come in it are stopped first, so that nothing of them is kept."""
         await self.runs.stop((principal, thread))
         await self.answers.stop_in(principal, thread)
         try:
-            found = await self.written(self.kept.forget(principal, thread, at=time.time()))
+            found = await self.wait_for_write(self.kept.forget(principal, thread, at=time.time()))
             if found:
                 await self.note(by, "thread deleted", f"thread:{thread}", f"principal {principal}")
             return found

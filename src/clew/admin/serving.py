@@ -93,7 +93,7 @@ class _BoundedProtocol(HttpToolsProtocol):
 
 
 class AdminListener:
-    """Serves one socket, from now on. Wait until it has `begun`; `end` it and wait until it is `closed`."""
+    """Serves one socket. Call `wait_until_started` before its URL is given out, and `wait_until_closed` after `end`."""
 
     def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
         config = uvicorn.Config(
@@ -114,8 +114,8 @@ class AdminListener:
         self._server = _Server(config)
         self._task = asyncio.create_task(self._server.serve(sockets=[listener]), name="clew admin")
 
-    async def begun(self) -> None:
-        """Raises OSError if it cannot."""
+    async def wait_until_started(self) -> None:
+        """Wait until the listener takes connections. Raises OSError if it cannot."""
         while not self._server.started:
             await asyncio.wait((self._task,), timeout=0.01)
             if self._task.done():
@@ -126,7 +126,7 @@ class AdminListener:
         """Take no new connections, and let requests that are under way end."""
         self._server.end()
 
-    async def closed(self) -> None:
+    async def wait_until_closed(self) -> None:
         await self._task
 
 
@@ -148,8 +148,8 @@ class AdminServer:
         if services.store is not None:  # answers of the chat that come here are stopped for those who ask another gateway
             self._beside.enter_context(services.current.beside(StopNotes(services.runs, services.store).look))
 
-    async def begun(self) -> None:
-        await asyncio.gather(*(listener.begun() for listener in self._listeners))
+    async def wait_until_started(self) -> None:
+        await asyncio.gather(*(listener.wait_until_started() for listener in self._listeners))
 
     @property
     def open_streams(self) -> int:
@@ -165,4 +165,4 @@ class AdminServer:
         self._beside.close()
         for listener in self._listeners:
             listener.end()
-        await asyncio.gather(*(listener.closed() for listener in self._listeners))
+        await asyncio.gather(*(listener.wait_until_closed() for listener in self._listeners))

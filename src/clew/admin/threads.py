@@ -75,7 +75,7 @@ def search_threads(store: Store, owner: str, words: str, limit: int) -> FoundThr
 
 
 class ThreadTurn(Struct, frozen=True, kw_only=True):
-    """One turn as it was said."""
+    """A turn of a thread, as it was said."""
 
     exchange: str
     at: float
@@ -180,7 +180,7 @@ async def export_many(services: AdminServices, request: Request) -> Response:
 
 
 def _format_of(request: Request) -> Format:
-    """Raises AdminProblem for a format that there is not."""
+    """The format that the query names. Raises AdminProblem for a name that is none."""
     name = request.query_params.get("format", "clew")
     if format := FORMATS.get(name):
         return format
@@ -217,7 +217,7 @@ async def rename(services: AdminServices, request: Request) -> Response:
     title = " ".join(body.title.split())
     if not 1 <= len(title) <= MOST_TITLE:
         raise AdminProblem(400, "the title cannot be used", f"it has 1 to {MOST_TITLE} characters")
-    if not await services.written(services.kept.rename(principal(request), id, title)):
+    if not await services.wait_for_write(services.kept.rename(principal(request), id, title)):
         raise _no_thread(id)
     return as_json({"thread": id, "title": title})
 

@@ -62,12 +62,12 @@ async def usage(services: AdminServices, request: Request) -> Response:
 
 
 def lines_of(services: AdminServices, query: UsageQuery) -> list[UsageLine]:
-    """Reads the store: call it in a thread."""
+    """The lines of a table of usage. It reads the store: call it in a thread."""
     return usage_lines(query, services.kept.usage.groups(query), services.current.snapshot.settings.backends)
 
 
 def _query_of(request: Request, now: float) -> UsageQuery:
-    """Raises AdminProblem."""
+    """What the query of the URL asks for. Raises AdminProblem if it cannot be added up."""
     given = request.query_params
     try:
         return UsageQuery(

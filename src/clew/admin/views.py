@@ -36,7 +36,7 @@ async def healthz(services: AdminServices, request: Request) -> Response:
 
 
 class BackendRow(Struct, frozen=True, kw_only=True):
-    """A backend without its keys."""
+    """A backend as `/api/backends` lists it, without its keys."""
 
     name: str
     dialect: str
@@ -77,7 +77,7 @@ class Status(Struct, frozen=True, kw_only=True):
 
 
 class SessionStatus(Struct, frozen=True):
-    """The last exchange of a session, the backend that its thread stays with, and the one that was chosen for all."""
+    """The last exchange of a session, the backend that its thread is pinned to, and the choice for all requests."""
 
     last: Exchange | None
     pin: str
@@ -176,7 +176,7 @@ class UseRequest(Struct, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def target(self) -> str:
-        """For the audit."""
+        """What the choice is about, as the audit names it."""
         return choice_target(thread=self.thread, gateway=self.gateway, family=self.family, agents=self.agents)
 
 
@@ -199,12 +199,12 @@ async def use(services: AdminServices, request: Request) -> Response:
     before = await services.read(lambda: _chosen(services, body, principal(request)))
     if body.thread:
         backend = "" if body.reset else body.backend
-        if not await services.written(services.kept.pin(principal(request), body.thread, backend)):
+        if not await services.wait_for_write(services.kept.pin(principal(request), body.thread, backend)):
             what = f"there is no thread {body.thread[:100]!r}"
             raise AdminProblem(404, what, "it may have been deleted", "list them with /api/threads")
     else:
         value = None if body.reset else body.backend
-        await services.written(services.kept.set(body.setting, value, scope=body.gateway, at=time.time()))
+        await services.wait_for_write(services.kept.set(body.setting, value, scope=body.gateway, at=time.time()))
         await services.read(services.current.glance)
 
     def wait() -> Rollout:
@@ -249,7 +249,7 @@ def _check_backend(name: str, settings: Settings) -> None:
 
 
 class TrialRequest(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Which backend."""
+    """The body of `/api/trials`: the backend to try."""
 
     backend: str
 

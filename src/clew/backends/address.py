@@ -49,7 +49,7 @@ def url_fault(url: str, *, allow_private: bool = False) -> str:
 
 
 def is_local(url: str) -> bool:
-    """Whether the URL names this machine."""
+    """Whether the URL's host is this machine."""
     host = urlsplit(url).hostname or ""
     address = _address(host)
     return address.is_loopback if address else host == "localhost"

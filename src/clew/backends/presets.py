@@ -47,7 +47,7 @@ class Variable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Preset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The facts about one endpoint."""
+    """What is known of one well-known endpoint: a row of `presets.toml`."""
 
     name: str
     title: str

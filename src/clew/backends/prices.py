@@ -73,7 +73,7 @@ def provider_of(backend: Backend | str | None) -> Provider | None:
 def price_range(
     model: str, counts: PricedCounts, provider: Provider | None, at: datetime | None
 ) -> tuple[Decimal, Decimal] | None:
-    """The lowest and the highest price that it can have."""
+    """The lowest and the highest price that these counts can have; None if no price is known."""
     from genai_prices.data_snapshot import get_snapshot
 
     for name in dict.fromkeys((model, canonical_model(model))):
@@ -100,7 +100,8 @@ def most_price(model: str, prompt: int, output: int, backend: Backend, at: float
 
 
 def known_range(model: str, counts: PricedCounts, backend: Backend, at: float) -> tuple[Decimal, Decimal] | None:
-    """The same at this time, as the backend's vendor bills it; None where the price is not known, or nobody sends a bill."""
+    """The lowest and the highest price of a call to this backend at this time. None where no price is known, and for a
+    server on this machine."""
     provider = provider_of(backend)
     if provider is None and is_local(backend.url):  # nobody sends a bill
         return None

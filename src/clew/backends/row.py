@@ -38,7 +38,7 @@ _KEY_HEADERS: Final = {"key": (b"x-api-key", b""), "bearer": (b"authorization", 
 
 
 class Quirks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a backend deviates from Anthropic's API. The defaults are those of a backend that nobody knows."""
+    """Where a backend deviates from Anthropic's API. The defaults fit a backend of which nothing is known."""
 
     unique_tool_ids: bool = False
     """Its tool ids never repeat, so they may reach a client as they are."""

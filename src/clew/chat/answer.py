@@ -109,7 +109,7 @@ class AsyncAnswer(Stoppable):
             self._release()
 
     def _release(self) -> None:
-        """Let the next answer begin."""
+        """Give up the thread's lock, so that the next answer can begin."""
         if self._holds:
             self._holds = False
             self._service.end()

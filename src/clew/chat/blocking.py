@@ -106,7 +106,7 @@ class Answer:
 
 
 class ConversationKeywords(OpenOptions, total=False):
-    """The keywords of `AsyncConversation.open`."""
+    """The keywords of `AsyncConversation.open`, for the blocking form."""
 
     backend: str
     model: str
@@ -148,12 +148,12 @@ class Conversation:
         In a `with` it is closed at the end of the block; without one, by `close`.
         """
 
-        async def opened() -> AsyncConversation:
+        async def open_conversation() -> AsyncConversation:
             return await AsyncConversation.open(thread, **options)
 
         loop = Loop().__enter__()
         try:
-            return cls(loop.call(opened()), loop, is_opener=True)
+            return cls(loop.call(open_conversation()), loop, is_opener=True)
         except BaseException:
             loop.__exit__(None, None, None)
             raise
@@ -200,7 +200,7 @@ class Conversation:
         self._own.wish(model=model, thinking=thinking, effort=effort)
 
     def rename(self, title: str) -> None:
-        """Give it another title."""
+        """Give the conversation another title."""
         self._loop.call(self._own.rename(title))
 
     def refresh(self) -> None:

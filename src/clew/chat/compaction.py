@@ -121,8 +121,8 @@ class CompactingReader:
         return None
 
     def _summary_questions(self, last: StoredTurn) -> Iterator[tuple[Question, Sequence[StoredTurn]]]:
-        """To the backend of the question; to the one that answered last, whose window may be larger; and for the older half
-        of the line only."""
+        """The requests for a summary, in the order of trying: to the backend of the question; to the backend that answered
+        last, whose window may be larger; and for the older half of the line only."""
         wishes = structs.replace(self._question.wishes, schema=None, tool_choice=_NO_TOOLS)
         own = structs.replace(self._question, asked=(summary_request(last),), follows=last.id, wishes=wishes)
         yield own, ()
@@ -162,7 +162,7 @@ def first_message(summary: str, of: StoredTurn, since: Iterable[StoredTurn], ask
 
 
 def transcript(stored_turns: Iterable[StoredTurn]) -> Iterator[str]:
-    """Turns as plain text: those that the summary does not cover."""
+    """Turns as plain text, without the turns that an earlier summary covers."""
     for stored in stored_turns:
         texts = [text for message in stored.asked for block in blocks_in(message) for text in _texts(block)]
         message = message_of(stored)

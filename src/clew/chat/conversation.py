@@ -180,12 +180,12 @@ class AsyncConversation:
 
     @property
     def service(self) -> ThreadService:
-        """Keeps the turns, and asks."""
+        """The service that stores the turns of the thread and asks the backend."""
         return self._service
 
     @property
     def wishes(self) -> Wishes:
-        """The parameters of its requests."""
+        """The parameters of the conversation's requests."""
         return self._wishes
 
     @wishes.setter

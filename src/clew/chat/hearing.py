@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class LocalAnswerReader:
-    """Listens to one answer."""
+    """Reads one answer of the engine in this process, event by event."""
 
     def __init__(self, service: LocalThreadService) -> None:
         self.id = ""
@@ -52,22 +52,24 @@ class LocalAnswerReader:
         self._listener.ask(self._service.runtime.engine, call, observer)
 
     def begin(self, backend: str, model: str) -> None:
-        """Its first content is here, and so it is known who answers."""
+        """Report the backend and the model: call it when the first content has come."""
         if self._service.answers is not None:
             self._service.answers(self.id, backend, model)
 
     def fail(self, failure: ClewError) -> None:
-        """Why there is no whole answer, as the engine has it."""
+        """Note why there is no whole answer, as the engine has it."""
         self._told = in_their_words(failure)
 
     @property
     def failure(self) -> BaseException | None:
-        """What the engine raised or told. Of an error in mid-stream it knows less than the stream itself."""
+        """Why the answer failed; None if it did not. For an error in mid-stream, the stream's own words say more than the
+        engine's."""
         told = self._broken if type(self._told) is BackendError and self._broken else self._told
         return self._listener.failure or told or self._broken
 
     async def next_events(self) -> Sequence[AnswerEvent]:
-        """What breaks the rules of a stream is not heard: the engine reads the same, ends it there, and says why."""
+        """The next events; empty at the end. An event that breaks the rules of a stream is ignored here: the engine sees it
+        too, ends the stream and reports why."""
         heard: list[AnswerEvent] = []
         while not heard and (data := await self._listener.chunk()):
             if self._listener.status != 200:

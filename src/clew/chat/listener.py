@@ -68,7 +68,7 @@ class EventFront:
 
 
 class EngineListener(Responder):
-    """Hears one answer."""
+    """Takes the answer of one request to the engine, in place of an HTTP connection."""
 
     def __init__(self) -> None:
         self.status = 0
@@ -84,13 +84,13 @@ class EngineListener(Responder):
         self._left = False
 
     def ask(self, engine: Engine, call: Call, observer: TurnObserver | None = None) -> None:
-        """Begin. Raises ClewError for a call that cannot be read."""
+        """Ask the engine. Raises ClewError for a call that cannot be read."""
         work = engine.answer(call, self, observer)
         if work is not None:
             self.hand_over(work)
 
     async def chunk(self) -> bytes:
-        """What came since the last; nothing at the end."""
+        """Wait for the bytes since the last call; b"" at the end."""
         while not self._waiting and not self.ended and not self._over.is_set():
             self._changed.clear()
             await self._changed.wait()
@@ -101,18 +101,19 @@ class EngineListener(Responder):
         return taken
 
     async def over(self) -> None:
-        """Until the engine is done with it, and the turn is kept."""
+        """Wait until the engine has finished the answer and recorded the turn."""
         await self._over.wait()
 
     def leave(self) -> None:
-        """Listen no more: the backend is told at once. `over` comes when what was finished is kept."""
+        """Stop the answer: the backend is told at once. `over` returns when the finished blocks are recorded."""
         if self._left or self._over.is_set():
             return
         self._left = True
         self._cancel()
 
     def _cancel(self) -> None:
-        """Not before the task began: it would put back nothing of what was taken for it, and `over` would never come."""
+        """Cancel the engine's work, but not before its task has begun: a task that never ran gives nothing back, and `over`
+        would never return."""
         if self._task is not None and not self._has_begun:
             asyncio.get_running_loop().call_soon(self._cancel)
         elif self._task is not None:
@@ -128,7 +129,7 @@ class EngineListener(Responder):
 
     def release(self) -> None:
         self.holder = None
-        self._done()
+        self._note_end()
 
     def hand_over(self, work: Awaitable[None]) -> None:
         self.holder = None
@@ -147,9 +148,9 @@ class EngineListener(Responder):
             if self._task is asyncio.current_task():
                 self._task = None
             if self.holder is None and self._task is None:  # else it goes on, from callbacks or in another task
-                self._done()
+                self._note_end()
 
-    def _done(self) -> None:
+    def _note_end(self) -> None:
         self._over.set()
         self._changed.set()
 

@@ -48,7 +48,7 @@ _NO_ORIGIN = Origin("", "", "", "")
 
 
 class LocalThreadService(AnswerLock):
-    """One thread of one principal, on one engine."""
+    """A thread of a principal, on the engine of this process."""
 
     overheard: Callable[[str, Event], None] | None = None
     """Called with the turn and each event of its answer, for callers that show more than the text."""
@@ -125,13 +125,13 @@ class LocalThreadService(AnswerLock):
 
     async def take_calls(self, claim: Claim) -> bool:
         wish = self._call_claim(claim, self.tree.followers(claim.turn))
-        return await _committed(self.store.claim_calls(wish, at=time.time(), here=True))
+        return await _result_of(self.store.claim_calls(wish, at=time.time(), here=True))
 
     async def leave_calls(self, claim: Claim) -> None:
-        await _committed(self.store.abandon_calls(self._call_claim(claim), at=time.time()))
+        await _result_of(self.store.abandon_calls(self._call_claim(claim), at=time.time()))
 
     async def end_calls(self, claim: Claim) -> None:
-        await _committed(self.store.finish_calls(self._call_claim(claim)))
+        await _result_of(self.store.finish_calls(self._call_claim(claim)))
 
     async def calls_begun(self) -> BegunCalls:
         turn, run, process = await asyncio.to_thread(self.store.call_owner, self.thread.principal, self.thread.id)
@@ -141,9 +141,9 @@ class LocalThreadService(AnswerLock):
         """Store the mark of a run elsewhere. This process cannot know how long that run stays active."""
         wish = self._call_claim(claim, followers)
         if claim.turn:
-            await _committed(self.store.claim_calls(wish, at=time.time(), here=False))
+            await _result_of(self.store.claim_calls(wish, at=time.time(), here=False))
         else:
-            await _committed(self.store.finish_calls(wish))
+            await _result_of(self.store.finish_calls(wish))
 
     def _call_claim(self, claim: Claim, followers: int | None = 0) -> RunClaim:
         return RunClaim(self.thread.principal, self.thread.id, claim.turn, claim.run, claim.was, followers)
@@ -277,7 +277,7 @@ class _Message(Struct):
 
 
 def _title(asked: tuple[bytes, ...]) -> str:
-    """The beginning of the question."""
+    """The beginning of the question, as the title of a thread."""
     content = msgspec.json.decode(asked[0], type=_Message).content if asked else ""
     texts = (
         [content] if isinstance(content, str) else [text for each in content if isinstance(text := each.get("text"), str)]
@@ -286,5 +286,5 @@ def _title(asked: tuple[bytes, ...]) -> str:
     return words if len(words) <= _TITLE else words[: _TITLE - 1] + "…"
 
 
-async def _committed(write: Future[T]) -> T:
+async def _result_of(write: Future[T]) -> T:
     return await asyncio.wait_for(asyncio.wrap_future(write), COMMIT_SECONDS)

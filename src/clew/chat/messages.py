@@ -275,7 +275,7 @@ _SUMMARY_OF: Final = re.compile(rf'<{_SUMMARY_TAG} of="([^"]*)">')
 
 
 def marked_request(words: str) -> str:
-    """A question for a summary."""
+    """The text of a message that asks for a summary."""
     return f"<{_REQUEST_TAG}>\n{words}\n</{_REQUEST_TAG}>"
 
 

@@ -119,11 +119,11 @@ def new_thread(id: str, *, principal: str = "", session: str = "", agent: str = 
 
 
 class AnswerReader(Protocol):
-    """Reads an answer while it comes."""
+    """Reads an answer as it comes. One is made for each question."""
 
     @property
     def id(self) -> str:
-        """The id of the turn."""
+        """The id of the answer's turn."""
         ...
 
     @property
@@ -145,7 +145,7 @@ class AnswerReader(Protocol):
 
 
 class ThreadService(Protocol):
-    """One thread of one principal."""
+    """A thread of a principal: where its turns are stored and its questions are asked."""
 
     thread: Thread
     tree: Tree
@@ -165,7 +165,7 @@ class ThreadService(Protocol):
         ...
 
     async def refresh(self) -> None:
-        """Read the turns that others added to this thread meanwhile."""
+        """Read the turns that other processes have added to this thread."""
         ...
 
     async def ask(self, question: Question, on_turn: OnTurn) -> AnswerReader:
@@ -198,7 +198,7 @@ class ThreadService(Protocol):
         ...
 
     def begin(self, stop: Stop) -> None:
-        """One answer at a time: see `AnswerLock`."""
+        """Take the lock of the thread, which has one answer at a time: see `AnswerLock`."""
         ...
 
     def end(self) -> None: ...

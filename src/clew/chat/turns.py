@@ -35,7 +35,7 @@ class StoredTurn(Struct, frozen=True):
 
     @property
     def at(self) -> float:
-        """When it began."""
+        """When the turn began."""
         return self.exchange.started if self.exchange else self.passage.at
 
     @property

@@ -66,7 +66,7 @@ COMMANDS: Final[Mapping[str, _Row]] = {
 
 
 class _LazyGroup(click.Group):
-    """A group that knows its commands by name and loads only the one that runs."""
+    """A group that knows its commands by name and loads only the command that runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -161,7 +161,7 @@ def _replace_error_handling(stream: TextIO, present: str, wanted: str) -> None:
 
 
 def _give_up_output() -> None:
-    """Do not try again to write what standard output did not take: at the end of the process nobody could report it."""
+    """Discard what standard output could not take: nobody could report a second failure at the end of the process."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -64,7 +64,7 @@ def show_answer(opened: OpenConversation, answer: Answer, *, silent: bool = Fals
 
 @contextmanager
 def echo_off() -> Generator[None]:
-    """Text that is typed meanwhile is read afterwards, and not drawn into the answer."""
+    """What is typed in this block is read afterwards, and not drawn into the answer."""
     if not sys.stdin.isatty() or find_spec("termios") is None:
         yield
         return

@@ -47,7 +47,7 @@ _Judge: TypeAlias = Callable[[str, Block], BlockVerdict]
 
 
 def thinking_in(request: Request) -> list[tuple[str, Block]]:
-    """Its thinking blocks, each with its path."""
+    """The thinking blocks of a request, each with its path."""
     return [
         (f"messages.{i}.content.{j}", block)
         for i, message in enumerate(request.source.body.messages)

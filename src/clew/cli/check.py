@@ -188,7 +188,7 @@ def _check(file: str, aim: _Check, *, fix: bool, json_: bool) -> int:
 
 
 def _threads(transcript: Transcript) -> list[TranscriptThread]:
-    """The main thread first."""
+    """The threads of a transcript, the main thread first."""
     return sorted(transcript.threads.values(), key=lambda thread: thread.name != MAIN) or [TranscriptThread(MAIN)]
 
 

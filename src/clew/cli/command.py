@@ -95,7 +95,8 @@ def error_text(error: ClewError, backend: str = "") -> str:
 
 
 def unknown_backend(name: str, known: Iterable[str]) -> click.UsageError:
-    """The error for a backend that the settings do not have: those that there are, and how to add it if it is a preset."""
+    """The error for a backend that is not in the settings. It names those that are, and says how to add a preset of this
+    name."""
     from difflib import get_close_matches
 
     from clew.backends.presets import presets  # late: most commands need no table
@@ -139,7 +140,7 @@ def fail_if_behind(followed: Rollout) -> None:
 
 
 def operator() -> str:
-    """Who runs this command, for the audit."""
+    """The user who runs this command, as the audit names them."""
     with suppress(KeyError, OSError):
         return f"{getpass.getuser()} (command line)"
     return "command line"

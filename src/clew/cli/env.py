@@ -80,7 +80,7 @@ def _print_editor(ide: str, home: Home, loaded: Loaded, url: str, key: str) -> N
 
 
 def _url(home: Home, loaded: Loaded, wanted: str | None) -> str:
-    """Of the newest gateway, or of the one that is wanted; where none runs, of the next `clew serve`.
+    """The address of the newest gateway, or of the gateway that is named; where none runs, of the next `clew serve`.
 
     Those of `clew run` come last: they end with their clients.
     """

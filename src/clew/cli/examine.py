@@ -55,7 +55,7 @@ class TargetReport(Struct, frozen=True):
 
 
 class CheckReport(Struct, frozen=True, kw_only=True):
-    """One conversation, examined."""
+    """The result of a check of one conversation."""
 
     name: str
     model: str
@@ -81,7 +81,7 @@ class CheckReport(Struct, frozen=True, kw_only=True):
 
 
 def targets_for(names: Sequence[str], own_model: str, settings: Settings | None = None) -> dict[str, Target]:
-    """What each name of `--for` means.
+    """The target of each name that `--for` gives.
 
     A backend of the settings, a Claude model, `anthropic` for the model that is asked for, or another vendor's realm.
     Without any name it is the model that is asked for, whatever it is called: the request is in Anthropic's dialect.

@@ -61,7 +61,7 @@ def _transcript_lines(file: str, transcript: Transcript) -> Iterator[TextLine]:
 
 
 def _block_table(report: CheckReport) -> Iterator[TextTable | TextLine]:
-    """The blocks: all, if they are few; else first those that do not go everywhere, in their order."""
+    """The table of blocks: all blocks if they are few, else first those that do not go everywhere, in their order."""
     if not report.blocks:
         return
     shown = report.blocks

@@ -60,5 +60,5 @@ def forget(thread: str, agents: bool, yes: bool, principal: str, json_: bool) ->
 
 
 def _has_person() -> bool:
-    """Whether somebody can be asked. Tests replace it."""
+    """Whether a person can answer a question. Tests replace this function."""
     return sys.stdin.isatty()

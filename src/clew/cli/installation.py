@@ -73,7 +73,7 @@ def find_installation(file: Path | None = None, *, asked: AskedBackend = NO_BACK
 
 
 def _exists(place: Path | StoreLocation) -> bool:
-    """Ends the command where this user may not look."""
+    """Whether the directory or the store exists. Ends the command where this user has no access."""
     try:
         return place.exists()
     except OSError as error:
@@ -115,8 +115,8 @@ def note_change(what: str, target: str, *, after: str = "", file: Path) -> None:
 
 
 def find_thread(store: Store | None, principal: str, given: str) -> Thread:
-    """The thread whose id is this or begins so; `last` is the one that was used last. Ends the command if there is none, or
-    several."""
+    """The thread with this id, or with the only id that begins so; `last` is the thread that was used last. Ends the command
+    if there is none, or several."""
     if not given:  # every id begins with nothing: a variable that is not set would name the only thread
         raise click.UsageError("The name of the thread is empty: `clew show` lists them.")
     if store is None:
@@ -181,7 +181,7 @@ def active_of(installation: Installation, store: Store | None, gateway: str = ""
 
 
 def active_by_settings(loaded: Loaded) -> ActiveBackend:
-    """What is active when nothing was chosen."""
+    """The backend that is active where no other was chosen."""
     return ActiveBackend(backend=loaded.settings.active, source=loaded.origins.get(ACTIVE, "default"))
 
 
@@ -194,7 +194,7 @@ def active_in_use(active: ActiveBackend, gateways: Iterable[RunningGateway]) -> 
 
 
 def active_now(settings: Settings, home: Home) -> str:
-    """What `clew use` chose, as far as a quick look at the store tells; else what the settings say."""
+    """The backend that `clew use` chose, as far as a quick look at the store tells; else the one in the settings."""
     location, chosen = location_of(settings.store.url, home.root), ""
     with suppress(StoreError, OSError):
         if location is not None and location.exists():

@@ -246,7 +246,7 @@ def _keys_to_change() -> Generator[tuple[Installation, NamedKeys]]:
 
 
 def _rows_to_read() -> tuple[NamedKey, ...]:
-    """All keys; nothing is made, and nothing is moved."""
+    """All keys. Unlike a change of the keys, this makes no file and moves none into the store."""
     installation = find_installation()
     with store_for_reading(installation) as store:
         if store is None or installation.home.keys.exists():

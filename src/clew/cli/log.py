@@ -64,7 +64,7 @@ def log(count: int, follow: bool, thread: str | None, principal: str, json_: boo
 
 
 class ExchangeQuery(Struct, frozen=True, kw_only=True):
-    """Which exchanges are wanted."""
+    """The exchanges that are asked for: of a principal, and of a thread if one is named."""
 
     principal: str
     thread: str | None
@@ -74,7 +74,7 @@ class ExchangeQuery(Struct, frozen=True, kw_only=True):
         return store.exchanges(self.principal, thread=self.thread, limit=count)[::-1]
 
     def since(self, store: Store, seen: Exchange | None) -> list[Exchange]:
-        """The exchanges after this one, oldest first; also if it was deleted meanwhile."""
+        """The exchanges after `seen`, oldest first. `seen` may have been deleted since."""
         if seen is not None and store.exchange(self.principal, seen.id):
             return store.exchanges(self.principal, thread=self.thread, after=seen.id, limit=1000)
         return [each for each in self.last(store, 1000) if seen is None or each.ended > seen.ended]

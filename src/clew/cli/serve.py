@@ -70,7 +70,7 @@ async def _serve(options: Mapping[str, Any], deadline: Deadline) -> None:
 
     ending = Ending()
     async with AsyncExitStack() as stack:
-        stack.enter_context(ending.watched(deadline))
+        stack.enter_context(ending.handle_signals(deadline))
         file, environ = options["config"], os.environ
         if options["demo"]:
             from clew.cli.sim import demo
@@ -187,7 +187,7 @@ async def _serve_with_workers(setup: ServeSetup, ending: Ending, deadline: Deadl
 
 
 def _claim_port(setup: ServeSetup, registration: ProcessRegistration) -> socket.socket:
-    """The port that the workers will share. The gateway is in the registry before anybody can connect."""
+    """The port that the workers will share. The gateway is registered before any client can connect."""
     from clew.gateway.plan import claim_port, url_of
 
     with _port_errors(setup):

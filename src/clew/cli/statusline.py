@@ -138,7 +138,7 @@ class _StoreView(Struct, frozen=True):
 
 
 def _look_up(location: StoreLocation | None, principal: str, session: str) -> _StoreView | None:
-    """None if the store must first be migrated."""
+    """What the store has of the session; None if the store must first be migrated."""
     if location is not None and location.is_shared:
         return _ask_gateway(principal, session)
     if location is None or not location.exists():

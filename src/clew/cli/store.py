@@ -83,7 +83,7 @@ def _locate(url: str, option: str, home: Home) -> StoreLocation:
 
 
 def _check(here: StoreLocation, there: StoreLocation, home: Home) -> None:
-    """Nothing is made where there is nothing to move, and nobody else is at work here."""
+    """Ends the command if there is nothing to move, or if a gateway of this machine may still write."""
     from clew.settings.processes import registered_gateways
     from clew.store.spool import Spool
 

@@ -61,7 +61,7 @@ class TranscriptThread(Struct):
 
     @property
     def model(self) -> str:
-        """The model that answered last."""
+        """The model of the newest answer."""
         return next((each.model for each in reversed(self.answers.values()) if each.model.strip("<>") == each.model), "")
 
 

@@ -237,7 +237,7 @@ def _requests_text(part: Switched | UseScope) -> str:
 
 
 class ListedBackend(Struct, frozen=True, kw_only=True):
-    """A backend of the list."""
+    """A backend in the list that `clew use` prints."""
 
     name: str
     active: bool

@@ -38,7 +38,7 @@ _SHOWN: Final[tuple[What, ...]] = ("restored", "left out", "handed over", "heale
 
 
 def variables(settings: Settings, url: str, key: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables to set, on top of those that the client has."""
+    """The variables to set for a client, beside those that its environment has."""
     headers = {name: _with_key(environ.get(name, ""), key) for name in (CUSTOM_HEADERS, OPENAI_HEADERS)}
     keeps_own = environ.get(OPENAI_KEY) and any(
         backend.auth == "passthrough" and backend.dialect != _MESSAGES for backend in settings.backends.values()

@@ -57,7 +57,7 @@ def claude_settings(settings: Settings, url: str, key: str, key_file: Path) -> d
 
 
 def editor_text(editor: Editor, settings: Settings, url: str, key: str, key_file: Path, platform: str) -> str:
-    """What to paste, and where."""
+    """The text to paste, and where it belongs."""
     parts = [_block("~/.claude/settings.json", claude_settings(settings, url, key, key_file))]
     if editor.has_extension:
         place = editor.macos if platform == "darwin" else editor.linux
@@ -70,7 +70,7 @@ def _block(where: str, value: Mapping[str, object]) -> str:
 
 
 def editor_notes(editor: Editor, settings: Settings, key: str, variable: str) -> list[str]:
-    """What a person has to know besides."""
+    """What a person has to know beside the text to paste."""
     notes = [f"Add these to what stands there, and start {editor.title} again."]
     if key and not takes_credentials(settings):
         notes.append(

@@ -28,7 +28,7 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class Deadline:
-    """For the block in which a process does all its work. It runs from the first `come_closer` on, or from `begin`."""
+    """For the block in which a process does all its work. It runs from the first `shorten` on, or from `begin`."""
 
     def __init__(self) -> None:
         self.drain_seconds: Callable[[], float] = lambda: 0.0
@@ -47,7 +47,7 @@ class Deadline:
         for timer in self._timers:
             timer.cancel()
 
-    def come_closer(self) -> None:
+    def shorten(self) -> None:
         """Called for each signal to end. The first leaves time for the drain, the second for closing, the third none.
 
         No lock is taken, because a signal handler may interrupt another one.
@@ -80,7 +80,7 @@ class Deadline:
 
 
 class Ending:
-    """Whether the process was asked to end: by signals while it is `watched`, or by `ask`."""
+    """Whether the process was asked to end: by signals while `handle_signals` runs, or by `ask`."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -88,13 +88,13 @@ class Ending:
         self._deadline: Deadline | None = None
 
     @contextmanager
-    def watched(self, deadline: Deadline) -> Generator[None]:
-        """In this block the signals are handled here, and each of them brings `deadline` closer."""
+    def handle_signals(self, deadline: Deadline) -> Generator[None]:
+        """In this block the process handles signals to end, and each of them shortens `deadline`."""
         loop = asyncio.get_running_loop()
         self._deadline = deadline
 
         def on_signal(*_: object) -> None:
-            deadline.come_closer()
+            deadline.shorten()
             with suppress(RuntimeError):  # the loop is over
                 loop.call_soon_threadsafe(self._set_next)
 
@@ -115,7 +115,7 @@ class Ending:
 
     def ask(self) -> None:
         if self._deadline is not None:
-            self._deadline.come_closer()
+            self._deadline.shorten()
         self._set_next()
 
     async def wait_unless_insisted(self, seconds: float) -> None:

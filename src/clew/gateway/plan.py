@@ -35,7 +35,7 @@ _FIRST_WORDS: Final = 3
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """Where to listen, under which name, with what."""
+    """How a gateway is started: host, ports, name and settings."""
 
     name: str
     """Of this gateway, as `clew use --gateway` says it; its workers have it too."""

@@ -38,7 +38,7 @@ _KEPT_HERE: Final = CREDENTIALS | {LENGTH}
 
 
 class ExchangeEngine(Protocol):
-    """What the plane needs of the engine."""
+    """The part of the engine that the data plane uses."""
 
     def answer(self, call: Call, client: Responder) -> Awaitable[None] | None:
         """Do everything from here to the recorded end. Returns what is left to await; None if the engine keeps `client`.
@@ -49,7 +49,7 @@ class ExchangeEngine(Protocol):
 
 
 class SettingsSource(Protocol):
-    """The present settings."""
+    """The settings that are in force, and what is wrong with newer ones."""
 
     @property
     def settings(self) -> Settings: ...
@@ -116,7 +116,7 @@ class DataPlane:
 
     @property
     def running(self) -> int:
-        """Exchanges under way."""
+        """How many exchanges are under way."""
         return self._running
 
     def listening(self, host: str, port: int) -> None:
@@ -190,7 +190,7 @@ class DataPlane:
         send_json(respond, body, 200 if status == "ready" else 503)
 
     def _list_models(self, request: HttpRequest, match: Match, respond: Responder) -> None:
-        """All models, or the one that the path names."""
+        """Answer with all models, or with the model that the path names."""
         settings = self.source.settings
         models = list_for(request.joined, request.query)
         try:
@@ -229,7 +229,7 @@ class DataPlane:
 
 
 def _note_refusal(refusal: HttpRefusal, head: RequestHead) -> HttpRefusal:
-    """Log it, and say which path it is about. A client that would rather speak over a WebSocket is told to use HTTP."""
+    """Log a refusal, and add the path to it. A client that opens a WebSocket is told to use HTTP."""
     if refusal.status == 405 and head.joined.get("upgrade", "").lower() == "websocket":
         reason = f"{head.path} is served over HTTP alone: send a POST instead of opening a WebSocket."
         refusal = HttpRefusal(426, reason, (("upgrade", "HTTP/1.1"), *refusal.headers))

@@ -238,7 +238,7 @@ class Gateway:
 
     @asynccontextmanager
     async def load(self, log_to: LogOutput | None = None, finished: Finished | None = None) -> AsyncGenerator[Runtime]:
-        """In this block the engine answers."""
+        """Load the engine. Inside this block the gateway answers requests."""
         keep_freed_memory()
         runtime = await build_gateway_runtime(
             self.plan,
@@ -273,7 +273,7 @@ class Gateway:
             await runtime.close()
 
     async def close(self) -> None:
-        """End at once, whatever is under way."""
+        """End at once, without waiting for exchanges under way."""
         self.registration.close()
         await self.server.close(grace=0)
 

@@ -108,7 +108,7 @@ def keep_freed_memory() -> None:
 
 
 class FreedMemory:
-    """Freed memory that lies between values which stay. `look` now and then, in a thread that nobody waits for.
+    """Gives memory that was freed back to the system. Call `look` now and then, in a thread that no request waits for.
 
     Bodies of all sizes come and go, and what is remembered of a turn lies between them. glibc gives memory back by itself
     only from its end, so a third of what a process held after some thousand turns was free pages. To give them back takes

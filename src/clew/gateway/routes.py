@@ -46,7 +46,7 @@ class Route:
 
 
 def _front_routes() -> Iterator[Route]:
-    """The routes of every dialect."""
+    """The routes on which clients of each dialect send requests."""
     for name, dialect in DIALECTS.items():
         for path, operation in dialect.routes.items():
             yield Route(

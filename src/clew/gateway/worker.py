@@ -31,7 +31,7 @@ def main() -> int:
 
 async def _run(plan: Plan, deadline: Deadline) -> None:
     ending = Ending()
-    with ending.watched(deadline):
+    with ending.handle_signals(deadline):
         loaded = load_source(plan.taken, os.environ) if plan.taken else load(plan.file, os.environ)
         listener = bound(plan.host, plan.port, reuse_port=True)
         gateway = await open_gateway(plan, loaded, home_of(os.environ), sock=listener)

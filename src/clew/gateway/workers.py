@@ -47,7 +47,7 @@ _log = logging.getLogger("clew.gateway")
 
 
 class WorkerReport(Struct, frozen=True, kw_only=True):
-    """One worker, as it was a moment ago."""
+    """The state of a worker, as it last reported it."""
 
     running: int = 0
     """Exchanges under way."""
@@ -134,7 +134,7 @@ class Workers:
             self.kill()
 
     async def _keep_one(self, ending: Ending) -> None:
-        """One worker after the other."""
+        """Run one worker, and start another each time that it ends, until the gateway is asked to end."""
         pause = _FIRST_PAUSE
         loop = asyncio.get_running_loop()
         while not ending.asked.is_set():

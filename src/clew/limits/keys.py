@@ -40,7 +40,7 @@ class KeyRights(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """For people; "" for the usual rights."""
+        """The rights as text; "" for the default rights."""
         parts = [
             f"{name} {', '.join(values)}"
             for name, values in (("models", self.models), ("backends", self.backends))
@@ -145,12 +145,12 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 def current_keys(rows: Sequence[NamedKey]) -> tuple[NamedKey, ...]:
-    """One for each name: without those that a new secret has replaced."""
+    """The newest key of each name: without keys that a rotation has replaced."""
     return tuple(row for row in rows if not row.replaced_by)
 
 
 def key_named(rows: Sequence[NamedKey], name: str) -> NamedKey:
-    """Raises SettingsInvalid if there is none."""
+    """The newest key of this name. Raises SettingsInvalid if there is none."""
     found = next((row for row in current_keys(rows) if row.name == name), None)
     if found is None:
         known = ", ".join(row.name for row in current_keys(rows)) or "none"
@@ -178,7 +178,7 @@ def keys_digest(rows: Sequence[NamedKey]) -> str:
 
 
 def add_key(rows: Sequence[NamedKey], wanted: NamedKey) -> KeyChange:
-    """Raises SettingsInvalid."""
+    """The table with another key. Raises SettingsInvalid if the key cannot be added."""
     if not is_key_name(wanted.name):
         raise SettingsInvalid(f"a key's name has 1 to {NAME_LENGTH} printable characters", key="name")
     if any(row.name == wanted.name for row in rows):
@@ -222,7 +222,7 @@ def rotate_key(rows: Sequence[NamedKey], name: str, minted: MintedSecret, *, now
 
 
 def remove_key(rows: Sequence[NamedKey], name: str) -> KeyChange:
-    """Raises SettingsInvalid. Its children go with it."""
+    """The table without a key and its children. Raises SettingsInvalid if there is no key of this name."""
     old = key_named(rows, name)
     gone = {name}
     while more := {row.name for row in rows if row.parent in gone} - gone:
@@ -232,7 +232,7 @@ def remove_key(rows: Sequence[NamedKey], name: str) -> KeyChange:
 
 
 def key_words(key: NamedKey) -> str:
-    """For the audit. No part of the secret."""
+    """A key as the audit shows it, without any part of its secret."""
     parts = [f"principal {key.principal}"]
     parts += [f"team {key.team}"] if key.team else []
     parts += [f"child of {key.parent}"] if key.parent else []

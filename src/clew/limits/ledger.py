@@ -38,7 +38,7 @@ class RateState:
         return max(0.0, self._due - now - max(0.0, BURST - 1 / rate))
 
     def take(self, rate: float, now: float) -> None:
-        """A request comes."""
+        """Count a request that is admitted now."""
         self._due = max(self._due, now) + 1 / rate
 
 
@@ -111,7 +111,7 @@ class LimitLedger:
     # Room for one more
 
     def overrun(self, limits: Sequence[Limit], *, now: float, wall: float, gateways: int = 1) -> Overrun | None:
-        """The limit that has no room left, the one that lasts longest if there are several. Hard ones the store decides."""
+        """A limit without room, the longest wait first, or None. Hard limits are left to the store, but for their rates."""
         found: list[Overrun] = []
         for limit in limits:
             if limit.is_rate:
@@ -133,7 +133,7 @@ class LimitLedger:
     # What is used
 
     def begin(self, limits: Sequence[Limit], *, now: float, gateways: int = 1) -> None:
-        """A request is let in."""
+        """Count a request that is admitted now."""
         for limit in limits:
             if limit.is_rate:
                 self._rate(limit).take(limit.cap / limit.seconds / gateways, now)
@@ -141,14 +141,14 @@ class LimitLedger:
             self._running[scope] = self._running.get(scope, 0) + 1
 
     def end(self, limits: Sequence[Limit]) -> None:
-        """A request that was let in is over."""
+        """Note that an admitted request is over."""
         for scope in {str(limit.scope) for limit in limits}:
             self._running[scope] = self._running.get(scope, 1) - 1
             if not self._running[scope]:
                 del self._running[scope]
 
     def charge(self, limits: Sequence[Limit], used: Amounts, wall: float) -> tuple[Charge, ...]:
-        """What a request used is counted here, and has to be kept with its turn."""
+        """Count what a request used. The charges that are returned have to be recorded with its turn."""
         windows = dict.fromkeys(
             CountedWindow(str(limit.scope), limit.seconds, window_at(wall, limit.seconds).start)
             for limit in limits
@@ -163,7 +163,7 @@ class LimitLedger:
     # What the store says
 
     def learn(self, totals: Mapping[CountedWindow, WindowTotal]) -> None:
-        """What the store has. Any thread may say so."""
+        """Take over the sums that the store has. Any thread may call it."""
         self._known = totals
 
     def _rate(self, limit: Limit) -> RateState:

@@ -29,7 +29,7 @@ MICRO: Final = 1_000_000
 
 
 def micro_usd(usd: Decimal) -> int:
-    """What was spent, to the nearest micro-dollar.
+    """An amount of money that was spent, to the nearest micro-dollar.
 
     >>> micro_usd(Decimal("0.0123456"))
     12346
@@ -38,7 +38,7 @@ def micro_usd(usd: Decimal) -> int:
 
 
 def micro_usd_at_most(usd: Decimal) -> int:
-    """What will be spent, rounded up."""
+    """An amount of money that may be spent, rounded up to a micro-dollar."""
     return int((usd * MICRO).to_integral_value(ROUND_CEILING))
 
 
@@ -102,18 +102,18 @@ class Limit(Struct, frozen=True, kw_only=True):
 
     @property
     def is_budget(self) -> bool:
-        """Whether it is counted over its window."""
+        """Whether the limit is on a sum over its window."""
         return self.unit != "parallel" and not self.is_rate
 
     @property
     def amount(self) -> str:
-        """As it is typed: 5usd/1d."""
+        """The amount as a command takes it: 5usd/1d."""
         number = str(Decimal(self.cap) / MICRO) if self.unit == "usd" else str(self.cap)
         return f"{number}{self.unit}/{window_name(self.seconds)}" if self.seconds else f"{number}{self.unit}"
 
     @property
     def words(self) -> str:
-        """For people: $5.00 per 1d."""
+        """The amount as text: $5.00 per 1d."""
         what = dollars(self.cap) if self.unit == "usd" else f"{self.cap:,} {_UNIT_WORDS[self.unit]}"
         return f"{what} per {window_name(self.seconds)}" if self.seconds else what
 

@@ -64,7 +64,7 @@ class SlotTicket:
 
 
 class Slots:
-    """Of one backend or one limit, in one process."""
+    """The requests that run and wait for one backend or one limit, in one process."""
 
     def __init__(self) -> None:
         self._running = 0

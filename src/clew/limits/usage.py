@@ -64,7 +64,7 @@ class UsageLine(Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> str:
-        """For people."""
+        """The cost as text; "?" if it is not known."""
         if self.micro_usd is None:
             return "?"
         return f"{'≈' if self.is_estimated or self.unpriced else ''}{dollars(self.micro_usd)}"

@@ -46,5 +46,5 @@ def window_at(now: float, seconds: int) -> Window:
 
 
 def window_name(seconds: int) -> str:
-    """As people type it; "" for no window."""
+    """The name of a window as a command takes it; "" for no window."""
     return _NAMES.get(seconds, f"{seconds}s" if seconds else "")

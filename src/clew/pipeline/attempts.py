@@ -112,7 +112,7 @@ class CoolDowns(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How patient to be."""
+    """How often and how long a request is tried again."""
 
     retries: int = 2
     """Of one target, beside its first try."""
@@ -183,7 +183,7 @@ def attempts(
 
 
 class _Flow:
-    """Where one request stands."""
+    """The state of one request: its targets, the present one, and its tries."""
 
     def __init__(
         self, targets: tuple[Candidate, ...], policy: RetryPolicy, jitter: Callable[[], float], *, began: float

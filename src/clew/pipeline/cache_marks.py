@@ -65,7 +65,7 @@ def fitting_ttl(ttl: Ttl, fixed: Sequence[JsonObject]) -> Ttl:
 
 
 def room_for_marks(rules: CacheRules, line: str, fixed: Sequence[JsonObject]) -> int:
-    """How many marks the messages may have."""
+    """How many marks of the prompt cache the messages may have."""
     return 0 if rules.off or line in rules.off_for else MOST_MARKS - len(fixed)
 
 
@@ -73,7 +73,7 @@ def room_for_marks(rules: CacheRules, line: str, fixed: Sequence[JsonObject]) ->
 
 
 def cache_marks(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
-    """The step."""
+    """The step: marks for the prompt cache are set as the rules of the target say."""
     rules = facts.options.cache
     if rules is None:
         return request, ()

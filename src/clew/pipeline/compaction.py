@@ -76,15 +76,15 @@ class SummaryReader:
         return None
 
     def begin(self) -> Iterator[Event]:
-        return self._summed_up(self._reader.begin())
+        return self._summarise(self._reader.begin())
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        return self._summed_up(self._reader.feed(data))
+        return self._summarise(self._reader.feed(data))
 
     def flush(self) -> Iterator[Event]:
-        return self._summed_up(self._reader.flush())
+        return self._summarise(self._reader.flush())
 
-    def _summed_up(self, events: Iterable[Event]) -> Iterator[Event]:
+    def _summarise(self, events: Iterable[Event]) -> Iterator[Event]:
         for event in events:
             if isinstance(event, BLOCK_EVENTS):
                 if isinstance(event, BlockStart):

@@ -69,7 +69,7 @@ def without_clear_thinking(request: Request, *, step: str) -> tuple[Request, tup
 
 
 def _places(request: Request) -> list[int]:
-    """Where the `clear_thinking` edits stand."""
+    """The positions of the `clear_thinking` edits in the request."""
     edits = _edits(object_of(request.body.context_management) or {})
     return [i for i, edit in enumerate(edits) if isinstance(edit, dict) and edit.get("type") == CLEAR_THINKING]
 

@@ -44,7 +44,7 @@ class ThinkingRefusal(Struct, frozen=True):
 
 
 def refusal_in(status: int, words: str) -> ThinkingRefusal | None:
-    """The refusal, if it is one and speaks of thinking."""
+    """The refusal of a request for its thinking; None if the reply is another one."""
     words = words[:_MOST]
     if not is_refusal(status, words):
         return None
@@ -120,7 +120,7 @@ def _is_recorded(block: Block, facts: Facts) -> bool:
 def _refused_blocks(
     request: Request, refusal: ThinkingRefusal, facts: Facts, remedy: Remedy
 ) -> Callable[[int, Block], bool]:
-    """Which thinking blocks stay out."""
+    """A function that says of a thinking block whether the repair leaves it out."""
     first = refusal.message or 0
     match remedy:
         case "unrecorded":

@@ -48,7 +48,8 @@ def mark_messages(
 
 
 class MarkedParts(Struct, frozen=True):
-    """What goes ahead of the messages, with four marks at most; the marks that are left, and those that were removed."""
+    """The parts ahead of the messages, with four marks of the prompt cache at most; these marks; and the changes that
+    removed others."""
 
     tools: list[JsonValue]
     system: JsonValue

@@ -37,7 +37,7 @@ _TRUE: Final = ("1", "true", "yes", "on")
 
 
 class CacheRules(Struct, frozen=True, kw_only=True):
-    """Where cache marks go.
+    """Where marks of the prompt cache are set.
 
     >>> CacheRules.from_variables({"DISABLE_PROMPT_CACHING_HAIKU": "1"}).off_for
     ('haiku',)

@@ -68,7 +68,7 @@ def mode_of(thinking: JsonObject | None) -> str:
 
 
 def is_on(thinking: JsonObject | None, profile: ModelFacts) -> bool:
-    """Whether the model thinks if asked like this."""
+    """Whether the model thinks under this setting."""
     if thinking is None:
         return profile.thinking_default != "off"
     return mode_of(thinking) not in OFF_MODES

@@ -117,7 +117,7 @@ def thinking_off(request: Request, target: Target, why: str) -> tuple[Request, t
 
 
 def setting_of(request: Request, target: Target) -> ThinkingSetting:
-    """What the request asks of the model's thinking."""
+    """The thinking that the request asks for, as one value."""
     body, profile = request.body, target.profile
     effort = (object_of(body.output_config) or {}).get("effort")
     asked = number_of(body.max_tokens)

@@ -114,7 +114,8 @@ class Translator:
         return written._replace(changes=(*changes, *written.changes)) if changes else written
 
     def begin(self) -> bytes:
-        """With `start="eager"`: the events to send at once. `feed` brings them too, where nobody asked for them."""
+        """The events to send before the backend's first byte, with `start="eager"`. If nobody calls `begin`, `feed` gives
+        them."""
         return self._encode(self._stream.begin())
 
     def feed(self, data: bytes) -> bytes:

@@ -29,8 +29,8 @@ NO_BACKEND: Final = AskedBackend()
 def with_asked_backend(
     tables: Mapping[str, BackendTable], asked: AskedBackend, environ: Mapping[str, str]
 ) -> Mapping[str, BackendTable]:
-    """The tables with that of the backend that was asked for. A name that nobody knows adds nothing. Raises SettingsInvalid
-    for a preset whose key is not in the environment."""
+    """The tables, with a table for the backend that was asked for. An unknown name adds nothing. Raises SettingsInvalid for
+    a preset whose key is not in the environment."""
     table, preset = tables.get(asked.name), presets().get(asked.name)
     if table is None and preset is not None:
         table = _table_of(preset, environ)

@@ -90,7 +90,7 @@ class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole file."""
+    """The settings file as it is written."""
 
     active: str = ""
     """The backend that takes what no rule and no pin sends elsewhere; `clew use` overrides it."""

@@ -132,7 +132,7 @@ def _table(value: object) -> Mapping[str, object]:
 
 
 class _BackendRows:
-    """The rows of all backends: the document's, or those that the environment gives."""
+    """The rows of all backends, from the settings file or from the environment."""
 
     def __init__(
         self,

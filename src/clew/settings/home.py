@@ -50,12 +50,12 @@ class Home:
 
     @property
     def secret(self) -> Path:
-        """The secret behind the seals."""
+        """The file with the secret that seals are made with."""
         return self.root / "secret"
 
     @property
     def key(self) -> Path:
-        """The gateway's own key."""
+        """The file with the gateway's own key."""
         return self.root / "key"
 
     @property

@@ -60,7 +60,7 @@ def unset_message(variables: Sequence[str]) -> str:
 
 
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
-    """The text with its variables replaced. Raises VariableUnset for those that are not set and have no default."""
+    """The text with its variables replaced. Raises VariableUnset for a variable that is not set and has no default."""
     if unset := list(dict.fromkeys(variables_without(text, environ))):
         raise VariableUnset(unset)
     return _VARIABLE.sub(lambda match: environ.get(match[1], "") or match[2], text)

@@ -73,12 +73,12 @@ class Loaded(Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """Of what the file says; "" without a file."""
+        """A digest of the file's text; "" without a file."""
         return digest_of(self.text.reveal().encode()) if self.file and self.text else ""
 
     @property
     def source(self) -> SettingsText:
-        """What another process needs to have the same settings."""
+        """The file's path and text: with it another process loads the same settings."""
         return SettingsText(self.place, self.text.reveal() if self.text else "")
 
 

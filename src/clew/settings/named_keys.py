@@ -65,7 +65,7 @@ class NamedKeys:
         return self._store
 
     def all(self) -> tuple[NamedKey, ...]:
-        """Those that a new secret has replaced too."""
+        """All keys, also those that a rotation has replaced."""
         if self._store is None:
             return _read(self._home.keys).keys
         self._move_file(self._store)
@@ -112,12 +112,13 @@ class NamedKeys:
         return self._change(lambda rows: remove_key(rows, name), by).row
 
     def note_used(self, used: dict[str, float]) -> None:
-        """When keys were used last, by their ids. Nobody waits for it; without a store it is not kept."""
+        """Record when keys were last used, by their ids, without waiting for the write. Nothing is kept without a store."""
         if self._store is not None and used:
             self._store.keys.note_used(used)
 
     def remember(self, rows: Sequence[NamedKey]) -> None:
-        """Keep what the store says, for a start without it. A disk that is full is no reason to refuse anybody."""
+        """Keep a copy of the store's keys on this machine, for a start without the store. A copy that cannot be written is
+        left out: requests go on."""
         if self._store is not None and (rows or self._home.known_keys.exists()):
             with suppress(SettingsInvalid):
                 _write(self._home.known_keys, _File(where=self._store.describe(), keys=tuple(rows)))
@@ -150,8 +151,8 @@ class NamedKeys:
 
 
 def known_keys(home: Home, where: str | None = None) -> tuple[NamedKey, ...]:
-    """The keys as this machine knows them, without asking a database: those that a store said last (of the store at `where`,
-    if that is given), and those that are still in the file. Raises SettingsInvalid for a file that cannot be used."""
+    """The keys that this machine knows without asking a database: the copy of the store's keys (of the store at `where`, if
+    it is given), and those in the file. Raises SettingsInvalid for a file that cannot be used."""
     remembered = _File()
     with suppress(SettingsInvalid):  # it is only a copy
         remembered = _read(home.known_keys)

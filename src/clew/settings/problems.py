@@ -212,7 +212,7 @@ def line_of(key: Key, lines: Mapping[Key, int]) -> int:
 
 
 def format_key(key: Key) -> str:
-    """As a person would write it: `backends.glm.url`, `rules[0].backend`."""
+    """A key as a person writes it: `backends.glm.url`, `rules[0].backend`."""
     text = ""
     for part in key:
         if isinstance(part, int):

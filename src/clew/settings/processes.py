@@ -99,7 +99,7 @@ class AppliedSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def in_use(self) -> str:
-        """The active backend; "" where it is not among those that are known here, so that requests get a 503."""
+        """The active backend; "" if this process does not have it, so that its requests get a 503."""
         return self.active if self.active in self.backends else ""
 
 
@@ -116,7 +116,7 @@ class ProcessReport(Struct, frozen=True, kw_only=True):
 
 
 class RunningGateway(RegisteredGateway, frozen=True, kw_only=True):
-    """A gateway and its processes."""
+    """A gateway of this home, with its processes."""
 
     processes: tuple[ProcessReport, ...] = ()
 
@@ -155,7 +155,7 @@ def registered_gateways(home: Home) -> list[RegisteredGateway]:
 
 
 def running_gateways(home: Home) -> list[RunningGateway]:
-    """All that live, with their processes, the oldest first."""
+    """All gateways of this home that run, with their processes, the oldest first."""
     reports = process_reports(home)
     return [
         RunningGateway(**structs.asdict(each), processes=tuple(own for own in reports if own.gateway == each.name))
@@ -208,7 +208,7 @@ def process_reports(home: Home) -> list[ProcessReport]:
 
 
 def wakeup_path(home: Home, gateway: str, pid: int) -> Path:
-    """Where the process has its FIFO."""
+    """The FIFO that wakes the process."""
     return home.run / f"{gateway}.{pid}{_WAKEUP}"
 
 
@@ -241,7 +241,7 @@ def _read(path: Path, type: type[T]) -> T | None:
 
 
 def is_alive(pid: int, born: str) -> bool:
-    """Whether the process of this number runs, and is the one that began then."""
+    """Whether a process of this number runs and began at this time."""
     try:
         os.kill(pid, 0)
     except PermissionError:

@@ -20,7 +20,7 @@ MOST_BLOCKS: Final = 1000
 
 
 class RegisteredBlock(Struct, frozen=True, kw_only=True):
-    """One block of the table."""
+    """A block in the table of the policy `session`."""
 
     hash: str
     """The beginning of its key, as the log has it."""
@@ -32,7 +32,7 @@ class RegisteredBlock(Struct, frozen=True, kw_only=True):
 
 
 class RegistryReport(Struct, frozen=True, kw_only=True):
-    """The table of one process."""
+    """The table of the policy `session`, as one process has it."""
 
     gateway: str
     pid: int
@@ -76,7 +76,7 @@ def write_registry_report(home: Home, report: RegistryReport) -> None:
 
 
 def registry_reports(home: Home) -> list[RegistryReport]:
-    """Of all processes that live, by gateway."""
+    """The tables of all processes that run, in the order of their gateways."""
     alive: list[RegistryReport] = []
     for path, report in read_files(home, TABLE, RegistryReport):
         if report is not None and is_alive(report.pid, report.born):

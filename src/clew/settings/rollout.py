@@ -173,7 +173,7 @@ def how_to_apply(applied: AppliedSettings, backend: str = "") -> str:
 
 
 def _judge_backend(applied: AppliedSettings, backend: str) -> _State:
-    """Whether a process knows a backend; "" is none."""
+    """How far a process has applied a change that needs this backend. "" needs none."""
     if not backend or backend in applied.backends:
         return _APPLIED
     if file_digest(Path(applied.file)) != applied.looked_at:

@@ -183,7 +183,7 @@ _NEVER: Final = ("name", "by_model", "keys_from")
 
 
 class SettingsEntry(Struct, frozen=True):
-    """One key with its value."""
+    """A key of the settings with its value and its origin."""
 
     key: str
     value: JsonValue
@@ -191,7 +191,7 @@ class SettingsEntry(Struct, frozen=True):
 
 
 def entries_of(loaded: Loaded) -> list[SettingsEntry]:
-    """All keys. Of the facts about models, only those that are not clew's own."""
+    """All keys of the settings. Of the facts about models, only those that the file adds."""
     settings = {field.name: getattr(loaded.settings, field.name) for field in structs.fields(type(loaded.settings))}
     backends = cast("Mapping[str, Backend]", settings.pop("backends"))
     settings.pop("models")
@@ -212,7 +212,7 @@ def entries_of(loaded: Loaded) -> list[SettingsEntry]:
 
 
 def toml_value(value: JsonValue) -> str:
-    """As the file would say it."""
+    """A value as TOML."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{format_key((name,))} = {toml_value(each)}" for name, each in value.items()) + " }"
     if isinstance(value, list):

@@ -60,7 +60,7 @@ class RoutingRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What becomes of thinking."""
+    """How thinking blocks are treated."""
 
     foreign: Foreign = "drop"
     """Reasoning that a backend cannot read: left out, said as text, or (`native`) put where its own goes back. Claude takes
@@ -83,7 +83,7 @@ class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is remembered, and for how long."""
+    """What is recorded, and for how long."""
 
     url: StoreUrl = USUAL_URL
     """`sqlite` keeps a file in the home directory, `sqlite:PATH` another one, `off` nothing. `postgresql://…` is a database
@@ -113,12 +113,12 @@ class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def age(self) -> float | None:
-        """Seconds; None is for ever."""
+        """Seconds that recordings are kept; None is for ever."""
         return self.days * _DAY or None
 
     @property
     def bytes(self) -> int | None:
-        """None is without a limit."""
+        """The most bytes that the store may take; None is without a limit."""
         usual = 0 if is_shared(self.url) else _FILE_MEGABYTES
         return (usual if self.megabytes is None else self.megabytes) * _MEGABYTE or None
 
@@ -208,7 +208,7 @@ class ChatSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is written about each request. Keys never are."""
+    """What is logged about each request. Keys are never logged."""
 
     form: Literal["auto", "short", "pairs", "json"] = "auto"
     """How: `short` as `clew log` shows it, `pairs` as key=value, `json` as a line of JSON. `auto`: short on a terminal,
@@ -314,7 +314,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 def options_of(settings: Settings) -> Options:
-    """What a projection is told. The policy `session` is the engine's: for a projection it is `origin`."""
+    """The options of a projection, for which the policy `session` is `origin`: the engine carries out the rest of it."""
     build = settings.build
     return Options(
         policy="strip" if settings.thinking.policy == "strip" else "origin",

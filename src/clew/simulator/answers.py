@@ -20,7 +20,7 @@ from clew.simulator.script import Pause, SendEvent, SendPings
 
 @dataclass(frozen=True, slots=True)
 class AnswerBlock:
-    """One block of an answer."""
+    """A content block of an answer, with the deltas that stream it."""
 
     block: JsonObject
     """The whole block, as the client is to send it back."""
@@ -36,7 +36,7 @@ AnswerItem: TypeAlias = AnswerBlock | Pause | SendPings | SendEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnswer:
-    """What the model says to one request."""
+    """The model's answer to one request, before a dialect writes it."""
 
     items: tuple[AnswerItem, ...]
     stop_reason: str

@@ -56,7 +56,7 @@ class ShapedVendor(WordedVendor, Protocol):
 
 
 class ShapedErrors:
-    """How one vendor writes errors as whole bodies."""
+    """Writes errors as whole bodies in the shape of one vendor."""
 
     def __init__(self, book: RuleBook, vendor: ShapedVendor) -> None:
         self._book = book

@@ -190,7 +190,7 @@ class Judge(Protocol):
         realm: str,
         books: Books,
     ) -> JudgeVerdict:
-        """Judge one request.
+        """The verdict on a request.
 
         `headers` have lower-case names; repeated ones are joined with a comma, in order. The signing key comes from
         `realm`, or else from the kind and the seed: simulators with the same key accept each other's signatures.
@@ -203,7 +203,7 @@ class VendorErrors(Protocol):
 
     @property
     def ping(self) -> bytes:
-        """A keep-alive inside a stream."""
+        """The bytes of a keep-alive inside a stream."""
         ...
 
     def body(self, fault: str, message: str, status: int, request_id: str) -> bytes:

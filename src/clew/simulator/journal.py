@@ -33,7 +33,7 @@ _BODY_BUDGET: Final = 256 * 1024 * 1024
 
 @dataclass(slots=True, kw_only=True)
 class JournalEntry:
-    """One request and what happened to it."""
+    """A request that the simulator got, with its answer and the verdict on it."""
 
     n: int
     request_id: str
@@ -126,7 +126,7 @@ class Journal:
         self._file = file.open("ab") if file else None
 
     def open(self, request: HttpRequest, request_id: str, account: str) -> JournalEntry:
-        """Begin an entry."""
+        """Add an entry for a request that begins."""
         key = credential_of(request.joined)
         entry = JournalEntry(
             n=self._next,

@@ -42,7 +42,7 @@ def traits_for(model: str, models: tuple[ModelPattern, ...], traits: T) -> T | N
 
 
 class OpenaiErrors(VendorErrors, Protocol):
-    """How a vendor writes errors, those of refusals too."""
+    """Writes errors as a vendor does, those of refusals too."""
 
     def refusal_body(self, refusal: VendorRefusal, names: Mapping[str, object], maker: str) -> bytes: ...
 
@@ -52,7 +52,7 @@ class KeyedVendor(WordedVendor, Protocol):
 
     @property
     def open(self) -> bool:
-        """Whether it wants no key."""
+        """Whether the vendor serves requests without a key."""
         ...
 
     @property
@@ -60,13 +60,13 @@ class KeyedVendor(WordedVendor, Protocol):
 
 
 class ForgetfulPart(Protocol):
-    """What a server remembers of requests."""
+    """A part of a server that keeps something of requests, until `reset`."""
 
     def reset(self) -> None: ...
 
 
 class OpenaiServer(VendorServer):
-    """One vendor. `now` counts seconds since the epoch."""
+    """The server of one vendor. `now` counts seconds since the epoch."""
 
     ending: str
     """How the path of conversations ends, whatever comes before."""

@@ -42,7 +42,7 @@ _FORMATS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _SchemaPlace:
-    """A place in the schema."""
+    """A position in a JSON schema while a value for it is made."""
 
     root: JsonObject
     prompt: str

@@ -59,7 +59,7 @@ class RuleBreach:
 
 
 class WordedVendor(Protocol):
-    """What a book asks of a vendor's row."""
+    """The fields of a vendor's row that a rule book reads."""
 
     @property
     def reference(self) -> bool: ...
@@ -101,7 +101,7 @@ class RuleBook:
         return structs.replace(row, verified=own.verified, **changes)
 
     def is_in_force(self, rule: str, vendor: WordedVendor, stance: Stance) -> bool:
-        """Whether this vendor refuses what breaks the rule."""
+        """Whether the vendor refuses requests that break this rule."""
         row, name = self.rules[rule], self._name(rule)
         has = name in vendor.special if row.special else name not in vendor.without
         return has and row.grade not in stance.without_grades
@@ -127,5 +127,5 @@ class RuleBook:
 
 
 def place_of(path: str) -> str:
-    """`messages.3.tool_calls.0` as `messages[3].tool_calls[0]`."""
+    """A path as some vendors write it: `messages.3.tool_calls.0` as `messages[3].tool_calls[0]`."""
     return _PLACE.sub(r"[\1]", path)

@@ -58,7 +58,7 @@ from clew.simulator.faults import FaultSpec
 
 @dataclass(frozen=True, slots=True)
 class Think:
-    """A thinking block. Its text is shown as the request asks, or never, or as a progress update (R41)."""
+    """Write a thinking block. Its text is shown as the request asks, or never, or as a progress update (R41)."""
 
     text: str
     shown: Literal["asked", "never", "update"] = "asked"
@@ -66,14 +66,14 @@ class Think:
 
 @dataclass(frozen=True, slots=True)
 class ThinkRedacted:
-    """A redacted_thinking block."""
+    """Write a redacted_thinking block."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """A text block."""
+    """Write a text block."""
 
     text: str
 
@@ -103,7 +103,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Silence."""
+    """Send nothing for some seconds."""
 
     seconds: float
 
@@ -157,7 +157,7 @@ Act: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class ScriptTurn:
-    """One answer."""
+    """The acts of one answer."""
 
     acts: tuple[Act, ...]
 

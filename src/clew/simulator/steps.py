@@ -27,7 +27,7 @@ _FLUSH_SECONDS: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class SendHead:
-    """Status and headers."""
+    """Send the status and the headers."""
 
     status: int
     headers: HeaderPairs
@@ -35,7 +35,7 @@ class SendHead:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A piece of the body; `event` names the SSE event that it is, if it is one."""
+    """Send a piece of the body. `event` names its SSE event, if it is one."""
 
     data: bytes
     event: str = ""
@@ -43,7 +43,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A piece of the body so many times, or without end with None, and so many seconds apart."""
+    """Send a piece of the body so many times, or without end with None, with so many seconds between."""
 
     data: bytes
     times: int | None
@@ -52,7 +52,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Silence."""
+    """Send nothing for some seconds."""
 
     seconds: float
 
@@ -94,12 +94,12 @@ def silences_of(answer: ModelAnswer) -> Iterator[Step]:
 
 
 def body_of(steps: Iterable[Step]) -> bytes:
-    """The whole body."""
+    """The body that these steps send."""
     return b"".join(step.data for step in steps if isinstance(step, Send))
 
 
 async def play(steps: Steps, respond: Responder) -> None:
-    """Carry out the steps."""
+    """Carry out the steps, in order."""
     match steps:
         case (SendHead(status, headers), Send(data), End("end")):
             respond.send(status, headers, data)

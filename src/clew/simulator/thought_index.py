@@ -27,7 +27,7 @@ def add_mark(secret: bytes, text: str) -> str:
 
 
 def is_marked(secret: bytes, text: str) -> bool:
-    """Whether a thought has a valid mark."""
+    """Whether a thought has a valid mark of this simulator."""
     found = _MARK.fullmatch(text)
     return found is not None and add_mark(secret, found[1]) == text
 
@@ -38,7 +38,7 @@ _BEGINNING: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class ThoughtIndex:
-    """The thoughts that one simulator gave."""
+    """The thoughts that a simulator has sent, by their beginnings."""
 
     _by_beginning: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 

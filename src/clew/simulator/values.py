@@ -84,7 +84,7 @@ _TOKENS_PER_FILE = 1500
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One countable, cacheable piece of a prompt."""
+    """A part of a prompt that is counted and cached as one."""
 
     path: str
     """`tools.0`, `system.1`, `messages.3.content.0`."""

@@ -50,7 +50,7 @@ _JOURNAL_BODY: Final = re.compile(r"/_sim/journal/(\d+)/body")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatorSettings:
-    """What a simulator is started with."""
+    """The options with which a simulator is started."""
 
     stance: Stance
     kind: Kind = "anthropic"
@@ -167,7 +167,8 @@ class VendorServer(ABC):
         return request.path
 
     def _with_fault(self, request: HttpRequest, entry: JournalEntry, steps: Steps) -> Steps:
-        """The steps after the fault that the request's header names, or else the one that waits for it."""
+        """The steps after the fault that the request's header names; without one, after the next fault that was ordered for
+        this path."""
         asked, key = request.header("x-sim-fault"), credential_of(request.joined)
         try:
             fault = parse(asked) if asked else self.faults.take(self.fault_path(request), key)

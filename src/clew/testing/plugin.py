@@ -37,5 +37,5 @@ def simulators() -> Iterator[StartSimulator]:
 
 @pytest.fixture
 def simulator(simulators: StartSimulator) -> Simulator:
-    """One simulator with the defaults."""
+    """A simulator with the default settings."""
     return simulators()

@@ -41,7 +41,7 @@ _object = msgspec.json.Decoder(JsonObject)
 
 
 class ShownBlock(Struct, frozen=True, kw_only=True):
-    """One block on a page."""
+    """A content block, as a page shows it."""
 
     kind: BlockKind
     label: str = ""

@@ -102,7 +102,7 @@ def _shown(item: JsonObject, sealer: Sealer, principal: str) -> ShownItem:
 
 
 def _shortened(value: JsonValue, name: str = "") -> JsonValue:
-    """JSON without what nobody reads: opaque values, and the data of files."""
+    """JSON without opaque values and the data of files, which no person reads."""
     if isinstance(value, dict):
         return {key: _shortened(each, key) for key, each in value.items()}
     if isinstance(value, list):

@@ -23,7 +23,7 @@ from clew.web.items import name_of, sent_blocks
 
 
 class ComparedMessage(Struct, frozen=True, kw_only=True):
-    """A message, on either side."""
+    """A message on one side of a comparison."""
 
     role: str
     pieces: Sequence[ShownBlock]

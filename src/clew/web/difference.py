@@ -93,7 +93,7 @@ def _fold(lines: Sequence[DiffLine]) -> Iterable[DiffLine]:
 
 
 class LineRun(NamedTuple):
-    """Lines that are the same on both sides; or those that are gone, and those that are new in their place."""
+    """Lines that are the same on both sides; or removed lines, and the new lines in their place."""
 
     same: Sequence[str] = ()
     gone: Sequence[str] = ()
@@ -165,7 +165,7 @@ def _cost(a: Sequence[str], b: Sequence[str]) -> int:
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> int:
-    """How many lines are the same from the beginning."""
+    """How many lines at the beginning are the same."""
     return next((at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
 
 

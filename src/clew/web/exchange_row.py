@@ -81,7 +81,7 @@ def cache_share(usage: TokenUsage | None) -> float | None:
 
 
 def cost_in(exchange: Exchange, backends: Mapping[str, Backend]) -> Cost | None:
-    """At list prices; None where none is known."""
+    """The cost of an exchange at list prices; None if no price is known."""
     row, whole = backends.get(exchange.backend), exchange.outcome == "whole"
     return cost_of(exchange.model, exchange.usage, backend=row, complete=whole, at=exchange.ended)
 

@@ -21,7 +21,7 @@ _LEAST_USD: Final = 0.0001
 
 
 def count(number: float) -> str:
-    """1234567 is 1,234,567."""
+    """A number with separators: 1234567 is 1,234,567."""
     return f"{number:,.0f}"
 
 
@@ -85,12 +85,12 @@ def clock(moment: float) -> str:
 
 
 def stamp(moment: float) -> str:
-    """For machines: the attribute of a `<time>`."""
+    """A time for the attribute of a `<time>`, which machines read."""
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def markdown(text: str) -> Markup:
-    """Markdown as clean HTML."""
+    """Markdown as HTML that is safe to show."""
     from clew.chat.markdown import render_markdown
 
     return Markup(render_markdown(text))  # noqa: S704  (the cleaner is what makes it safe)

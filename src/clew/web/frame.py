@@ -139,7 +139,7 @@ class Asset(Struct, frozen=True):
 
 @cache
 def assets() -> dict[str, Asset]:
-    """The files, by name."""
+    """The files of the folder `static`, by name."""
     found: dict[str, Asset] = {}
     for each in sorted(files("clew.web").joinpath("static").iterdir(), key=lambda each: each.name):
         if kind := KINDS.get(each.name.rpartition(".")[2]):

@@ -37,7 +37,7 @@ def limit_lines(store: Store | None) -> list[LimitLine]:
 
 
 def lines_of(uses: Iterable[LimitUse]) -> list[LimitLine]:
-    """The most used first; then those that are not added up."""
+    """The limits, the most used first; those that are on no sum come last."""
     return sorted(map(_line, uses), key=lambda line: -1.0 if line.share is None else line.share, reverse=True)
 
 

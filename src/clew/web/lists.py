@@ -84,7 +84,7 @@ async def part_rows(services: AdminServices, request: Request) -> Response:
 
 
 def _top(services: AdminServices, owner: str) -> dict[str, object]:
-    """Reads the store, so it belongs into a thread."""
+    """The top of the page Now. It reads the store: call it in a thread."""
     status, store = status_of(services), services.store
     switches: list[SwitchRow] = []
     if store:
@@ -131,7 +131,7 @@ def _gateways_here(status: Status) -> Iterable[GatewayRow]:
 
 
 def _gateways_elsewhere(status: Status) -> Iterable[GatewayRow]:
-    """Those of other machines that share the store."""
+    """The gateways of other machines that share the store."""
     newest = max((each.taken for each in status.shared), default=0)
     for each in status.shared:
         if each.machine != socket.gethostname():
@@ -155,7 +155,7 @@ def _rows(services: AdminServices, owner: str) -> dict[str, object]:
 
 
 def _part_switches(status: Status) -> list[SwitchRow]:
-    """Sub-agents, then families."""
+    """A switch for sub-agents, then one for each family."""
 
     def switch(name: str, rules: Sequence[RoutingRule], *, family: str = "", agents: bool = False) -> SwitchRow:
         chosen = next((rule.backend for rule in rules if rule in status.chosen), "")

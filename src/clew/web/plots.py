@@ -153,7 +153,7 @@ def _short(day: str) -> str:
 
 
 def _slot(days: Sequence[str]) -> float:
-    """The width of a day."""
+    """The width that a day has in a plot."""
     return (WIDTH - LEFT - RIGHT) / max(1, len(days))
 
 

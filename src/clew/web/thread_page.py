@@ -61,7 +61,7 @@ class ThreadQuery(Struct, frozen=True, kw_only=True):
         return address(*parts, owner=self.owner, **query)
 
     def turn(self, at: str = "", start: int | None = None) -> str:
-        """This page at another turn, or at another part."""
+        """The address of this page at another turn, or from another turn on."""
         return self.to(self.place, self.id, as_=self.backend, form=self.form, from_=start, at=at)
 
 
@@ -104,7 +104,7 @@ class ThreadView(Struct, frozen=True, kw_only=True):
 
     @property
     def newest(self) -> int:
-        """Where the last page begins."""
+        """The first turn of the last page."""
         return max(0, self.line - PAGE)
 
 

@@ -53,7 +53,7 @@ class SearchHit(Struct, frozen=True):
 
 
 class ThreadRow(Struct, frozen=True, kw_only=True):
-    """A thread with what was used in it. `models` and `backends` are those that answered, the last one first."""
+    """A thread with what was used in it. `models` and `backends` are those that answered, the newest first."""
 
     thread: Thread
     models: tuple[str, ...]
@@ -150,7 +150,7 @@ async def page_threads(services: AdminServices, request: Request) -> Response:
 
 
 def filter_of(request: Request) -> ThreadFilter:
-    """Raises AdminProblem for an order that there is not."""
+    """The filter that the query describes. Raises AdminProblem for an unknown order."""
     query = request.query_params
     days, sort = query.get("days", ""), query.get("sort", "")
     if sort and sort not in SORTS:
@@ -180,7 +180,7 @@ def _listed(services: AdminServices, owner: str, before: float | None, chosen: T
 
 
 def thread_rows(store: Store, owner: str, threads: Sequence[Thread], backends: Mapping[str, Backend]) -> list[ThreadRow]:
-    """In the order of the threads."""
+    """The rows of these threads, in the same order."""
     totals: dict[str, list[ThreadTotal]] = {}
     for total in store.thread_totals(owner, [thread.id for thread in threads]):
         totals.setdefault(total.thread, []).append(total)

@@ -41,7 +41,7 @@ class BranchLink(Struct, frozen=True, kw_only=True):
 
 
 class ShownTurn(Struct, frozen=True, kw_only=True):
-    """One turn."""
+    """A turn, as a page shows it."""
 
     exchange: str
     at: float

@@ -77,7 +77,7 @@ class UsageChoice(Struct, frozen=True, kw_only=True):
         return structs.replace(self, only=only).address
 
     def inside(self, name: str) -> str:
-        """What a line is made of."""
+        """The address of the page with the parts that a line is the sum of."""
         return structs.replace(self, by=_NEXT.get(self.by, "model"), only={**self.only, self.by: name}).address
 
     @property

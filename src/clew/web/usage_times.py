@@ -23,7 +23,7 @@ FEW_DAYS = 3
 
 
 class TimesRow(Struct, frozen=True, kw_only=True):
-    """The answers of some requests."""
+    """A group of requests: how many, their tokens, and how long the answers took."""
 
     backend: str
     model: str = ""
@@ -70,7 +70,7 @@ def percentile(ordered: Sequence[float], share: float) -> float | None:
 
 
 def by_backend_and_model(days: Days) -> list[TimesRow]:
-    """The most used first."""
+    """A row for each backend and model, the most used first."""
     rows = _rows(days, lambda each: (each.backend, each.model, ""))
     return sorted(rows, key=lambda row: -max(row.calls, row.asked))
 

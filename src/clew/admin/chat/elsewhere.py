@@ -46,7 +46,7 @@ class StoredAnswer:
         self._turn = context.service.tree.open_turn
 
     async def follow(self) -> AsyncGenerator[bytes]:
-        """From the beginning of the message to its end."""
+        """The parts of the message as stream frames, from its beginning to its end."""
         sent, told_at = 0, time.monotonic()
         try:
             while self._turn in self._service.tree and not self._ending.is_set():
@@ -78,7 +78,8 @@ class StoredAnswer:
         return self._service.tree[self._turn]
 
     def _parts_so_far(self) -> tuple[list[Part], bool]:
-        """Those that are stored, and whether the newest turn of them is over. Later there are only more."""
+        """The parts that are stored, and whether the newest turn is over. A later call gives the same parts and perhaps
+        more."""
         parts = [*parts_of_group(self._group, self._service.runtime.current.snapshot.sealer)]
         is_over = self._stored.outcome != "open"
         if not is_over and parts[-1]["type"] == "finish-step":
@@ -125,13 +126,13 @@ def _note_name(thread: str) -> str:
 
 
 async def stop_elsewhere(services: AdminServices, key: ThreadKey) -> bool:
-    """Have another gateway stop the answer that comes in this thread. False if there is none, or nobody stopped it."""
+    """Have another gateway stop the answer that comes in this thread. False if no answer comes, or no gateway stopped it."""
     store, (principal, thread) = services.kept, key
     turn = await services.read(lambda: _open_turn(store, key))
     if not turn:
         return False
     note = partial(store.set, _note_name(thread), scope=principal)
-    await services.written(note(turn, at=time.time()))
+    await services.wait_for_write(note(turn, at=time.time()))
     try:
         end = time.monotonic() + STOP_SECONDS
         while time.monotonic() < end:
@@ -140,7 +141,7 @@ async def stop_elsewhere(services: AdminServices, key: ThreadKey) -> bool:
             await asyncio.sleep(_STOP_LOOK_SECONDS)
         return False
     finally:
-        await services.written(note(None, at=time.time()))
+        await services.wait_for_write(note(None, at=time.time()))
 
 
 def _open_turn(store: Store, key: ThreadKey) -> str:

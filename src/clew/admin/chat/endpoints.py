@@ -141,7 +141,7 @@ class _RunResponse(StreamingResponse):
 
 
 async def post(services: AdminServices, request: Request) -> Response:
-    """Ask something. The question is saved before a backend is asked, and the answer goes on when all clients leave."""
+    """Ask a question. The question is saved before a backend is asked, and the answer goes on when all clients leave."""
     caller = caller_of(request)
     settings = services.current.snapshot.settings
     body = await read_body(request, ChatBody, settings.gateway.max_body_megabytes * _MEGABYTE)
@@ -267,7 +267,7 @@ class ChatLine(Struct, frozen=True):
 
 
 class ChatPage(Struct, frozen=True, kw_only=True):
-    """One chat."""
+    """A chat with its messages, as the browser opens it."""
 
     id: str
     title: str
@@ -324,7 +324,7 @@ async def rename(services: AdminServices, request: Request) -> Response:
     title = (await read_body(request, TitleBody)).title.strip()
     if not title:
         raise AdminProblem(400, "a chat needs a title", "this one is empty")
-    if not await services.written(services.kept.rename(owner, id, title)):
+    if not await services.wait_for_write(services.kept.rename(owner, id, title)):
         raise _no_chat(id)
     return as_json({"id": id, "title": title})
 

@@ -43,15 +43,15 @@ class ChatRun:
     client that asked counts as a listener until it calls `leave`.
     """
 
-    def __init__(self, most_bytes: int = MOST_BYTES, followed: Callable[[], None] = lambda: None) -> None:
-        """`followed` is called each time that a listener has received the end."""
+    def __init__(self, most_bytes: int = MOST_BYTES, on_followed: Callable[[], None] = lambda: None) -> None:
+        """`on_followed` is called each time that a listener has received the end."""
         self.listeners = 1
         self.was_followed = False
         """Whether a listener received the end."""
         self.over = asyncio.Event()
         self.size = 0
         """Bytes in all frames that are kept."""
-        self._followed = followed
+        self._on_followed = on_followed
         self._begun = asyncio.Event()
         self._head: Sequence[Part] = ()
         self._stop: Stop | None = None
@@ -133,7 +133,7 @@ class ChatRun:
                 yield b"".join(waiting)
             elif self.over.is_set():
                 self.was_followed = True
-                self._followed()
+                self._on_followed()
                 return
             else:
                 try:
@@ -148,7 +148,7 @@ class _Finished(NamedTuple):
 
 
 class ChatRuns:
-    """The runs of all threads: those under way, and those that are over and that no client has followed to the end."""
+    """The runs of all threads: those under way, and finished ones that no client has followed to the end yet."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self.draining = False
@@ -192,11 +192,11 @@ class ChatRuns:
             raise _too_many(503, f"{MOST} are under way")
         self._drop(thread)
 
-        def followed() -> None:
+        def drop_followed() -> None:
             if (kept := self._finished.get(thread)) and kept.run is run:
                 self._drop(thread)
 
-        run = self._runs[thread] = ChatRun(followed=followed)
+        run = self._runs[thread] = ChatRun(on_followed=drop_followed)
         return run
 
     def finish(self, thread: ThreadKey, run: ChatRun) -> None:
@@ -223,7 +223,7 @@ class ChatRuns:
             self._finished_bytes -= kept.run.size
 
     def _under_way(self, principal: str | None = None) -> Iterator[ChatRun]:
-        """Of all principals, or of one."""
+        """The runs that are not over, of one principal or of all."""
         own = (run for (owner, _), run in self._runs.items() if principal in (None, owner))
         return (run for run in own if not run.over.is_set())
 
@@ -243,7 +243,7 @@ class ChatRuns:
         await self.close()
 
     async def close(self) -> None:
-        """End all runs now."""
+        """End all runs at once, and begin no new ones."""
         self.draining = True
         await asyncio.gather(*(run.stop() for run in self._under_way()), return_exceptions=True)
 

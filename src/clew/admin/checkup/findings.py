@@ -26,7 +26,7 @@ class CheckFinding(Struct, frozen=True):
 
 
 class Circumstances(Struct, frozen=True, kw_only=True):
-    """Everything from outside, read once."""
+    """What the checks look at: read once, before the first check."""
 
     environ: Mapping[str, str]
     home: Home
@@ -44,7 +44,7 @@ class Circumstances(Struct, frozen=True, kw_only=True):
 
 
 class Check(Struct, frozen=True):
-    """One row of the table of checks."""
+    """A check of `clew doctor`: its name, what it does, and its function."""
 
     name: str
     does: str

@@ -81,7 +81,7 @@ def _readiness(url: str) -> _Readiness | None:
 
 
 def ports(at: Circumstances) -> Iterator[CheckFinding]:
-    """Free, or a gateway's own."""
+    """Check that each port is free, or is used by a gateway of this home."""
     settings = at.loaded.settings.gateway if at.loaded else GatewaySettings()
     for name, port in {"port": settings.port, "admin_port": settings.admin_port}.items():
         if port == 0:
@@ -143,7 +143,7 @@ class _ClientSettings(Struct):
 
 
 def bypass(at: Circumstances) -> Iterator[CheckFinding]:
-    """A base URL in Claude Code's own settings overrides the one that the gateway gives it."""
+    """Check for a base URL in Claude Code's own settings, which overrides the one that the gateway gives it."""
     found: list[CheckFinding] = []
     for name in ELSEWHERE:
         if at.environ.get(name, "").lower() not in _UNSET:

@@ -47,7 +47,7 @@ class BackendModels(Struct, frozen=True):
 
 
 async def counts_tokens(pool: Pool, backend: Backend, credential: Credential, model: str) -> bool:
-    """Whether the backend counts the tokens of a request."""
+    """Whether the backend answers a request to count tokens."""
     body = msgspec.json.encode({"model": model, "messages": [{"role": "user", "content": "Say ok."}]})
     try:
         status, _ = await _ask(pool, backend, credential, "POST", "/v1/messages/count_tokens", body)

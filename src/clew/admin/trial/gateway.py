@@ -105,7 +105,7 @@ class TrialGateway:
 async def open_trial_gateway(
     settings: Settings, backends: Mapping[str, Backend], environ: Mapping[str, str], credential: Credential
 ) -> AsyncGenerator[TrialGateway]:
-    """With these backends alone, and without second tries."""
+    """A gateway of its own for trials: with these backends alone, and without second tries."""
     own_settings = structs.replace(
         settings,
         active=next(iter(backends)),

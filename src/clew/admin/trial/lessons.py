@@ -89,7 +89,7 @@ def reasoning_in(reply: bytes) -> Iterator[str]:
 
 
 def model_in(reply: bytes) -> str:
-    """As the backend names the model that answered."""
+    """The model's name in a reply, as the backend writes it; "" if the reply has none."""
     for each in _objects(reply):
         said = object_of(each.get("message")) or object_of(each.get("response")) or each
         if name := text_of(said.get("model")):
@@ -154,7 +154,7 @@ def _tool_ids(reply: bytes) -> Iterator[str]:
 
 
 def _objects(reply: bytes) -> Iterator[JsonObject]:
-    """The objects of a stream, or the one that is the whole body."""
+    """The JSON objects of a reply: each event's if it is a stream, else the whole body."""
     if whole := read_object(reply):
         yield whole
         return

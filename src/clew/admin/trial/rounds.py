@@ -64,7 +64,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 async def trials(settings: Settings, backends: Mapping[str, Backend], environ: Mapping[str, str]) -> list[Trial]:
-    """All at once; in the order of the backends."""
+    """Try all backends at the same time. The results are in the order of the backends."""
     credential = credential_in(environ)
     pool = Pool(
         PoolSettings(
@@ -82,7 +82,7 @@ async def trials(settings: Settings, backends: Mapping[str, Backend], environ: M
 
 
 class _BackendTrial:
-    """The trial of one backend."""
+    """The requests with which one backend is tried."""
 
     def __init__(self, backend: Backend, gateway: TrialGateway, pool: Pool, credential: Credential) -> None:
         self._backend = backend

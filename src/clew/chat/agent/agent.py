@@ -51,7 +51,7 @@ ToolLike: TypeAlias = Callable[..., object] | Tool | HasPlan
 
 
 class AgentOptions(TypedDict, total=False):
-    """The keywords of an agent."""
+    """The keywords with which an agent is made."""
 
     name: str
     description: str
@@ -164,7 +164,7 @@ class AsyncAgent(Generic[T]):
 
     @shows_keywords(OpenOptions, Where)
     def stream(self, prompt: Content, *, thread: str = "", **place: Unpack[OpenOptions]) -> AsyncRun[T]:
-        """The same with its events: iterate it."""
+        """Begin a run whose events the caller iterates. Otherwise as `run`."""
         return self._run(lambda conversation: ask_question(conversation, prompt), {}, thread, place)
 
     @shows_keywords(OpenOptions, Where)

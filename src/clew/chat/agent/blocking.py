@@ -170,7 +170,7 @@ class Agent(Generic[T]):
 
     @shows_keywords(OpenOptions, Where)
     def stream(self, prompt: Content, *, thread: str = "", **place: Unpack[OpenOptions]) -> Run[T]:
-        """The same with its events: iterate it."""
+        """Begin a run whose events the caller iterates. Otherwise as `run`."""
         return Run(self._agent.stream(prompt, thread=thread, **place), self._loop)
 
     @shows_keywords(OpenOptions, Where)

@@ -64,7 +64,7 @@ async def outputs_of(context: RunContext, calls: Sequence[ToolCall], turn: str, 
     if any(each.asked or not tool.idempotent for each, tool in others):  # an approval is for one run of the call
         await context.claim.take(context.conversation, turn)
     outputs |= await _run_side_by_side(context, [(each.call, tool) for each, tool in others], turn)
-    context.spending.called(all(isinstance(each, Exception) for each in outputs.values()))
+    context.spending.count_step_of_calls(all(isinstance(each, Exception) for each in outputs.values()))
     return outputs
 
 

@@ -112,7 +112,7 @@ class CallProposed(Struct, frozen=True):
 
 
 class CallApproved(Struct, frozen=True):
-    """The call was approved.
+    """The call was approved, and will run.
 
     >>> CallApproved(ToolCall(id="t1", name="weather")).call.id
     't1'
@@ -143,7 +143,7 @@ class CallSuspended(Struct, frozen=True):
 
 
 class ToolStarted(Struct, frozen=True):
-    """The call runs.
+    """The function of a call has begun.
 
     >>> ToolStarted(ToolCall(id="t1", name="weather")).call.name
     'weather'

@@ -83,7 +83,7 @@ def resume_last(conversation: AsyncConversation) -> AsyncAnswer | None:
 
 
 class AgentLoop:
-    """One run."""
+    """The steps of one run: the model answers, its calls run, their results go back."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context

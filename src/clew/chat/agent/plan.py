@@ -101,8 +101,8 @@ class Spending:
         if self._caller is not None:
             self._caller.add(usage, cost)
 
-    def called(self, failed: bool) -> None:
-        """Count a step whose calls all failed; any other step ends the row of failures."""
+    def count_step_of_calls(self, failed: bool) -> None:
+        """Note whether all calls of a step failed. Such steps in a row have a limit; any other step begins a new row."""
         self._failures = self._failures + 1 if failed else 0
 
     @property
@@ -147,7 +147,7 @@ class Spending:
 
 
 class AgentPlan(Struct, frozen=True, kw_only=True, eq=False):
-    """What an agent is, apart from any conversation."""
+    """The model, tools and limits of an agent: what is the same for all its conversations."""
 
     name: str = "agent"
     description: str = ""

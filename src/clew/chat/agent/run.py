@@ -48,7 +48,7 @@ class TakenElsewhere(RequestInvalid):
 
 
 class CallClaim:
-    """One run's claim on the calls of an answer."""
+    """The claim of one run on the calls of an answer, so that no other run executes them too."""
 
     def __init__(self) -> None:
         self._run = os.urandom(8).hex()
@@ -138,7 +138,7 @@ class AsyncRun(Stoppable, Generic[T]):
     """
 
     def __init__(self, opening: Callable[[], AbstractAsyncContextManager[AsyncConversation]], work: Work[T]) -> None:
-        """From its parts; an agent makes them."""
+        """From its parts: call `stream` of an agent instead."""
         self._opening = opening
         self._work = work
         self._conversation: AsyncConversation | None = None
@@ -151,7 +151,7 @@ class AsyncRun(Stoppable, Generic[T]):
 
     @property
     def conversation(self) -> AsyncConversation:
-        """Its conversation. Raises RequestInvalid before the run began."""
+        """The conversation that the run continues. Raises RequestInvalid before the run began."""
         if self._conversation is None:
             raise RequestInvalid("the run has not begun: iterate it, or await it")
         return self._conversation
@@ -190,7 +190,7 @@ class AsyncRun(Stoppable, Generic[T]):
 
     @property
     def is_over(self) -> bool:
-        """Are there no more events?"""
+        """Whether no more events will come."""
         return self._is_over
 
     @property

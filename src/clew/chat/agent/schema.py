@@ -36,7 +36,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 class Arguments(Struct, frozen=True, eq=False):
-    """The parameters of a function."""
+    """The arguments of a function: their type, their JSON schema, and what the docstring says of them."""
 
     type: type[Struct]
     schema: JsonObject

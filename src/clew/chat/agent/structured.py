@@ -41,7 +41,7 @@ class OutputForm(Struct, frozen=True, eq=False):
 
     @property
     def words(self) -> str:
-        """For the system prompt."""
+        """The text for the system prompt that asks for an answer of this schema."""
         return _WORDS + msgspec.json.encode(self.schema).decode()
 
     def read(self, text: str) -> object:

@@ -99,7 +99,7 @@ class Tool(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class _ToolOptions(Struct, frozen=True, kw_only=True):
-    """The arguments of the decorator."""
+    """The arguments of the decorator `tool`."""
 
     name: str = ""
     description: str = ""
@@ -149,7 +149,7 @@ def tool(function: Any = None, /, **options: Any) -> Any:
 
 
 def is_marked(value: object) -> bool:
-    """Whether `tool` was said of it."""
+    """Whether the value is a function that was decorated with `tool`."""
     return hasattr(value, _MARK)
 
 
@@ -250,7 +250,7 @@ a thread of its own."""
 async def decision_about(
     call: ToolCall, tool: Tool, approve: Approval | None, decisions: Mapping[str, Decision]
 ) -> tuple[bool, Decision]:
-    """Whether a person was asked, and the decision. `decisions` are those that exist already, by the ids of calls."""
+    """Whether a person was asked about a call, and the decision. `decisions` are the earlier ones, by the ids of calls."""
     if call.id in decisions:
         return True, _strict(decisions[call.id])
     if not tool.needs_approval(call):

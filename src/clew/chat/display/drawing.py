@@ -231,7 +231,7 @@ class Paragraphs:
 
     @property
     def open(self) -> str:
-        """The open block."""
+        """The text of the block that is not finished."""
         return "\n".join([*self._lines, "".join(self._begun)]).strip("\n")
 
     def preview(self, lines: int) -> str:

@@ -36,7 +36,7 @@ class AnswerSummary(Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """The summary as text."""
+        """The summary as one line of text."""
         parts = (
             f"{self.backend}, {self.model}" if self.backend else None,
             _tokens_text(self.usage, self.efficiency, self.thinking) if self.usage else "tokens not reported",
@@ -83,7 +83,7 @@ def _tokens_text(usage: TokenUsage, efficiency: float | None, thinking: int | Es
 
 
 def total_of(summaries: Sequence[AnswerSummary]) -> AnswerSummary:
-    """The sum of several answers."""
+    """The sum of the summaries of several answers."""
     thought = [each.thinking for each in summaries if each.thinking is not None]
     tokens = sum(each.tokens if isinstance(each, Estimate) else each for each in thought)
     is_estimate = any(isinstance(each, Estimate) for each in thought)

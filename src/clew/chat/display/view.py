@@ -48,7 +48,7 @@ class View(Protocol):
         ...
 
     def paused(self) -> AbstractContextManager[None]:
-        """Draw nothing meanwhile: another writer has the screen."""
+        """Draw nothing inside the `with` block: something else writes to the screen."""
         ...
 
     def close(self) -> None:

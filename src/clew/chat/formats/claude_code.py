@@ -102,7 +102,7 @@ class _OpenAnswer(Struct, kw_only=True, eq=False):
 
 
 class _Conversation:
-    """One conversation of a file."""
+    """The conversation of one transcript, as its lines are read."""
 
     def __init__(self, session: str, agent: str, context: ImportContext) -> None:
         self._session, self._agent, self._context = session, agent, context

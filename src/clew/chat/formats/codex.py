@@ -40,7 +40,7 @@ _ABORTED: Final = b'"turn_aborted"'
 
 
 class RolloutLine(Struct, frozen=True):
-    """One line: when, what kind, and the value itself."""
+    """A line of a session file: when it was written, its kind, and its value."""
 
     type: str
     payload: Raw | UnsetType = UNSET
@@ -105,7 +105,7 @@ def read_rollout(lines: Iterable[NumberedLine], context: ImportContext) -> Itera
 
 
 class _Rollout:
-    """The conversation of one file."""
+    """The conversation of one session file, as its lines are read."""
 
     def __init__(self, context: ImportContext) -> None:
         self._context = context

@@ -78,7 +78,7 @@ Read: TypeAlias = Callable[[Iterable[NumberedLine], ImportContext], Iterator[Rea
 
 
 class Format(Struct, frozen=True, kw_only=True):
-    """One way to write a conversation to a file."""
+    """A file format for conversations: how it is recognised, read and written."""
 
     name: str
     suffix: str
@@ -171,7 +171,7 @@ def _without_cache_marks(content: JsonValue) -> JsonValue:
 
 
 def model_of(turn: TurnRecord) -> str:
-    """The model that was asked for, or the one that answered if that is not known."""
+    """The model that was asked for; the model that answered if that is not known."""
     return turn.exchange.asked_model or (turn.recording.origin.model if turn.recording else "")
 
 

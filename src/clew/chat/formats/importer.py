@@ -38,7 +38,7 @@ class ImportFault(Struct, frozen=True):
 
 
 class ImportCounts(Struct, kw_only=True):
-    """The result of an import."""
+    """How much an import added, knew already, passed over and could not read."""
 
     files: int = 0
     threads: int = 0

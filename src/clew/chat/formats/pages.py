@@ -42,7 +42,7 @@ class PagePart(Struct, frozen=True):
 
 
 class PageSection(Struct, frozen=True):
-    """One message: who says it, when, and its parts."""
+    """A message on an exported page: its author, its time and its parts."""
 
     who: str
     at: str
@@ -100,7 +100,7 @@ def _parts_of(content: JsonValue) -> list[PagePart]:
 
 
 def _question_parts(parts: Sequence[PagePart], role: str) -> Iterator[PagePart]:
-    """The parts of a question, with each system text and reminder as an aside: these can fill pages, so they are folded."""
+    """The parts of a question. System texts and reminders can fill pages, so each of them is a part that can be folded."""
     for part in parts:
         if part.kind != "text":
             yield part

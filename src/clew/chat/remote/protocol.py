@@ -101,7 +101,7 @@ def refusal_of(status: int, body: bytes, retry_after: str = "") -> ClewError:
 
 
 class RemoteTurn(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One turn: the question and the answer."""
+    """A turn, with its question and its answer."""
 
     id: str
     at: float
@@ -132,7 +132,7 @@ class OpenedThread(Struct, frozen=True, kw_only=True):
 
 
 class TurnBegun(Struct, frozen=True):
-    """The question is stored."""
+    """The event that says that the question is stored."""
 
     thread: Thread
     turn: RemoteTurn
@@ -165,7 +165,7 @@ class CallMark(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TurnEnded(Struct, frozen=True):
-    """The turn with its outcome."""
+    """The last event: the turn with its outcome."""
 
     turn: RemoteTurn
     trouble: RemoteError | None = None

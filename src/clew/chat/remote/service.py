@@ -48,7 +48,7 @@ _DECODERS: Final[dict[str, Callable[[bytes], AnswerEvent]]] = {
 
 
 class RemoteThreadService(AnswerLock):
-    """One thread of the principal with this key."""
+    """A thread of the principal whose key this is, over a gateway."""
 
     def __init__(self, connection: GatewayConnection, thread: Thread, backends: protocol.AvailableBackends) -> None:
         self.thread = thread
@@ -126,14 +126,14 @@ class RemoteThreadService(AnswerLock):
         except (asyncio.CancelledError, BackendError):
             # Cut off before the first event: the gateway may have stored the question all the same.
             if not reader.was_refused:
-                await self.settled(lambda: self._new_turn(question, known))
+                await self.wait_for_end(lambda: self._new_turn(question, known))
                 if turn := self._new_turn(question, known):
                     on_turn(turn)
             raise
         on_turn(reader.id)
         return reader
 
-    async def settled(self, find: Callable[[], str]) -> None:
+    async def wait_for_end(self, find: Callable[[], str]) -> None:
         """Wait, but not for long, until `find` finds a turn and that turn is over."""
         with suppress(ClewError, TimeoutError):
             async with asyncio.timeout(_LOOKING_SECONDS):
@@ -244,7 +244,7 @@ class RemoteAnswerReader:
         if self._leaving is not None:
             with suppress(ClewError):
                 await self._leaving
-        await self._service.settled(lambda: self.id)
+        await self._service.wait_for_end(lambda: self.id)
 
     def leave(self) -> None:
         if not self._over and self._leaving is None and self.id:

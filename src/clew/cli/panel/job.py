@@ -48,7 +48,7 @@ def main(socket: int, command: list[str]) -> None:
 
 
 def _wait_for(child: int, socket: int) -> int:
-    """Until the client is over; its status."""
+    """Wait until the client ends, and return its status."""
     while True:
         _, status = os.waitpid(child, os.WUNTRACED)
         if not os.WIFSTOPPED(status):

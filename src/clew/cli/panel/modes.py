@@ -19,7 +19,7 @@ _CURSOR: Final = b"25"
 
 
 class ScreenModes:
-    """Reads along what a client writes."""
+    """Follows the modes of the screen that a client switches in its output."""
 
     def __init__(self) -> None:
         self.on_second_screen = False

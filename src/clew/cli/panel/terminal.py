@@ -72,7 +72,7 @@ class ClientTerminal:
         self._switching: asyncio.Task[None] | None = None
 
     async def run(self, command: Sequence[str], environ: Mapping[str, str], started: Callable[[Process], None]) -> int:
-        """Run the command to its end; its exit code."""
+        """Run the command to its end, and return its exit code."""
         self._tty = os.open(os.ttyname(sys.stdin.fileno()), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
         self._client, theirs = pty.openpty()
         self._before: list[Any] = termios.tcgetattr(self._tty)
@@ -198,7 +198,7 @@ class ClientTerminal:
         self._send(data)
 
     def _press_switch_key(self, token: TypedToken) -> None:
-        """Once: the panel. Twice: the client gets the key."""
+        """Open the panel. If it is open, close it and pass the key to the client."""
         if token.is_release:
             return
         if self._panel is not None:

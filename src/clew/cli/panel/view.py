@@ -18,7 +18,7 @@ _MOST_SWITCHES: Final = 5
 
 
 class PanelBackend(Struct, frozen=True, kw_only=True):
-    """A line of the panel."""
+    """A backend, as a line of the panel shows it."""
 
     name: str
     model: str = ""
@@ -35,7 +35,7 @@ class PanelSwitch(Struct, frozen=True, kw_only=True):
 
 
 class PanelFacts(Struct, frozen=True, kw_only=True):
-    """What the panel shows."""
+    """What the panel shows: gateway, backends, last switches and thinking blocks."""
 
     gateway: str
     active: str

@@ -50,7 +50,7 @@ def is_whole(messages: Sequence[RequestMessage], target: Target, facts: Facts) -
 
 
 def made_here(recording: Recording, target: Target) -> bool:
-    """Whether this very reader made the answer."""
+    """Whether the reader that the request goes to made this answer."""
     origin = recording.origin
     if origin.realm != target.realm or canonical_model(origin.model) != target.profile.id:
         return False
@@ -74,7 +74,7 @@ _STRAYS = Fold[tuple[int, ...]]((), _strays)
 
 
 def for_binding(request: Request, found: Sequence[RecognisedAnswer], target: Target, facts: Facts) -> list[AnswerOutcome]:
-    """What becomes of each answer's thinking."""
+    """For a reader that binds its blocks to what went before: the thinking that each answer of the history goes with."""
     last = last_answer(found, target)
     if last is None:
         return [_as_sent(request, each, target, facts) for each in found]

@@ -49,7 +49,7 @@ MISSING = "this backend wants reasoning in every answer, and this one has none"
 
 
 def for_open(request: Request, found: Sequence[RecognisedAnswer], target: Target, facts: Facts) -> list[AnswerOutcome]:
-    """What becomes of each answer's thinking."""
+    """For a reader that takes blocks of its realm anywhere: the thinking that each answer of the history goes with."""
     own = [in_its_dialect(_own_thinking(request, each, target, facts), target) for each in found]
     if target.dialect != ANTHROPIC_DIALECT:
         return as_for_the_last(found, own, target, facts)

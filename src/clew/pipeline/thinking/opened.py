@@ -120,7 +120,7 @@ def _held(block: Block, opened: OpenedThought) -> Made:
 
 
 def _placed(blocks: list[Block], opened: Sequence[OpenedThought]) -> list[Block]:
-    """Claude's thoughts where they stood between the visible blocks. Nobody else looks at their places."""
+    """Claude's thoughts at their places between the visible blocks. Other makers' thoughts have no places."""
     if any(each.realm != ANTHROPIC for each in opened) or not opened:
         return blocks
     recordings = {each.recording.id: each.recording for each in opened if each.recording}

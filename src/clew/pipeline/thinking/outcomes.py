@@ -102,7 +102,7 @@ def leave_out_blocks(
 def without_refused_blocks(
     request: Request, each: RecognisedAnswer, target: Target, facts: Facts, also: Callable[[Block], str] = lambda block: ""
 ) -> AnswerOutcome:
-    """The answer without the blocks that may not go into this realm, and those that there is another reason against."""
+    """The answer without the blocks that may not go into this realm, and without those that another reason keeps out."""
 
     def why(block: Block) -> str:
         return reason_against(block, each, target, facts) or also(block)

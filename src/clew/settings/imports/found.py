@@ -33,7 +33,7 @@ class FoundBackend(Struct, frozen=True):
 
 
 class FoundSettings(Struct):
-    """All of one source, in its order."""
+    """Everything that one source has, in its order."""
 
     backends: list[FoundBackend] = field(default_factory=list[FoundBackend])
     active: str = ""

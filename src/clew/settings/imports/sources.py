@@ -39,7 +39,7 @@ _NOT_JSON: Final = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*(?
 
 
 def kind_of(file: Path) -> str:
-    """The tool that the file is of. Raises SettingsInvalid if that cannot be told."""
+    """The tool that wrote the file. Raises SettingsInvalid if it cannot be recognised."""
     if is_database(_read(file)):
         return "cc-switch"
     by_end = {".yaml": "litellm", ".yml": "litellm", ".toml": "codex"}.get(file.suffix)

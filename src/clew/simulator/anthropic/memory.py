@@ -59,7 +59,7 @@ class _PrefixEnd:
 
 
 class PromptCache:
-    """All cache entries of one simulator. `clock` counts seconds."""
+    """The prompt cache of a simulator. `clock` counts seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -110,7 +110,7 @@ def _lifetime(mark: JsonObject) -> str:
 
 
 class GivenThinking:
-    """The thinking that one simulator gave out. `books` is the judge's view of it."""
+    """The thinking that a simulator has sent to its clients. `books` is the judge's view of it."""
 
     def __init__(self) -> None:
         self._given: set[str] = set()

@@ -73,7 +73,7 @@ def error_body(kind: str, message: str, request_id: str, code: str = "") -> byte
 
 
 class _AnthropicErrors:
-    """Errors for faults on demand."""
+    """Writes the errors of faults as the Messages API does."""
 
     ping = PING
 
@@ -108,7 +108,7 @@ _CUMULATIVE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageAnswer:
-    """All that is needed to write an answer."""
+    """A whole answer, to be written as a message or as a stream."""
 
     id: str
     model: str
@@ -132,7 +132,7 @@ def message(whole: MessageAnswer) -> JsonObject:
 
 
 def events(whole: MessageAnswer) -> Iterator[Step]:
-    """The answer as a stream."""
+    """The steps that send an answer as a stream."""
     number, end = 0, b"}\n\n"
     for step in _events(whole):
         if isinstance(step, Send) and step.event and whole.answer.padding:

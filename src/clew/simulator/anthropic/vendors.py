@@ -67,7 +67,7 @@ class MessagesVendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 @cache
 def vendors() -> dict[str, MessagesVendor]:
-    """All rows by name."""
+    """All vendors that speak the Messages API, by name."""
     text = resources.files(__package__ or "").joinpath("vendors.toml").read_text("utf-8")
     return msgspec.convert(tomllib.loads(text), dict[str, MessagesVendor])
 

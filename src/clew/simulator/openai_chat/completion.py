@@ -56,7 +56,7 @@ def draft_of(answer: ModelAnswer, case: ChatCase, salt: str) -> MessageDraft:
 
 
 def message_of(draft: MessageDraft, case: ChatCase) -> JsonObject:
-    """The whole message."""
+    """The answer as one chat message."""
     content: JsonValue = draft.content or (None if draft.calls else "")
     if draft.chunks and case.form == "chunks":
         content = [*draft.chunks]
@@ -160,7 +160,7 @@ _BESIDE: Final = {"reasoning": "beside_reasoning", "content": "beside_content", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """All that is needed to write an answer."""
+    """A whole answer, to be written as a completion or as a stream of chunks."""
 
     id: str
     model: str
@@ -189,7 +189,7 @@ def completion(whole: Completion) -> JsonObject:
 
 
 def chunks(whole: Completion) -> Iterator[Step]:
-    """The answer as a stream."""
+    """The steps that send an answer as a stream."""
     format_ = whole.vendor.chunks
     if format_.comment:
         yield _comment(format_.comment)

@@ -72,7 +72,7 @@ class ChatErrors(ShapedErrors):
 
 
 class ChatModel(OpenaiModel):
-    """All models of one simulator."""
+    """Answers legal requests as the vendor's models would. It serves all models of a simulator."""
 
     def answer(self, case: ChatCase, *, account: str, ids: Ids, created: int) -> tuple[PlayedTurn, Completion]:
         """Answer a legal request. Raises SettingsInvalid if it names an unknown scenario."""

@@ -63,7 +63,7 @@ class MessageDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThoughtToWrite:
-    """One thought, and what is needed to write it."""
+    """A thought of the model, and the request that it is written for."""
 
     text: str
     pieces: Sequence[str]

@@ -57,7 +57,7 @@ class UsageFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What may differ between the models of a vendor."""
+    """What can differ between the models of a vendor."""
 
     thinks: Literal["always", "on", "off", "never"] = "on"
     shows: Form = "reasoning_content"
@@ -88,7 +88,7 @@ class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ChatVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One vendor."""
+    """A vendor that speaks Chat Completions: a row of `vendors.toml`."""
 
     about: str
     source: str
@@ -127,7 +127,7 @@ class ChatVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def chat_vendors() -> dict[str, ChatVendor]:
-    """All rows by name."""
+    """All vendors that speak Chat Completions, by name."""
     text = resources.files(__package__ or "").joinpath("vendors.toml").read_text("utf-8")
     return msgspec.convert(tomllib.loads(text), dict[str, ChatVendor])
 

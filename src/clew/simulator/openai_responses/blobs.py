@@ -34,7 +34,7 @@ PREFIX: Final = "rsn_"
 
 
 class BlobContent(Struct, frozen=True, kw_only=True):
-    """What a blob says."""
+    """What the vendor encrypts in the opaque content of an item."""
 
     id: str
     model: str

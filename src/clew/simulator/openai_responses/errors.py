@@ -39,7 +39,7 @@ _STATUSES: Final = {
 
 
 class ResponsesErrors(ShapedErrors):
-    """How one vendor writes errors."""
+    """Writes errors as one vendor does."""
 
     def __init__(self, vendor: ResponsesVendor) -> None:
         super().__init__(RESPONSES_RULES, vendor)

@@ -35,7 +35,7 @@ class ItemEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputItem:
-    """One item of the answer."""
+    """An item of the answer."""
 
     start: JsonObject
     events: tuple[ItemEvent, ...] = ()

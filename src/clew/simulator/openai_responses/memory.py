@@ -57,7 +57,7 @@ class OutputMemory:
     _thoughts: dict[str, ThoughtIndex] = field(default_factory=dict[str, ThoughtIndex])
 
     def record(self, account: str, answer: GivenOutput) -> None:
-        """Remember what was given."""
+        """Remember the items of an answer."""
         required = ""
         for index, item in enumerate(answer.items):
             for key in _keys(item):
@@ -105,7 +105,7 @@ class OutputMemory:
 
 
 def _keys(item: JsonObject) -> Iterator[str]:
-    """By what an item is known, the surest first."""
+    """The keys by which an item is found again, the surest first."""
     if id_ := as_str(item.get("id")):
         yield f"id {id_}"
     if "output" not in item and (call := as_str(item.get("call_id"))):

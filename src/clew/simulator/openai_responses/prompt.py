@@ -22,7 +22,7 @@ _FREEFORM: Final[Mapping[str, str]] = {
 
 
 def request_of(case: ResponsesCase) -> JsonObject:
-    """The request for the model."""
+    """The request in the form that the model takes."""
     body, wanted = case.body, as_str(as_dict(case.body.get("tool_choice")).get("name"))
     return model_request(
         body,

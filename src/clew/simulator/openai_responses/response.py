@@ -39,7 +39,7 @@ _ECHOED: Final[tuple[tuple[str, JsonValue], ...]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeResponse:
-    """All that is needed to write an answer."""
+    """A whole answer, to be written as an object or as a stream."""
 
     id: str
     created: int

@@ -44,7 +44,7 @@ _LIMITS: Final[HeaderPairs] = (
 
 
 class ResponsesModel(OpenaiModel):
-    """All models of one simulator."""
+    """Answers legal requests as the vendor's models would. It serves all models of a simulator."""
 
     def answer(self, case: ResponsesCase, *, ids: Ids, created: int) -> tuple[PlayedTurn, WholeResponse]:
         """Answer a legal request. Raises SettingsInvalid if it names an unknown scenario."""

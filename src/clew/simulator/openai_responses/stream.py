@@ -23,7 +23,7 @@ _OBFUSCATION: Final = 16
 
 
 def events(whole: WholeResponse) -> Iterator[Step]:
-    """The answer as a stream."""
+    """The steps that send an answer as a stream."""
     format_ = whole.case.vendor.stream
     number = 0
     for step in _steps(whole):
@@ -42,7 +42,7 @@ def events(whole: WholeResponse) -> Iterator[Step]:
 
 
 def event(type_: str, value: JsonObject, number: int, format_: StreamFormat) -> Send:
-    """One event on the wire."""
+    """An event as the bytes of a stream."""
     data = msgspec.json.encode({"type": type_, "sequence_number": number, **value})
     name = f"event: {type_}\n".encode() if format_.names else b""
     return Send(name + b"data: " + data + b"\n\n", type_)

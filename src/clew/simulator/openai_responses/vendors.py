@@ -37,7 +37,7 @@ class StreamFormat(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ResponsesTraits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What may differ between the models of a vendor."""
+    """What can differ between the models of a vendor."""
 
     thinks: Literal["always", "on", "never"] = "on"
     efforts: tuple[str, ...] = EFFORTS
@@ -59,7 +59,7 @@ class ResponsesTraits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ResponsesVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One vendor."""
+    """A vendor that speaks Responses: a row of `vendors.toml`."""
 
     about: str
     source: str
@@ -91,7 +91,7 @@ class ResponsesVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 @cache
 def responses_vendors() -> dict[str, ResponsesVendor]:
-    """All rows by name."""
+    """All vendors that speak Responses, by name."""
     text = resources.files(__package__ or "").joinpath("vendors.toml").read_text("utf-8")
     return msgspec.convert(tomllib.loads(text), dict[str, ResponsesVendor])
 
@@ -102,5 +102,5 @@ def model_list(vendor: ResponsesVendor, kind: str) -> JsonObject:
 
 
 def model_row(name: str, kind: str) -> JsonObject:
-    """One model."""
+    """A model, as the vendor lists it."""
     return {"id": name, "object": "model", "created": 0, "owned_by": kind}

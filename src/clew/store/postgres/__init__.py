@@ -40,7 +40,8 @@ class PostgresLocation(NamedTuple):
         return describe_url(self.url)
 
     def exists(self) -> bool:
-        """Whether clew's tables are there. True also where nobody answers: what is asked next says why."""
+        """Whether clew's tables are in the database. True also if the server does not answer: opening the store then says
+        why."""
         from clew.store.postgres.schema import schema_version
 
         try:
@@ -138,13 +139,13 @@ class OpenDatabase:
 
 
 def check_driver() -> None:
-    """Raises SettingsInvalid where psycopg is not installed."""
+    """Raises SettingsInvalid if psycopg is not installed."""
     if find_spec("psycopg") is None:
         raise SettingsInvalid(f"`[store] url` names PostgreSQL, and its driver is not installed: {_INSTALL}")
 
 
 class PostgresKind:
-    """A `StoreKind`."""
+    """The kind of store that a database in PostgreSQL is: see `StoreKind`."""
 
     program: Final = "The driver for PostgreSQL is there, if the store is one."
 

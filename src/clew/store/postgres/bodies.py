@@ -48,7 +48,7 @@ def add_bodies(database: PostgresDatabase, rows: Sequence[BodyRow], limit: int |
 
 
 def read_bodies(database: PostgresDatabase, principal: str, exchange: str) -> Bodies | None:
-    """Raises RecordCorrupt."""
+    """The bodies of an exchange; None if there are none. Raises RecordCorrupt."""
     found = database.row(_READ, principal, exchange)
     if found is None:
         return None

@@ -21,10 +21,11 @@ _SEAL_KEY: Final = "SELECT seal_key FROM clew.state"
 
 
 class Connector:
-    """Connects, from any thread."""
+    """Makes connections to the database, and prepares its schema before the first. Any thread may use it."""
 
     def __init__(self, url: str, seal_keys: Sequence[str] = ()) -> None:
-        """`seal_keys` are the ids of this process's sealing keys, the current one first; none for one that serves nobody."""
+        """`seal_keys` are the ids of this process's sealing keys, the current one first; none for a process that serves no
+        requests."""
         self._url = url
         self._seal_keys = [*seal_keys]
         self._lock = threading.Lock()
@@ -34,7 +35,7 @@ class Connector:
         """Seconds that the server's clock is ahead of this machine's, as the last connection showed."""
 
     def connect(self) -> PostgresDatabase:
-        """Raises psycopg.Error and StoreError."""
+        """A new connection. Raises psycopg.Error and StoreError."""
         database = PostgresDatabase(self._url)
         self.clock_offset = database.clock_offset
         try:

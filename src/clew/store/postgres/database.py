@@ -87,7 +87,7 @@ def raising_store_errors(where: str) -> Generator[None]:
 
 
 class PostgresDatabase:
-    """One connection. Belongs to one thread at a time."""
+    """A connection to the database. One thread uses it at a time."""
 
     def __init__(self, url: str) -> None:
         """Raises psycopg.Error, and StoreError where the password cannot be found."""
@@ -117,7 +117,7 @@ class PostgresDatabase:
 
     @property
     def is_pooled(self) -> bool:
-        """Whether a pooler stands between."""
+        """Whether a transaction pooler stands between this process and the server."""
         return self.connection.prepare_threshold is None
 
     @contextmanager
@@ -151,11 +151,11 @@ class PostgresDatabase:
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def run(self, statement: str, *values: object) -> int:
-        """How many rows were affected."""
+        """Run a statement, and return how many rows it affected."""
         return self._execute(statement, values).rowcount
 
     def run_script(self, statements: str) -> None:
-        """Several statements without values."""
+        """Run several statements without values."""
         self.connection.execute(statements.encode(), prepare=False)
 
     def send(self, statement: str, *values: object) -> psycopg.Cursor[Row]:

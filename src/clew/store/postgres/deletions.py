@@ -134,7 +134,7 @@ def deletions(database: PostgresDatabase) -> Deletions:
 
 
 def is_forgotten(database: PostgresDatabase, exchange: Exchange) -> bool:
-    """Whether its thread was deleted after it began."""
+    """Whether the exchange's thread was deleted after the exchange began."""
     find = "SELECT 1 FROM clew.forgotten WHERE hash IN ($1, $2) AND at >= $3"
     return database.value(find, *deletion_hashes(exchange), exchange.started) is not None
 

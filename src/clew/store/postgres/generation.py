@@ -52,7 +52,7 @@ class GenerationListener:
     """Knows the generation without asking: a thread with a connection of its own listens, and reads each second."""
 
     def __init__(self, connect: Callable[[], PostgresDatabase], silent: Callable[[], None]) -> None:
-        """`silent` is called when nothing was heard for some seconds."""
+        """`silent` is called when the database has not answered for some seconds."""
         self._connect = connect
         self._silent = silent
         self._ended = threading.Event()
@@ -83,7 +83,7 @@ class GenerationListener:
                     self._database = None
 
     def _listen(self) -> None:
-        """Until the connection breaks, or the end."""
+        """Read the generation and wait for notifications, until the connection breaks or the listener is closed."""
         self._database = database = self._connect()
         self.is_listening = not database.is_pooled
         if self.is_listening:

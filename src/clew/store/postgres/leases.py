@@ -88,7 +88,7 @@ class RowLeases:
         return self._readers.read(is_held, name)
 
     def close(self) -> None:
-        """Before the writer is closed."""
+        """Give the lease up. Call it before the writer is closed."""
         self._ended.set()
         if self._name:
             name, self._name = self._name, ""

@@ -197,7 +197,7 @@ def _linked_rows(database: PostgresDatabase, principal: str, ids: Sequence[str],
 
 
 def _pending_of(wanted: Lookup, pending: Shelf | None) -> Iterable[Recording]:
-    """The wanted recordings among those that are being written."""
+    """The wanted recordings among those whose write is not committed yet."""
     if pending is None:
         return ()
     by_key = [found for key in wanted.keys if (found := pending.by_key(key))]

@@ -21,7 +21,7 @@ PATIENCE: Final = 5.0
 
 
 class PostgresReaders:
-    """Any thread may read."""
+    """A pool of connections for reading, which all threads share."""
 
     def __init__(self, connect: Callable[[], PostgresDatabase], where: str) -> None:
         self._connect = connect

@@ -178,7 +178,7 @@ _VERSION: Final = "SELECT schema, reads_from FROM clew.state"
 
 
 def schema_version(database: PostgresDatabase) -> int | None:
-    """None where there is no schema of clew's."""
+    """The version of clew's schema in the database; None if it has none."""
     if "state" not in {name for (name,) in database.rows(_TABLES)}:
         return None
     version = database.value(_VERSION)

@@ -49,7 +49,8 @@ class _Followed:
         self._ends = threading.Lock()
 
     def end(self, result: bool | StoreError, *, waits: bool = False) -> bool:
-        """Tell who waits for it, unless it was told. The database's reply comes in a thread of its own, at any moment."""
+        """Complete the future of the turn. False if it was complete: the database's reply may come in another thread, at any
+        moment."""
         with self._ends:
             if self.kept.done():
                 return False
@@ -102,7 +103,7 @@ class SpoolWriter:
         return self.local > 0 and self._threads[_thread(turn)] > 0
 
     def keep(self, turn: TurnRecord, *, readable: bool) -> Future[bool]:
-        """Put a turn behind those that wait. Ends when the spool has it."""
+        """Add a turn to the spool. The future is complete when the spool has it."""
         followed = _Followed(turn, readable)
         followed.due = 0.0
         self._add(followed)

@@ -42,7 +42,7 @@ class PostgresTableConnection:
 
 
 class PostgresTableRunner:
-    """Of one store."""
+    """Reads and writes tables that several parts of a store share, in one store."""
 
     def __init__(self, readers: PostgresReaders, writer: PostgresWriter, leases: RowLeases, shard: str) -> None:
         self._readers = readers

@@ -46,7 +46,7 @@ class _Column(msgspec.Struct, frozen=True):
 
 
 class PostgresTables:
-    """A `TableAccess`."""
+    """The tables of a database for a move to another store: see `TableAccess`."""
 
     def __init__(self, database: PostgresDatabase, where: str) -> None:
         self._database = database

@@ -61,7 +61,8 @@ class TurnWrite:
         return turn_values(self._turn, self._process, self._shard, readable=self._readable, is_new=not self._brought_back)
 
     def finish(self, database: PostgresDatabase, *, is_kept: bool) -> bool:
-        """`is_kept` is what the statement gave. False if the turn is there already, or its thread was deleted meanwhile."""
+        """Do what the statement of a turn leaves to be done; `is_kept` is its result. False if the turn is there already, or
+        its thread was deleted meanwhile."""
         exchange = self._turn.exchange
         if not is_kept:
             if not self._brought_back and is_forgotten(database, exchange):
@@ -81,7 +82,7 @@ class TurnWrite:
 
     @property
     def is_one_statement(self) -> bool:
-        """Whether nothing else is to be written with it."""
+        """Whether the turn is written by its statement alone."""
         return self._turn.native is None and not self._replaces_usage
 
     @property

@@ -79,7 +79,7 @@ class PostgresWriter:
         return Health(state=self._state, why=self._why, waiting=len(self._queue))
 
     def close(self) -> None:
-        """Run what waits, then end."""
+        """Run the commands that wait, then end the thread."""
         self._queue.close()
         self._thread.join()
         if self._database is not None:
@@ -97,7 +97,7 @@ class PostgresWriter:
             del batch, running  # the next batch may not come for hours, and this one may hold whole bodies
 
     def _run(self, commands: Sequence[_Command]) -> list[_Result]:
-        """What became of each command."""
+        """Run commands in one transaction. The result or the failure of each."""
         try:
             results: list[_Result] = [(value, None) for value in self._persist(commands)]
         except Exception as error:

@@ -25,7 +25,7 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 
 @dataclass(frozen=True, slots=True)
 class RequestBlock:
-    """One content block and its place in the request."""
+    """A content block of the request, with its path."""
 
     message: int
     index: int
@@ -125,7 +125,7 @@ class Case:
 
     @property
     def last_answer(self) -> RoleRun | None:
-        """The last assistant run."""
+        """The assistant messages of the last answer in the request."""
         return next((run for run in reversed(self.runs) if run.role == "assistant"), None)
 
     @property
@@ -233,7 +233,7 @@ class BrokenRule:
 
 
 def violations(found: Iterable[BrokenRule], stance: Stance, *, asked: frozenset[str] = frozenset()) -> list[VendorRefusal]:
-    """The broken rules that are in force, the one that the vendor would name first.
+    """The broken rules that are in force; first the one that the vendor would name.
 
     `asked` are rules that hold only on demand (`enforced = false` in the book).
     """

@@ -71,7 +71,7 @@ def check_marks(case: Case) -> Iterator[BrokenRule]:
 
 
 def _cacheable_items(case: Case) -> Iterator[CacheableItem]:
-    """In the order in which the cache is built."""
+    """The parts of the request that can have a cache mark, in the order in which the cache is built."""
     for index, tool in enumerate(as_list(case.body.get("tools"))):
         yield CacheableItem(f"tools.{index}", as_dict(tool))
     for index, block in enumerate(text_blocks(case.body.get("system"))):

@@ -44,7 +44,7 @@ _SURROGATE = "lone surrogate in string"
 
 
 def check_transport(body: bytes, headers: Mapping[str, str]) -> Iterator[BrokenRule]:
-    """What is wrong before the body is read."""
+    """The rules that the head and the size of a request break."""
     if len(body) > MAX_BODY:
         yield BrokenRule("R62.too-large")
     version = headers.get("anthropic-version", "")

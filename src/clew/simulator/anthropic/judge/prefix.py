@@ -89,7 +89,8 @@ def deferred_tools(body: JsonObject) -> DeferredTools:
 
 
 def _canonical(value: JsonValue, tools: DeferredTools) -> JsonValue:
-    """A block or a tool with only the members that count. Nested blocks are reduced likewise; a tool's input stays whole."""
+    """A block or a tool with only the members that count. Nested blocks are reduced in the same way; a tool's input stays
+    whole."""
     if not isinstance(value, dict):
         return value
     kept: JsonObject = {}

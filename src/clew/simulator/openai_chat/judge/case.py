@@ -41,7 +41,7 @@ class IndexedMessage:
 
 @dataclass(frozen=True, kw_only=True)
 class ChatCase:
-    """All that the checks look at."""
+    """A request as the checks see it."""
 
     body: JsonObject
     vendor: ChatVendor
@@ -67,7 +67,7 @@ class ChatCase:
 
     @cached_property
     def thinking(self) -> bool:
-        """Whether the model thinks in answer to this request."""
+        """Whether the model thinks before its answer to this request."""
         read = (_switch(name, self.body.get(name)) for name in self.traits.switches if name in self.body)
         switches = [switch for switch in read if switch is not None]
         match self.traits.thinks:

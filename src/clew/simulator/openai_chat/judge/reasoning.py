@@ -39,7 +39,7 @@ _COMPARED: Final = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReturnedReasoning:
-    """One piece of reasoning in a request."""
+    """A piece of reasoning that came back in a request."""
 
     path: str
     field: str
@@ -74,7 +74,7 @@ class ReturnedReasoning:
 
 
 def returned_reasoning(case: ChatCase) -> tuple[ReturnedReasoning, ...]:
-    """All pieces, in order."""
+    """All reasoning that came back in the request, in order."""
     found: list[ReturnedReasoning] = []
     for each in case.messages:
         visible = text_of(each.message.get("content"))
@@ -240,7 +240,7 @@ def _check_entry(case: ChatCase, each: IndexedMessage, number: int, entry: JsonO
 
 
 def _check_unchanged(case: ChatCase, each: IndexedMessage, entries: list[JsonValue]) -> Iterator[RuleBreach]:
-    """In the open tool loop, the entries are those that the model gave: all, in order, unchanged."""
+    """In the open tool loop, all entries that the model gave must come back, in order and unchanged."""
     content = each.message.get("content")
     given = case.memory.find(each.message, content if isinstance(content, str) else "", "")
     wanted = given.details if given else []

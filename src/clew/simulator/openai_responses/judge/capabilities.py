@@ -17,7 +17,7 @@ _UNVERIFIED: Final = "unverified"
 
 
 def check_model(case: ResponsesCase) -> Iterator[RuleBreach]:
-    """There is such a model."""
+    """The model must exist."""
     if case.vendor.traits_of(case.model) is None:
         yield RuleBreach("responses.model-unknown", "model", {"model": case.model})
 
@@ -65,7 +65,7 @@ def check_format(case: ResponsesCase) -> Iterator[RuleBreach]:
 
 
 def check_breakpoints(case: ResponsesCase) -> Iterator[RuleBreach]:
-    """At most four marks of the prompt cache."""
+    """A request may have four marks of the prompt cache at most."""
     count = sum("prompt_cache_breakpoint" in each for each in objects_in(case.body))
     if count > _MOST_BREAKPOINTS:
         yield RuleBreach("responses.breakpoints", "input", {"count": count})

@@ -69,7 +69,7 @@ class OfferedTool:
 
 @dataclass(frozen=True, kw_only=True)
 class ResponsesCase:
-    """All that the checks look at."""
+    """A request as the checks see it."""
 
     body: JsonObject
     vendor: ResponsesVendor
@@ -88,7 +88,7 @@ class ResponsesCase:
 
     @cached_property
     def key(self) -> BlobKey:
-        """What opens the blobs of the account."""
+        """The key of the account, with which its blobs are encrypted."""
         shape = self.traits.blob if self.traits.blob != "none" else self.vendor.traits.blob
         return BlobKey(self.memory.secret, self.account, shape)
 
@@ -98,17 +98,17 @@ class ResponsesCase:
 
     @cached_property
     def thinking(self) -> bool:
-        """Whether the model thinks in answer to this request."""
+        """Whether the model thinks before its answer to this request."""
         return self.traits.thinks == "always" or (self.traits.thinks == "on" and self.reasoning.get("effort") != "none")
 
     @property
     def stores(self) -> bool:
-        """Whether the answer is kept."""
+        """Whether the vendor keeps the answer."""
         return self.vendor.stores and self.body.get("store") is not False
 
     @property
     def compacts(self) -> bool:
-        """Whether the answer is the conversation in short."""
+        """Whether the request asks for a compaction of the conversation."""
         return bool(self.items) and self.items[-1].kind == "compaction_trigger"
 
     @cached_property

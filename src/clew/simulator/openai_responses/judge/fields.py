@@ -51,7 +51,7 @@ _FIELDS_OF_COUNTING: Final = frozenset({"personality"})
 
 
 def check_required(case: ResponsesCase) -> Iterator[RuleBreach]:
-    """`model` and `input` are there."""
+    """`model` and `input` must be there."""
     for name in ("model", "input"):
         goes_on = any(case.body.get(each) for each in ("prompt", "conversation", "previous_response_id"))
         if name not in case.body and not (name == "input" and goes_on):

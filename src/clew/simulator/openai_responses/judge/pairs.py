@@ -13,7 +13,7 @@ from clew.simulator.values import as_dict, as_str
 
 
 def check_ids(case: ResponsesCase) -> Iterator[RuleBreach]:
-    """No item twice."""
+    """No id may stand on two items."""
     seen: set[str] = set()
     for each in case.items:
         if each.id and each.id in seen:
@@ -22,7 +22,7 @@ def check_ids(case: ResponsesCase) -> Iterator[RuleBreach]:
 
 
 def check_trigger(case: ResponsesCase) -> Iterator[RuleBreach]:
-    """Nothing after a compaction_trigger."""
+    """Nothing may follow a compaction_trigger."""
     for each in case.items[:-1]:
         if each.kind == "compaction_trigger":
             yield RuleBreach("responses.trigger-place", each.path)

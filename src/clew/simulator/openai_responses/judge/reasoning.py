@@ -146,7 +146,7 @@ def _is_same(item: JsonObject, given: GivenItem, behind: Sequence[PlacedItem]) -
 
 
 def _missing(each: PlacedItem, given: GivenItem, there: set[str], told: dict[int, int]) -> Iterator[ReturnedItem]:
-    """The reasoning of the answer before this item that did not come back; `told` says up to where each answer was seen."""
+    """The reasoning of the answer before this item that did not come back. `told` says up to where each answer was seen."""
     answer, start = given.answer, told.get(id(given.answer), 0)
     told[id(answer)] = max(start, given.index)
     for item in answer.items[start : given.index]:
