@@ -20,8 +20,8 @@ from clew.store.postgres.database import PostgresDatabase
 _LOCK: Final = 0x636C6577
 """`clew`: the advisory lock of the process that sets up the schema."""
 LOCK_WAIT: Final = "5s"
-"""That a step waits for tables that somebody reads, as a backup does. All turns of other gateways wait behind it meanwhile; then
-it fails, and is tried again with the next connection."""
+"""That a step waits for tables that somebody reads, as a backup does. All turns of other gateways wait behind it meanwhile;
+then it fails, and is tried again with the next connection."""
 
 _S001: Final = """
 CREATE TABLE clew.recordings (
