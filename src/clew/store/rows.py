@@ -71,10 +71,10 @@ _changes = msgspec.json.Decoder(tuple[Change, ...])
 
 def _quickest_compressor() -> Callable[[bytes, int], bytes]:
     try:
-        from isal.isal_zlib import compress  # pyright: ignore[reportUnknownVariableType]
+        from isal import isal_zlib
     except ImportError:  # it is made for x86-64 and ARM64 alone
         return zlib.compress
-    return cast("Callable[[bytes, int], bytes]", compress)
+    return cast("Callable[[bytes, int], bytes]", vars(isal_zlib)["compress"])  # its types are not complete
 
 
 _compress = _quickest_compressor()
