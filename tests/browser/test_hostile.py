@@ -9,9 +9,10 @@ from playwright.sync_api import Page, expect
 
 from clew.model.change import Change
 from clew.model.origin import Origin
-from clew.model.turn import Bodies
+from clew.model.turn import Bodies, TokenUsage, Try
 from clew.store.sqlite.store import SqliteStore
 from clew.web import routes
+from tests.browser.axe import violations
 from tests.browser.corpus import AWAY, CORPUS, RUN, WHOLE
 from tests.browser.demo import Demo
 from tests.browser.staged import Staged, lines
@@ -19,12 +20,34 @@ from tests.browser.visit import Visit
 from tests.build import text, thinking, tool_use
 from tests.manifest import proves
 from tests.store.turns import recorded, turn
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
 NAME = f"\"><img src=x onerror={RUN}>'</script><script>{RUN}</script>&amp;"
 """A name that is none: of a tool, a model, a backend, an agent, a thread."""
+SHORT = f'"><img src=x onerror={RUN}>'
+"""The same for fields that have a longest name."""
+BACKEND = f"""dialect = "openai-chat"
+url = {json.dumps("http://127.0.0.1:1/" + SHORT.replace(" ", "/"))}
+key = "k"
+model = {json.dumps(SHORT)}
+realm = {json.dumps(SHORT)}
+"""
+CONFIG = f"""active = "claude"
+# {SHORT}
+[chat]
+system = {json.dumps(WHOLE)}
+model = {json.dumps(SHORT)}
+""" + "".join(f"[backends.{name}]\n{BACKEND}" for name in ("claude", "other", "deepseek"))
 THREAD = "hostile"
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[Demo]:
+    """Its settings are hostile, too: they may be copied from anywhere."""
+    with Demo(CONFIG) as demo:
+        yield demo
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +68,7 @@ def hostile(demo: Demo) -> Demo:
         agent="",
     )
     more = {"backend": NAME, "model": NAME, "asked_model": NAME, "stop_reason": NAME, "request_id": NAME, "agent": NAME}
+    more |= {"dialect": NAME, "key": SHORT, "team": SHORT, "usage": TokenUsage(input=5, output=5)}
     changes = (Change(NAME, "messages.0.content.0", "left out", NAME), Change(NAME, NAME, "set", NAME))
     bodies = Bodies(asked=WHOLE.encode(), sent=json.dumps({NAME: WHOLE}).encode(), answered=WHOLE.encode())
     first = turn(answer, changes=changes, bodies=bodies, **more)
@@ -58,8 +82,13 @@ def hostile(demo: Demo) -> Demo:
             bodies=bodies,
         )
         assert store.record(first).result(120)
-        failed = turn(exchange=f"x-{NAME}", thread=THREAD, outcome="failed", **{**more, "agent": ""})
+        tries = (Try(backend=NAME, status=500, why=WHOLE), Try(backend="claude", status=500, why=WHOLE))
+        last = {"agent": "", "backend": "claude", "tries": tries}
+        failed = turn(exchange=f"x-{NAME}", thread=THREAD, outcome="failed", **{**more, **last})
         assert store.record(failed).result(120)
+    demo.api("/api/keys", method="POST", body={"name": SHORT, "team": SHORT, "models": SHORT})
+    demo.api("/api/limits", method="PUT", body={"scope": f"key:{SHORT}", "amount": "5usd/1d"})
+    demo.api("/api/use", method="POST", body={"backend": "claude", "thread": THREAD})
     return demo
 
 
@@ -78,6 +107,8 @@ def addresses() -> Iterator[str]:
             continue
         yield page.path.replace("{id}", quote("x-hostile1" if "exchanges" in page.path else THREAD))
     yield from (f"{path}?principal={quote(NAME)}" for path in ("/", "/threads", f"/threads/{THREAD}", "/usage"))
+    yield from (f"/usage?since=365d&by={field}&key={quote(SHORT)}" for field in ("key", "team", "thread", "model"))
+    yield from (f"/threads?client={quote(NAME)}", f"/threads/{THREAD}?form=client", f"/chat/{THREAD}")
     yield from (f"/threads?q={quote(NAME)}", "/threads?q=click", f"/exchanges/{quote(f'x-{NAME}', safe='')}")
     yield from (f"/threads/{THREAD}?as={backend}" for backend in ("claude", "other", "deepseek"))
     yield from (
@@ -103,6 +134,34 @@ def test_no_page_runs_or_fetches_what_was_said(hostile: Demo, visit: Visit) -> N
         assert page.evaluate("window.hacked") is None, address
         seen += page.content().count("onerror")
     assert seen > 100, "the attacks are on the pages, as text"
+
+
+@proves("fault:X10")
+def test_dialogs_and_a_config_that_is_refused_show_words(hostile: Demo, visit: Visit) -> None:
+    visit.allow("status of 40[0-9]")
+    page = visit.open("/backends")
+    for button in ("Edit claude", "Remove other"):
+        page.get_by_role("button", name=button).click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        if button.startswith("Edit"):
+            page.get_by_label("Model").fill("m")
+            page.get_by_role("button", name="Show the change").click()
+        expect(page.locator(".diff")).to_contain_text("onerror=")
+        page.keyboard.press("Escape")
+    page = visit.open("/threads")
+    page.get_by_role("checkbox", name="Select").first.check()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("dialog")).to_contain_text("onerror=")
+    assert violations(page) == []
+    page = visit.open("/keys")
+    for button in ("Edit", "Renew", "Revoke"):
+        page.get_by_role("button", name=button).click()
+        expect(page.get_by_role("dialog")).to_contain_text("onerror=")
+        page.keyboard.press("Escape")
+    hostile.config.write_text(f"{CONFIG}[backends.{json.dumps(SHORT)}]\n{BACKEND}")
+    until(lambda: hostile.api("/api/status")["settings_problem"])
+    expect(visit.open("/").get_by_role("alert")).to_contain_text("onerror=")
+    assert page.evaluate("window.hacked") is None
 
 
 @proves("fault:X10")

@@ -54,8 +54,13 @@ class Try(Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-API_NAMES: Final = {"anthropic": "Messages", "openai-chat": "Chat Completions", "openai-responses": "Responses"}
-"""What vendors call the API of each dialect, for people to read."""
+API_NAMES: Final = {
+    "anthropic": "Messages",
+    "openai-chat": "Chat Completions",
+    "openai-responses": "Responses",
+    "events": "clew's library",
+}
+"""What vendors call the API of each dialect, for people to read. The chat and the terminal ask by way of the library."""
 
 
 class Exchange(Struct, frozen=True, kw_only=True):

@@ -103,7 +103,12 @@ def _marks_of(exchange: Exchange) -> Iterable[Chip]:
     if exchange.agent:
         yield Chip("", "sub-agent", (exchange.agent,))
     if exchange.dialect != "anthropic":
-        yield Chip("", exchange.client_api, (f"the client speaks {exchange.dialect}",))
+        speaks = f"the client speaks {exchange.dialect}"
+        yield Chip(
+            "",
+            exchange.client_api,
+            ("asked in Chat, in the terminal or by a program" if exchange.dialect == "events" else speaks,),
+        )
     if exchange.kind == "count_tokens":
         yield Chip("", "count", ("tokens were counted, nothing was answered",))
     if exchange.kind == "title":

@@ -35,6 +35,7 @@ function stage(shown) {
   preview.hidden = !shown;
   back.hidden = !shown || action === "remove";
   next.textContent = shown ? (action === "remove" ? "Remove it" : "Write it") : "Show the change";
+  next.className = action === "remove" ? "danger" : "primary";
   if (!shown) return;
   $("[data-file]", form).textContent = shown.file;
   const tag = { "+": "ins", "-": "del" };
@@ -50,10 +51,12 @@ async function open(wanted, of = "") {
   fields.name.required = action === "add";
   stage(null);
   source();
+  usual();
   try {
     if (action === "edit") {
       before = (await call("GET", path("api", "backends", name))).fields;
       for (const each of NAMES) fields[each].value = before[each];
+      usual();
       if (/^\$\{\w+\}$/.test(before.key)) fields.variable.value = before.key.slice(2, -1);
     }
     dialog.showModal();
@@ -85,13 +88,23 @@ async function write() {
   location.reload();
 }
 
+/** What is said about empty fields: a vendor that is known has usual values. */
+function usual() {
+  fields.url.placeholder = fields.preset.value ? "the vendor's usual one" : "the base URL of its API";
+  for (const each of [fields.dialect, fields.auth]) each.options[0].textContent = fields.preset.value ? "the vendor's usual one" : "the usual one";
+  fields.source.options[0].textContent = action === "edit" ? "as it is" : fields.preset.value ? "in the vendor's usual variable" : "none";
+}
+
 function source() {
   for (const each of $$("[data-source]", form)) each.hidden = each.dataset.source !== fields.source.value;
 }
 
 form.addEventListener("submit", (event) => { event.preventDefault(); go(); });
 fields.source.addEventListener("change", source);
-fields.preset.addEventListener("change", () => { if (action === "add" && !fields.name.value) fields.name.value = fields.preset.value; });
+fields.preset.addEventListener("change", () => {
+  if (action === "add" && !fields.name.value) fields.name.value = fields.preset.value;
+  usual();
+});
 back.addEventListener("click", () => stage(null));
 $("[data-cancel]", form).addEventListener("click", () => dialog.close());
 for (const button of $$("[data-add], [data-edit], [data-remove]")) {

@@ -145,7 +145,7 @@ async function followed(turn, answer, response) {
 }
 
 function failed(turn, answer, error) {
-  answer.fail(error.text ?? "The gateway does not answer. What you said may be kept: load the page again.");
+  answer.fail(error.text ?? "The gateway does not answer. Start it (`clew serve`), then load this page again: what you said may be kept.");
   turn.dataset.vain = "1";
   askingAgain.buttons(turn);
   say("The answer failed.");

@@ -10,17 +10,18 @@ export function openers() {
   }
 }
 
-/** Ask. True if the answer is `yes`. */
-export function asked(title, words, yes) {
+/** Ask. True if the answer is `yes`. What destroys something is not done by a quick Enter. */
+export function asked(title, words, yes, { destroys = false } = {}) {
   return new Promise((resolve) => {
     const close = (value) => () => dialog.close(value);
     const dialog = el("dialog", { "aria-label": title },
       el("h2", {}, title), words,
       el("p", { class: "field" },
-        el("button", { type: "button", class: "primary", on: { click: close("yes") } }, yes),
-        el("button", { type: "button", on: { click: close("no") } }, "Cancel")));
+        el("button", { type: "button", class: destroys ? "danger" : "primary", on: { click: close("yes") } }, yes),
+        el("button", { type: "button", "data-no": "", on: { click: close("no") } }, "Cancel")));
     dialog.addEventListener("close", () => { resolve(dialog.returnValue === "yes"); dialog.remove(); });
     document.body.append(dialog);
     dialog.showModal();
+    if (destroys) dialog.querySelector("[data-no]").focus();
   });
 }

@@ -81,7 +81,7 @@ function edit(key, row) {
 
 async function revoke(name, children) {
   const words = el("p", {}, "It stops working at once", Number(children) ? `, and so do the ${children === "1" ? "key" : `${children} keys`} made from it` : "", ". What was recorded with it is kept.");
-  if (!(await asked(`Revoke the key ${name}?`, words, "Revoke"))) return;
+  if (!(await asked(`Revoke the key ${name}?`, words, "Revoke", { destroys: true }))) return;
   await call("DELETE", path("api", "keys", name));
   notice(`Key ${name} is revoked`);
   await renew();

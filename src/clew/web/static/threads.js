@@ -69,7 +69,7 @@ async function remove() {
   const count = picked.size === 1 ? "this thread" : `these ${picked.size} threads`;
   const words = [el("p", {}, "Questions, answers and thinking are removed from the store. This cannot be undone."),
     el("ul", {}, $$("[data-pick]").filter((box) => picked.has(box.dataset.pick)).slice(0, 10).map((box) => el("li", {}, box.ariaLabel.replace("Select ", ""))))];
-  if (!(await asked(`Delete ${count}?`, words, "Delete for good"))) return;
+  if (!(await asked(`Delete ${count}?`, words, "Delete for good", { destroys: true }))) return;
   const owner = new URLSearchParams(location.search).get("principal");
   let gone = 0;
   for (const id of [...picked]) {
