@@ -84,7 +84,12 @@ def _setup(row: Preset) -> Iterator[str]:
     if row.models or row.model:
         named = [f"`{model}` for names with *{family}*" for family, model in row.models.items()]
         every = ", ".join([*named, f"`{row.model}` for every other name"])
-        yield f"Whatever model a client asks for, this backend is asked for one of its own: {every}."
+        if row.own_models:
+            own = ", ".join(f"`{pattern}`" for pattern in row.own_models)
+            yield f"A client that asks for a model by one of the vendor's own names ({own}) gets that model. For all others:"
+            yield f"{every}."
+        else:
+            yield f"Whatever model a client asks for, this backend is asked for one of its own: {every}."
         yield "`model` and `models` change that.\n"
     elif needs_model:
         yield "Say which model answers: the names that clients ask for mean nothing there.\n"

@@ -127,6 +127,22 @@ def test_a_model_is_mapped_by_exact_name_then_by_family_then_by_the_one_model(as
     assert model_for(backend(models=MAPPED, model=model), asked) == own
 
 
+@pytest.mark.parametrize(
+    ("asked", "own"),
+    [
+        ("gpt-5.5", "gpt-5.5"),
+        ("GPT-5.4-mini", "GPT-5.4-mini"),
+        ("gpt-4.1", "gpt-4o"),  # the operator's mapping goes first
+        ("claude-haiku-4-5", "small"),
+        ("claude-opus-5-5", "gpt-5.6"),
+        ("grok-4", "gpt-5.6"),
+    ],
+)
+def test_a_name_of_the_vendors_own_is_asked_for_as_it_is(asked: str, own: str) -> None:
+    row = backend(models={"haiku": "small", "gpt-4.1": "gpt-4o"}, model="gpt-5.6", own_models=("gpt-*",))
+    assert model_for(row, asked) == own
+
+
 # ── which reader
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clew.backends.presets import BACKENDS
-from clew.backends.row import Backend, Manner, Quirks, chat_options_of, manner_of
+from clew.backends.row import Backend, Manner, Quirks, chat_options_of, manner_of, model_for
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.exchange.backend_dialect import backend_dialect
 from clew.settings.load import faults_of, load
@@ -180,6 +180,26 @@ def test_a_mistake_names_its_line_and_key(file: Path, text: str, where: tuple[in
     file.write_text(f"[backends.x]\n{text}\n")
     [fault] = faults_of(file, {"K": "sk-x"})
     assert ((fault.line, fault.key), fault.says[: len(says)]) == (where, says)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        (
+            'preset = "openai"',
+            {"gpt-5.5": "gpt-5.5", "o3": "o3", "claude-opus-5-5": "gpt-5.6", "claude-haiku-4-5": "gpt-5.4-mini"},
+        ),
+        ('preset = "openai"\nmodel = "gpt-5.4"', {"gpt-5.5": "gpt-5.4", "claude-haiku-4-5": "gpt-5.4"}),
+        ('preset = "openai"\nmodels = { "gpt-5.5" = "gpt-5.4" }', {"gpt-5.5": "gpt-5.4", "gpt-5.3": "gpt-5.3"}),
+        ('preset = "xai"', {"grok-4": "grok-4", "gpt-5.5": "grok-4.3"}),
+    ],
+)
+def test_a_vendor_is_asked_for_its_own_models_by_name_unless_the_file_says_otherwise(
+    file: Path, text: str, asked: dict[str, str]
+) -> None:
+    file.write_text(f"[backends.x]\n{text}\n{KEY}")
+    row = load(file, {"K": "sk-x"}).settings.backends["x"]
+    assert {name: model_for(row, name) for name in asked} == asked
 
 
 # ── settings of translated answers

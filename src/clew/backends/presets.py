@@ -30,7 +30,7 @@ _OWN: Final = ("as", "source", "date", "title", "hosts", "variables", "backend")
 """Columns that a row does not take over from the one that it is `as`."""
 _VENDOR: Final = (
     *("name", "title", "realm", "backend", "variables", "hosts", "auth", "keyless"),
-    *("model", "models", "vision", "tools"),
+    *("model", "models", "own_models", "vision", "tools"),
 )
 """Columns that hold for a vendor's endpoints in all dialects."""
 _MANNER: Final = ("quirks", "wire", "speech", "responses")
@@ -63,6 +63,7 @@ class Preset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     port: int = 0
     model: str = ""
     models: Mapping[str, str] = {}
+    own_models: tuple[str, ...] = ()
     vision: Has = "by model"
     tools: Has = "yes"
     count_tokens: bool = False
@@ -167,6 +168,7 @@ def _known(row: Backend) -> Preset | None:
 def models_of(row: Backend) -> str:
     """Which of its models answers for which name."""
     named = [f"{asked}={own}" for asked, own in row.models.items()]
+    named += ["its own names as asked"] if row.own_models else []
     others = f"else {row.model}" if named else row.model
     return ", ".join([*named, *([others] if row.model else [])]) or "as asked"
 

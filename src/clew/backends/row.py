@@ -114,6 +114,8 @@ class Backend(Struct, frozen=True, kw_only=True):
     """For every name that `models` does not map; "" leaves it as it was asked for."""
     models: Mapping[str, str] = {}
     """The backend's own name by the name that is asked for, or by its family."""
+    own_models: tuple[str, ...] = ()
+    """Patterns of names that are its own: a client that asks for one gets it."""
     quirks: Quirks = Quirks()
     wire: ChatRequestOptions = ChatRequestOptions()
     """What it wants to be sent, in dialect `openai-chat`."""
@@ -152,6 +154,9 @@ def account_of(backend: Backend, key: Secret | None, credential: Credential = ()
 
 def model_for(backend: Backend, asked: str) -> str:
     """The backend's own name for the model that a client asks for."""
+    name = asked.lower()
+    if asked not in backend.models and any(fnmatchcase(name, pattern) for pattern in backend.own_models):
+        return asked
     return model_in(backend.models, backend.model, asked)
 
 

@@ -119,6 +119,7 @@ def backend_of(
         model=table.model or (preset.model if preset else ""),
         # The operator's `model` is meant for all names, so it removes the preset's mapping.
         models=table.models if preset is None or table.model else {**preset.models, **table.models},
+        own_models=() if preset is None or table.model else preset.own_models,
         quirks=manner.quirks,
         wire=manner.wire,
         speech=manner.speech,
