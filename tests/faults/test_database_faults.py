@@ -20,6 +20,7 @@ from clew.store.commits import KeptTurn
 from clew.store.postgres import spooling
 from clew.store.postgres.store import PostgresStore
 from clew.store.postgres.writer import REPLY_SECONDS
+from clew.store.values import Lookup
 from tests.counts import examples
 from tests.fault_proxy import FaultProxy, fault_proxy
 from tests.postgres import PostgresServer, prepared_url, private_server, shared_server
@@ -63,6 +64,25 @@ def test_a_turn_whose_commit_has_no_reply_is_kept_once(url: str, proxy: FaultPro
         assert store.usage_totals("local")[0].calls == count
         assert [total.own for total in store.limits.totals(NOON).values()] == [Amounts(3 * count, 5 * count, count)]
     assert sorted(ids_in(url)) == sorted(f"x-r{number}" for number in range(count))
+
+
+def test_a_turn_is_one_round_trip_and_a_known_thread_on_another_gateway_two(url: str, proxy: FaultProxy) -> None:
+    answers = conversation(20)
+    with PostgresStore(proxy.url(url)) as store:
+        assert store.record(turn(answers[0])).result(60)  # prepares the statement
+        before = proxy.round_trips
+        for each in answers[1:]:
+            assert store.record(turn(each)).result(60)
+        assert proxy.round_trips - before == 19
+    with PostgresStore(proxy.url(url)) as other:
+        other.gather(Lookup(principal="local", keys=(b"k" * 32,), links=50))  # connects
+        other.gather(
+            Lookup(principal="local", keys=recorded("r0").keys, session="none", links=50)
+        )  # prepares the statements
+        before = proxy.round_trips
+        found = other.gather(Lookup(principal="local", keys=answers[-1].keys, session="s", links=50))
+        assert {each.id for each in found.recordings} == {each.id for each in answers}
+        assert proxy.round_trips - before == 2
 
 
 @pytest.mark.parametrize("fault", ["silent", "deaf", "refusing"])
