@@ -23,6 +23,7 @@ from typing import Final, NamedTuple, TypeAlias
 import msgspec
 
 from clew.model.turn import Bodies, Exchange, TurnRecord
+from clew.store.commits import was_kept
 from clew.store.pieces import BodyChain, Chains, PackedSpans, pack_bodies, packed_rest
 from clew.store.values import DAY
 
@@ -101,10 +102,10 @@ class BodyWriter:
 
         def go_on(done: Future[bool]) -> None:
             with self._changed:
-                if done.cancelled() or done.exception() or not done.result():
-                    self._bytes -= waiting.weight
-                else:
+                if was_kept(done):
                     self._add(waiting)
+                else:
+                    self._bytes -= waiting.weight
 
         recorded.add_done_callback(go_on)
 

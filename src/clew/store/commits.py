@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import Any
 
@@ -40,6 +40,14 @@ def commit_problem(write: Future[bool], limit: float = COMMIT_LIMIT) -> StoreErr
     if error is None or isinstance(error, StoreError):
         return error
     return StoreError(f"the store cannot keep it: {type(error).__name__}: {error}")
+
+
+def was_kept(write: Future[bool]) -> bool:
+    """Whether a write that is over has kept something new."""
+    try:
+        return write.result()
+    except (Exception, CancelledError):
+        return False
 
 
 def commit_result(write: Future[bool], limit: float, place: StorePlace) -> CommitResult:

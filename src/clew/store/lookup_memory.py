@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 
 from clew.model.recording import Recording
+from clew.store.commits import was_kept
 from clew.store.memory import PendingRecordings, PinCache, RecordingCache, SessionThreads
 from clew.store.values import Lookup, LookupResult
 
@@ -22,13 +23,15 @@ class LookupMemory:
         """Have a recording found that is being written; where it `remembers`, also without a look-up once it is committed.
         (An answer that is not over is replaced by another, and an imported one is not asked for soon.)"""
 
-        def remember(recorded: Future[bool]) -> None:
-            if remembers and recorded.exception() is None and recorded.result():
+        self.pending.add(recording)
+
+        def settle(recorded: Future[bool]) -> None:
+            if remembers and was_kept(recorded):
                 self.cache.add(recording)
                 self._sessions.learn(recording.principal, recording.session, recording.agent, recording.thread)
+            self.pending.discard(recording)  # it was found all the time
 
-        recorded.add_done_callback(remember)  # before it is no longer pending
-        self.pending.add(recording, recorded)
+        recorded.add_done_callback(settle)
 
     def recall(self, wanted: Lookup) -> LookupResult | None:
         pending, version = self.pending.of(wanted.principal), self.cache.version

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future
 from typing import Final
 
 from clew.model.recording import Recording, Shelf
@@ -196,18 +195,17 @@ class PendingRecordings:
         self._lock = threading.Lock()
         self._waiting: dict[tuple[str, str], Recording] = {}
 
-    def add(self, recording: Recording, written: Future[bool]) -> None:
-        """Have the recording found from now on, until the write is over."""
+    def add(self, recording: Recording) -> None:
+        """Have the recording found from now on."""
+        with self._lock:
+            self._waiting[recording.principal, recording.id] = recording
+
+    def discard(self, recording: Recording) -> None:
+        """Its write is over. Another one of that name stays."""
         name = (recording.principal, recording.id)
         with self._lock:
-            self._waiting[name] = recording
-
-        def forget(_: Future[bool]) -> None:
-            with self._lock:
-                if self._waiting.get(name) is recording:
-                    del self._waiting[name]
-
-        written.add_done_callback(forget)
+            if self._waiting.get(name) is recording:
+                del self._waiting[name]
 
     def of(self, principal: str) -> Shelf | None:
         """The pending recordings of one principal; None if there are none, which is nearly always so."""

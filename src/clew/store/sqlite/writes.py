@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
@@ -51,8 +52,11 @@ _SETTLED = "DELETE FROM reservations WHERE exchange = ?"
 _RECORDING = f"""
 INSERT INTO recordings ({COLUMNS}, created, used, sum) VALUES ({"?, " * len(COLUMNS.split(","))}?, ?, ?)
 """  # noqa: S608  (the columns are a constant)
-_MARK = "INSERT INTO marks (principal, kind, hash, recording, backend, made) VALUES (?, ?, ?, ?, ?, ?)"
-_NO_STRANGER = "DELETE FROM strangers WHERE principal = ? AND key = ?"
+_MARKS = "INSERT INTO marks (principal, recording, backend, made, kind, hash) VALUES "
+_KEY, _OTHER = "(?1, ?2, ?3, ?4, 'key', ?{0})", "(?1, ?2, NULL, NULL, '{1}', ?{0})"
+_NO_STRANGERS = "DELETE FROM strangers WHERE principal = ? AND key IN ({})"
+_TOGETHER = 32
+"""Marks of one statement. Each step of one gives the interpreter away, and waits until the event loop does."""
 
 _SEEN = """
 UPDATE marks SET seen = :at WHERE principal = :principal AND kind = 'key'
@@ -139,11 +143,21 @@ def _columns(turn: TurnRecord, readable: bool) -> tuple[Value, ...]:
 def _add_recording(connection: Database, cursor: Cursor, recording: Recording, at: float) -> None:
     columns, principal = columns_of(recording), recording.principal
     cursor.execute(_RECORDING, (*columns, at, at, sum_of(columns)))
-    seq = connection.last_insert_rowid()
-    maker = {"key": (recording.origin.backend, at)}
-    marks = [(principal, kind, hash, seq, *maker.get(kind, (None, None))) for kind, hash in marks_of(recording)]
-    cursor.executemany(_MARK, marks)
-    cursor.executemany(_NO_STRANGER, [(principal, key) for key in recording.keys])
+    maker = (principal, connection.last_insert_rowid(), recording.origin.backend, at)
+    marks, keys = list(marks_of(recording)), recording.keys
+    for begin in range(0, len(marks), _TOGETHER):
+        kinds, hashes = zip(*marks[begin : begin + _TOGETHER], strict=True)
+        cursor.execute(_insert_marks(kinds), (*maker, *hashes))
+    for begin in range(0, len(keys), _TOGETHER):
+        some = keys[begin : begin + _TOGETHER]
+        cursor.execute(_NO_STRANGERS.format(", ".join("?" * len(some))), (principal, *some))
+
+
+@lru_cache(maxsize=64)
+def _insert_marks(kinds: tuple[str, ...]) -> str:
+    """The statement for marks of these kinds. Only of a key it matters who made it."""
+    rows = [(_KEY if kind == "key" else _OTHER).format(at, kind) for at, kind in enumerate(kinds, 5)]
+    return _MARKS + ", ".join(rows)
 
 
 def touch(connection: Database, principal: str, keys: Iterable[bytes], recordings: Iterable[str], at: float) -> None:
