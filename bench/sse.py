@@ -90,7 +90,7 @@ def _relayed(reads: list[bytes], *, kept: bool) -> object:
     for read in reads:
         relay.feed(read)
     relay.flush()
-    return answer_of_parts(relay.parts, relay.read_run, blocks=kept)
+    return answer_of_parts(relay.parts, relay.passthrough, blocks=kept)
 
 
 def _read(reads: list[bytes]) -> object:

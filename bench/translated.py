@@ -85,4 +85,4 @@ def _run(reads: Reads, answer: AnswerStream) -> object:
     for read in reads:
         answer.feed(read)
     answer.flush()
-    return answer_of_parts(answer.parts, answer.read_run, blocks=True)
+    return answer_of_parts(answer.parts, answer.passthrough, blocks=True)

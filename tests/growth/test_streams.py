@@ -49,7 +49,7 @@ def relayed(relay: AnswerStream, chunks: Events) -> None:
         relay.feed(chunk)
     relay.flush()
     b"".join(relay.held)
-    answer_of_parts(relay.parts, relay.read_run)
+    answer_of_parts(relay.parts, relay.passthrough)
 
 
 def in_one_read(events: Events) -> Events:

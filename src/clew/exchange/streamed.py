@@ -122,7 +122,7 @@ class StreamedAnswer:
         self._reading.view.when_referring = keep
 
     def heard(self, *, whole: bool) -> ReceivedAnswer:
-        answer = answer_of_parts(self._answer.parts, self._answer.read_run, blocks=self._blocks)
+        answer = answer_of_parts(self._answer.parts, self._answer.passthrough, blocks=self._blocks)
         held = None if self._reading.view.options.is_plain else self._reading.view.held(answer.blocks)
         heard = ReceivedAnswer(answer=answer, held=held, whole=whole and answer.illegal is None)
         late = self._answer.late if whole and self._blocks else None

@@ -86,7 +86,7 @@ async def _read_streamed(reading: AnswerReading, within: float) -> WholeAnswer |
     refused = await read_stream(stream, within, reading.backend)
     if refused is not None:
         return refused
-    answer = await Compute(stream.size, lambda: answer_of_parts(stream.parts, stream.read_run))
+    answer = await Compute(stream.size, lambda: answer_of_parts(stream.parts, stream.passthrough))
     if answer.illegal is not None:
         raise answer.illegal
     if answer.broken_calls:

@@ -9,10 +9,10 @@ and only whole blocks may be sent back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from clew.errors import StreamIllegal
 from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, MessageDelta, MessageStart
@@ -25,8 +25,7 @@ WHOLE_DELTA: Final = "block_delta"
 _STOP_FIELDS = ("stop_reason", "stop_sequence", "stop_details")
 
 
-@dataclass(frozen=True, slots=True)
-class AssembledBlock:
+class AssembledBlock(Struct, frozen=True):
     """A block as far as it came."""
 
     index: int
@@ -61,10 +60,10 @@ class Assembler:
 
     def feed(self, event: Event) -> AssembledBlock | None:
         """Takes the event in; returns the block that it completes. Raises StreamIllegal, and is then as before."""
+        if isinstance(event, BlockDelta):
+            return self.grow(event.index, event.delta)
         self._lifecycle.accept(event)
         match event:
-            case BlockDelta():
-                self._blocks[event.index].grow(event.delta)
             case BlockStart():
                 self._blocks.append(_Growing(event.index, event.content_block))
                 server = event.content_block.get("to")
@@ -88,6 +87,11 @@ class Assembler:
                 pass
         return None
 
+    def grow(self, index: int, delta: JsonObject) -> None:
+        """The same for a delta without the event around it."""
+        self._lifecycle.accept_delta(index, delta)
+        self._blocks[index].grow(delta)
+
     def message(self) -> JsonObject:
         """The message so far, unfinished blocks included, as an official SDK would hold it."""
         if self._message is None:
@@ -106,22 +110,28 @@ class Assembler:
 class _Growing:
     """A block while its deltas come. Text is put together in the end, so that long blocks cost linear time."""
 
-    __slots__ = ("_pieces", "_value", "_whole", "complete", "index")
+    __slots__ = ("_is_foreign", "_pieces", "_value", "_whole", "complete", "index")
 
     def __init__(self, index: int, start: JsonObject) -> None:
         self.index = index
         self.complete = False
+        self._is_foreign = family_of(str(start["type"])) is Family.FOREIGN
         self._value = _copied(start)
         self._pieces: dict[str, LongText] = {}
         self._whole: AssembledBlock | None = None
 
     def grow(self, delta: JsonObject) -> None:
-        if family_of(str(self._value["type"])) is not Family.FOREIGN:
-            fold = _FOLDS.get(str(delta["type"]))
-            if fold is not None:
-                fold(self._value, self._pieces, delta)
-        elif delta["type"] == WHOLE_DELTA and isinstance(whole := delta.get("block"), dict):
-            self._value = dict(whole)
+        kind = str(delta["type"])
+        if self._is_foreign:
+            if kind == WHOLE_DELTA and isinstance(whole := delta.get("block"), dict):
+                self._value = dict(whole)
+        elif (member := _GROWING.get(kind)) is None:
+            if kind in _FOLDS:
+                _FOLDS[kind](self._value, delta)
+        elif (text := self._pieces.get(member)) is None:
+            self._pieces[member] = LongText(str(delta[member]))
+        else:
+            text.add(str(delta[member]))
 
     def stop(self) -> AssembledBlock:
         self.complete = True
@@ -134,7 +144,7 @@ class _Growing:
         return self._whole or self._put_together()
 
     def _put_together(self) -> AssembledBlock:
-        value = _copied(self._value)
+        value = self._value if self.complete else _copied(self._value)
         unparsed: str | None = None
         for member, pieces in self._pieces.items():
             text = whole_text(pieces.whole())
@@ -165,38 +175,27 @@ def _input(text: str) -> tuple[JsonValue, bool]:
             return read_partial(text), False
 
 
-_Fold: TypeAlias = Callable[[JsonObject, dict[str, LongText], JsonObject], None]
+_Fold: TypeAlias = Callable[[JsonObject, JsonObject], None]
 
 
-def _grows(member: str) -> _Fold:
-    def fold(_: JsonObject, pieces: dict[str, LongText], delta: JsonObject) -> None:
-        text = pieces.get(member)
-        if text is None:
-            text = pieces[member] = LongText()
-        text.add(str(delta[member]))
-
-    return fold
-
-
-def _sign(value: JsonObject, _: dict[str, LongText], delta: JsonObject) -> None:
+def _sign(value: JsonObject, delta: JsonObject) -> None:
     value["signature"] = delta["signature"]
 
 
-def _cite(value: JsonObject, _: dict[str, LongText], delta: JsonObject) -> None:
+def _cite(value: JsonObject, delta: JsonObject) -> None:
     cited = value.get("citations")
     if not isinstance(cited, list):
         value["citations"] = cited = []
     cited.append(delta["citation"])
 
 
-def _compact(value: JsonObject, _: dict[str, LongText], delta: JsonObject) -> None:
+def _compact(value: JsonObject, delta: JsonObject) -> None:
     value.update({name: part for name, part in delta.items() if name != "type"})
 
 
-_FOLDS: dict[str, _Fold] = {
-    "text_delta": _grows("text"),
-    "thinking_delta": _grows("thinking"),
-    "input_json_delta": _grows("partial_json"),
+_GROWING: Final = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+"""The member that grows with each delta of a kind."""
+_FOLDS: Final[dict[str, _Fold]] = {
     "signature_delta": _sign,
     "citations_delta": _cite,
     "compaction_delta": _compact,

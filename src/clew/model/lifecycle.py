@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from clew.errors import BlockMismatch, StreamIllegal
 from clew.model.events import BLOCK_EVENTS, BlockDelta, BlockStart, BlockStop, Event, Unknown
+from clew.model.json import JsonObject
 
 
 class Family(Enum):
@@ -173,6 +174,7 @@ _FITS = {
     "compaction_delta": ("compaction", "content_block_type_mismatch_compaction"),
 }
 """The block type that a delta is for, and the name under which clients report that it came for another."""
+_OTHER_DELTA = "unknown delta"
 
 
 def family_of(block_type: str) -> Family:
@@ -188,8 +190,7 @@ _STARTS = {family: f"start {family.value}" for family in Family}
 def move_of(event: Event) -> str:
     """The event's column in the table."""
     if isinstance(event, BlockDelta):
-        kind = str(event.delta["type"])
-        return kind if kind in _FITS else "unknown delta"
+        return event.kind if event.kind in _FITS else _OTHER_DELTA
     if isinstance(event, BlockStart):
         return _STARTS[family_of(str(event.content_block["type"]))]
     return event.type
@@ -210,19 +211,28 @@ class Lifecycle:
 
     def accept(self, event: Event) -> None:
         """Raises StreamIllegal, naming state and event; BlockMismatch for a delta that its block's type does not take."""
+        if isinstance(event, BlockDelta):
+            return self.accept_delta(event.index, event.delta)
         kind = type(event)
         if kind is Unknown:
-            return
+            return None
         state = self._moves.get(move_of(event))
-        if state is None or (isinstance(event, BLOCK_EVENTS) and event.index != self.blocks - (kind is not BlockStart)):
+        if state is None or (isinstance(event, BLOCK_EVENTS) and event.index != self.blocks - (kind is BlockStop)):
             raise self._refusal(event)
-        if state is self.state:  # nearly every event is a delta
-            return
         if isinstance(event, BlockStart):
             self.blocks += 1
             self._block_type = str(event.content_block["type"])
-        self.state = state
-        self._moves = self._table[state]
+        self.state, self._moves = state, self._table[state]
+        return None
+
+    def accept_delta(self, index: int, delta: JsonObject) -> None:
+        """The same for a delta, which nearly every event is, without the event around it."""
+        kind = delta["type"]
+        state = self._moves.get(kind if kind in _FITS else _OTHER_DELTA)
+        if state is None or index != self.blocks - 1:
+            raise self._refusal(BlockDelta(index, delta))
+        if state is not self.state:
+            self.state, self._moves = state, self._table[state]
 
     @property
     def is_open(self) -> bool:

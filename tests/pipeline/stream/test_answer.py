@@ -74,8 +74,8 @@ def test_what_was_read_on_the_way_folds_like_what_came(worn: ViewOptions, events
     stream = wire_bytes(events, data.draw)
     relay = Passed(cut(stream, data.draw(st.lists(st.integers(0, len(stream)), max_size=8))), worn).relay
 
-    read, came = answer_of_parts(relay.parts, PASSTHROUGH.read_run), answer_of(relay.raw)
-    short, told = answer_of_parts(relay.parts, PASSTHROUGH.read_run, blocks=False), answer_of(relay.raw, blocks=False)
+    read, came = answer_of_parts(relay.parts, PASSTHROUGH), answer_of(relay.raw)
+    short, told = answer_of_parts(relay.parts, PASSTHROUGH, blocks=False), answer_of(relay.raw, blocks=False)
 
     assert (read.blocks, read.message, read.illegal) == (came.blocks, came.message, came.illegal)
     assert (short.blocks, short.usage, short.stop_reason) == (told.blocks, told.usage, told.stop_reason)

@@ -51,7 +51,7 @@ def takes_little(block: str, reads: Iterable[bytes], wear: ViewOptions) -> bool:
         for each in reads:
             relay.feed(each)
         relay.feed(ENDING)
-        assert len(answer_of_parts(relay.parts, relay.read_run).blocks) == 1
+        assert len(answer_of_parts(relay.parts, relay.passthrough).blocks) == 1
         return relay
 
     return most_of(lambda: relayed, enough=MOST) < MOST

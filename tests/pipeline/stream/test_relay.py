@@ -336,4 +336,4 @@ def test_a_stream_of_which_nobody_wants_the_words_takes_no_memory(worn: ViewOpti
     for relay in relays[: len(sent)]:
         relay.feed(ending)
         assert (relay.size, relay.raw) == (len(opening) + sent[0] + len(ending), b"")
-        assert answer_of_parts(relay.parts, PASSTHROUGH.read_run, blocks=False).stop_reason == "end_turn"
+        assert answer_of_parts(relay.parts, PASSTHROUGH, blocks=False).stop_reason == "end_turn"

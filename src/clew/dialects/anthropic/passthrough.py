@@ -97,17 +97,18 @@ def join_run(run: bytes) -> Iterator[JoinedDeltas]:
     at = 0
     while at < len(run):
         alike = _ALIKE.match(run, at)
-        kind = _KINDS.get((alike[3], alike[4])) if alike else None
-        if alike is None or kind is None:
+        if alike is None:
             end = run.index(b"\n\n", at) + 2
             yield JoinedDeltas(0, None, run[at:end])
         else:
-            end = alike.end()
-            text = _text_of(alike[0], alike[1], is_signature=alike[3] == b"signature")
-            if text is None:
-                yield JoinedDeltas(0, None, alike[0])
+            end, deltas = alike.end(), alike[0]
+            opening, block, kind, member = alike.groups()
+            named = _KINDS.get((kind, member))
+            text = None if named is None else _text_of(deltas, opening, is_signature=kind == b"signature")
+            if named is None or text is None:
+                yield JoinedDeltas(0, None, deltas)
             else:
-                yield JoinedDeltas(int(alike[2]), {"type": kind[0], kind[1]: text})
+                yield JoinedDeltas(int(block), {"type": named[0], named[1]: text})
         at = end
 
 

@@ -7,9 +7,9 @@ steps. The fold itself (`model.assemble`) knows the lifecycle; what breaks it is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -66,19 +66,21 @@ def answer_of_message(message: JsonObject) -> AnswerSoFar:
     return AnswerSoFar(blocks=tuple(objects_of(message.get("content"))), message=message)
 
 
-def answer_of_parts(parts: Iterable[StreamPart], read_run: ReadRun | None = None, *, blocks: bool = True) -> AnswerSoFar:
-    """What these parts of a stream tell. Without `blocks` only what is said about the answer."""
+def answer_of_parts(
+    parts: Iterable[StreamPart], passthrough: Passthrough | None = None, *, blocks: bool = True
+) -> AnswerSoFar:
+    """What these parts of a stream tell; `passthrough` reads the runs among them. Without `blocks` only what is said about
+    the answer."""
     assembler = Assembler()
     illegal: StreamIllegal | None = None
     try:
-        for is_run, group in groupby(parts, lambda part: isinstance(part, bytes)):
-            events: Iterable[StreamPart] = group
+        for is_run, group in groupby(parts, _is_run):
             if is_run:  # neighbouring runs are one: each was a read, and may have held a single event
-                assert read_run is not None
-                events = read_run(b"".join([part for part in group if isinstance(part, bytes)]))
-            for event in events:
-                assert not isinstance(event, bytes)
-                assembler.feed(event)
+                assert passthrough is not None
+                _feed_run(assembler, b"".join(cast(Iterable[bytes], group)), passthrough)
+            else:
+                for event in cast(Iterable[Event], group):
+                    assembler.feed(event)
     except StreamIllegal as error:
         illegal = error
     assembled = assembler.blocks() if blocks else ()
@@ -97,7 +99,17 @@ def answer_of_parts(parts: Iterable[StreamPart], read_run: ReadRun | None = None
     )
 
 
-ReadRun: TypeAlias = Callable[[bytes], Iterable[Event]]
+def _is_run(part: StreamPart) -> bool:
+    return isinstance(part, bytes)
+
+
+def _feed_run(assembler: Assembler, run: bytes, passthrough: Passthrough) -> None:
+    for block, delta, raw in passthrough.join_run(run):
+        if delta is not None:
+            assembler.grow(block, delta)
+        else:
+            for event in passthrough.read_run(raw):
+                assembler.feed(event)
 
 
 _LOOSE: Final = 512
@@ -133,11 +145,6 @@ class AnswerParts:
         """May be asked for from another thread while more come."""
         return tuple(self._parts)
 
-    @property
-    def read_run(self) -> ReadRun | None:
-        """Reads the runs among the parts; None if there are none."""
-        return self._passthrough.read_run if self._passthrough else None
-
     def add_run(self, run: bytes) -> None:
         if self._keeps_blocks:
             self._bytes += len(run)
@@ -169,7 +176,7 @@ class AnswerParts:
 
     def _deltas_of(self, parts: Sequence[StreamPart]) -> Iterator[JoinedDeltas]:
         """Deltas of runs, of which neighbours are one, and deltas that were read."""
-        for is_run, group in groupby(parts, lambda part: isinstance(part, bytes)):
+        for is_run, group in groupby(parts, _is_run):
             if is_run:
                 assert self._passthrough is not None
                 yield from self._passthrough.join_run(b"".join([part for part in group if isinstance(part, bytes)]))

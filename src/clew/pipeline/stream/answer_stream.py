@@ -42,7 +42,7 @@ class AnswerStream(ABC):
 
     __slots__ = (
         *("_before", "_held_size", "_is_ending", "_keeps_raw", "_lifecycle", "_parts", "_raw", "_sealed", "_uncounted"),
-        *("_updates", "_view", "begun", "ended", "failure", "held", "read_run", "size", "stops"),
+        *("_updates", "_view", "begun", "ended", "failure", "held", "passthrough", "size", "stops"),
     )
 
     def __init__(self, view: ClientView, passthrough: Passthrough | None, *, keep: bool, blocks: bool) -> None:
@@ -58,9 +58,10 @@ class AnswerStream(ABC):
         self.size = 0
         """How many bytes came."""
         self._view = view
-        self.read_run = passthrough.read_run if passthrough else None
-        """Reads a run of deltas among the parts."""
-        self._sealed = None if view.options.is_plain else SealedBlocks(view, self.read_run)
+        self.passthrough = passthrough
+        """Reads the runs of deltas among the parts; None where there are none."""
+        read_run = passthrough.read_run if passthrough else None
+        self._sealed = None if view.options.is_plain else SealedBlocks(view, read_run)
         self._keeps_raw = keep
         self._raw: list[bytes] = []
         self._parts = AnswerParts(passthrough, blocks=blocks)

@@ -126,4 +126,4 @@ def answer_of_stream(raw: bytes, rules: Passthrough, *, blocks: bool = True) -> 
             parts.append(piece.raw)
         elif piece.event is not None:
             parts.append(rules.read_event(piece.event))
-    return answer_of_parts(parts, rules.read_run, blocks=blocks)
+    return answer_of_parts(parts, rules, blocks=blocks)

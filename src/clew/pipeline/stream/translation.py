@@ -82,7 +82,7 @@ class TranslatedAnswer(AnswerStream):
         return (*super().parts, *self._passed.pending()) if self._passed is not None else super().parts
 
     def answer(self, *, blocks: bool) -> AnswerSoFar:
-        return answer_of_parts(self.parts, self._parts.read_run, blocks=blocks)
+        return answer_of_parts(self.parts, blocks=blocks)
 
     def _settle(self, passed: PassedDeltas) -> None:
         """Read what passed. The client has it already."""
