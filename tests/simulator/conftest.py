@@ -1,6 +1,6 @@
-"""A simulator of the shell alone, for tests of what it does with a request that is legal by fiat (`standin`)."""
+"""Simulators for tests: one whose requests are all legal (`standin`), and one of each kind for a whole session."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -18,3 +18,27 @@ def shared() -> Iterator[Simulator]:
 def sim(shared: Simulator) -> Simulator:
     shared.reset()
     return shared
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[dict[str, Simulator]]:
+    started: dict[str, Simulator] = {}
+    yield started
+    for simulator in started.values():
+        simulator.__exit__(None, None, None)
+
+
+@pytest.fixture
+def sim_of(running: dict[str, Simulator]) -> Callable[[str], Simulator]:
+    """The simulator of a kind."""
+    fresh: set[str] = set()
+
+    def get(kind: str) -> Simulator:
+        if kind not in running:
+            running[kind] = Simulator(kind=kind).__enter__()
+        if kind not in fresh:
+            fresh.add(kind)
+            running[kind].reset()
+        return running[kind]
+
+    return get

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from http import HTTPStatus
-from typing import Final, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct, structs
@@ -24,6 +24,7 @@ from clew.simulator.vendor_server import SimulatorSettings, VendorServer
 _MODELS: Final = "/models"
 
 T = TypeVar("T", bound=Struct)
+V = TypeVar("V", bound="KeyedVendor")
 
 
 class ModelPattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,7 +66,7 @@ class ForgetfulPart(Protocol):
     def reset(self) -> None: ...
 
 
-class OpenaiServer(VendorServer):
+class OpenaiServer(VendorServer, Generic[V]):
     """The server of one vendor. `now` counts seconds since the epoch."""
 
     ending: str
@@ -74,24 +75,19 @@ class OpenaiServer(VendorServer):
     def __init__(
         self,
         settings: SimulatorSettings,
+        vendor: V,
         id_maker: IdMaker,
         book: RuleBook,
         errors: OpenaiErrors,
+        parts: tuple[ForgetfulPart, ...],
         now: Callable[[], float],
     ) -> None:
         super().__init__(settings, id_maker, errors, now)
+        self.vendor = vendor
         self._errors = errors
         self._book = book
+        self._parts = parts
         self._now = now
-
-    @property
-    @abstractmethod
-    def row(self) -> KeyedVendor:
-        """The vendor's row."""
-
-    @abstractmethod
-    def parts(self) -> tuple[ForgetfulPart, ...]:
-        """All that remembers something of requests."""
 
     @abstractmethod
     def model_list(self) -> JsonObject:
@@ -104,7 +100,7 @@ class OpenaiServer(VendorServer):
     def reset(self) -> None:
         """Forget everything that requests left behind."""
         super().reset()
-        for part in self.parts():
+        for part in self._parts:
             part.reset()
 
     def refuse(self, turned_away: HttpRefusal, respond: Responder) -> None:
@@ -118,8 +114,8 @@ class OpenaiServer(VendorServer):
         respond.send(refusal.status, [*headers, *rule_headers(refusal)], self._errors.refusal_body(refusal, {}, ""))
 
     def account(self, request: HttpRequest) -> Account | VendorRefusal:
-        key = credential_of({name: request.joined.get(name, "") for name in self.row.key_headers})
-        if not key and self.row.open:
+        key = credential_of({name: request.joined.get(name, "") for name in self.vendor.key_headers})
+        if not key and self.vendor.open:
             return Account(name="")
         if not key:
             return self.refusal("key-missing")
@@ -127,7 +123,7 @@ class OpenaiServer(VendorServer):
 
     def refusal(self, rule: str, **names: object) -> VendorRefusal:
         """The refusal by a rule, in the vendor's words."""
-        return self._book.refusal(self.row, RuleBreach(f"{self._book.dialect}.{rule}", "", names))
+        return self._book.refusal(self.vendor, RuleBreach(f"{self._book.dialect}.{rule}", "", names))
 
     def answer_about_models(self, request: HttpRequest, ids: Ids, entry: JournalEntry) -> Steps:
         """The list of models, or one of them; else that there is nothing at this path."""

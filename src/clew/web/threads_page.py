@@ -108,7 +108,6 @@ SORTS: Final[Mapping[str, Callable[[ThreadRow], tuple[float, str]]]] = {
     "client": lambda row: (not row.apis, f"{row.apis[:1]} {row.keys[:1]}"),
 }
 """The largest first, names by the alphabet; who has none comes last."""
-DAYS: Final = (1, 7, 30, 365)
 
 
 async def page_threads(services: AdminServices, request: Request) -> Response:

@@ -17,7 +17,6 @@ from tests.memory import most_of
 from tests.pipeline.stream.wearing import HIDDEN, PLAIN, SEALED, answer_of, passed_answer
 
 MANY = 12_000
-A_READ = 64 * 1024
 MOST = 8 * MANY + 900_000
 """Bytes: some for each letter, and what is read at once. The deltas as they came are twice as much, as events six times."""
 

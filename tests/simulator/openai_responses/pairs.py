@@ -52,7 +52,6 @@ def marked(count: int) -> dict[str, Any]:
 
 OBJECT = {"type": "object", "properties": {"city": {"type": "string"}}}
 STRICT = {**OBJECT, "additionalProperties": False, "required": ["city"]}
-REASONING = {"type": "reasoning", "summary": []}
 CUSTOM = {"type": "custom_tool_call", "call_id": "call_1", "name": "exec", "input": "ls"}
 TRIGGER = {"type": "compaction_trigger"}
 TEXT = {"type": "input_text", "text": "Hi."}

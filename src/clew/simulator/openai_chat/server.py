@@ -34,7 +34,7 @@ from clew.simulator.openai_chat.judge.judging import judge_chat
 from clew.simulator.openai_chat.memory import AnswerMemory, GivenAnswer, prompt_segments, prompt_tokens
 from clew.simulator.openai_chat.vendors import ChatVendor, chat_vendors, model_list, model_row
 from clew.simulator.openai_model import OpenaiModel, model_request, text_blocks
-from clew.simulator.openai_server import ForgetfulPart, OpenaiServer, identity
+from clew.simulator.openai_server import OpenaiServer, identity
 from clew.simulator.player import PlayedTurn
 from clew.simulator.steps import SSE_HEADERS, End, SendHead, Steps, json_reply, silences_of
 from clew.simulator.values import as_dict, as_list, as_str
@@ -133,24 +133,17 @@ def _messages(chat_messages: tuple[IndexedMessage, ...]) -> list[JsonValue]:
 # The server.
 
 
-class ChatServer(OpenaiServer):
+class ChatServer(OpenaiServer[ChatVendor]):
     """One vendor that speaks Chat Completions. `now` counts seconds since the epoch."""
 
     main_path = "/v1/chat/completions"
     ending = "/chat/completions"
 
     def __init__(self, settings: SimulatorSettings, *, now: Callable[[], float] = time.time) -> None:
-        self.vendor = chat_vendors()[settings.kind]
-        super().__init__(settings, IdMaker(settings.seed, self.vendor.tool_ids), CHAT_RULES, ChatErrors(self.vendor), now)
-        self._model = ChatModel(scenario=settings.scenario, seed=settings.seed)
+        vendor, self._model = chat_vendors()[settings.kind], ChatModel(scenario=settings.scenario, seed=settings.seed)
         self._memory = AnswerMemory(signing_key(settings.kind, settings.seed, settings.realm))
-
-    @property
-    def row(self) -> ChatVendor:
-        return self.vendor
-
-    def parts(self) -> tuple[ForgetfulPart, ...]:
-        return self._model, self._memory
+        ids, parts = IdMaker(settings.seed, vendor.tool_ids), (self._model, self._memory)
+        super().__init__(settings, vendor, ids, CHAT_RULES, ChatErrors(vendor), parts, now)
 
     def model_list(self) -> JsonObject:
         return model_list(self.vendor, self.settings.kind)

@@ -7,7 +7,7 @@ that began.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, cast
 
 import msgspec
 
@@ -20,8 +20,6 @@ from clew.simulator.openai_responses.vendors import ResponsesVendor
 from clew.simulator.steps import Send, Steps
 from clew.simulator.values import as_dict
 
-ErrorForm: TypeAlias = Literal["", "nested", "flat", "failed"]
-"""An error event with the error inside it, or beside it, and then `response.failed`; or `response.failed` alone."""
 _CODES: Final = {
     "overloaded_error": "server_is_overloaded",
     "rate_limit_error": "rate_limit_exceeded",

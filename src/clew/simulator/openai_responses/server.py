@@ -29,7 +29,7 @@ from clew.simulator.openai_responses.prompt import request_of
 from clew.simulator.openai_responses.response import WholeResponse, usage_of
 from clew.simulator.openai_responses.stream import events
 from clew.simulator.openai_responses.vendors import ResponsesVendor, model_list, model_row, responses_vendors
-from clew.simulator.openai_server import ForgetfulPart, OpenaiServer, identity
+from clew.simulator.openai_server import OpenaiServer, identity
 from clew.simulator.player import PlayedTurn
 from clew.simulator.steps import SSE_HEADERS, End, HeaderPairs, SendHead, Steps, json_reply, rule_headers, silences_of
 from clew.simulator.values import as_str, tokens_of_text
@@ -75,25 +75,21 @@ def compaction_item(case: ResponsesCase, ids: Ids) -> JsonObject:
     return {"id": id_, "type": "compaction", "encrypted_content": case.key.make(content, salt=id_)}
 
 
-class ResponsesServer(OpenaiServer):
+class ResponsesServer(OpenaiServer[ResponsesVendor]):
     """One vendor that speaks Responses. `now` counts seconds since the epoch."""
 
     main_path = "/v1/responses"
     ending = "/responses"
 
     def __init__(self, settings: SimulatorSettings, *, now: Callable[[], float] = time.time) -> None:
-        self.vendor = responses_vendors()[settings.kind]
-        self._responses_errors = errors = ResponsesErrors(self.vendor)
-        super().__init__(settings, IdMaker(settings.seed, "call"), RESPONSES_RULES, errors, now)
-        self._model = ResponsesModel(scenario=settings.scenario, seed=settings.seed)
+        vendor, self._model = (
+            responses_vendors()[settings.kind],
+            ResponsesModel(scenario=settings.scenario, seed=settings.seed),
+        )
         self._memory = OutputMemory(signing_key(settings.kind, settings.seed, settings.realm))
-
-    @property
-    def row(self) -> ResponsesVendor:
-        return self.vendor
-
-    def parts(self) -> tuple[ForgetfulPart, ...]:
-        return self._model, self._memory
+        self._responses_errors = errors = ResponsesErrors(vendor)
+        ids, parts = IdMaker(settings.seed, "call"), (self._model, self._memory)
+        super().__init__(settings, vendor, ids, RESPONSES_RULES, errors, parts, now)
 
     def model_list(self) -> JsonObject:
         return model_list(self.vendor, self.settings.kind)
