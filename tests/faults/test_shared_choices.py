@@ -13,6 +13,7 @@ import pytest
 from clew.store.postgres.store import PostgresStore
 from clew.testing import Simulator
 from tests.build import user
+from tests.faults.test_pooler import pooler
 from tests.faults.test_shared_store import SharedGateway, config_of, send
 from tests.forking import run_clew
 from tests.gateway.served import backend
@@ -30,7 +31,19 @@ def vendors() -> Iterator[tuple[Simulator, Simulator]]:
 
 
 def test_a_choice_holds_on_every_gateway_when_the_command_ends(vendors: tuple[Simulator, Simulator]) -> None:
-    url = prepared_url()
+    choose_for_three(prepared_url(), vendors)
+
+
+@pytest.mark.soak
+def test_a_choice_holds_on_every_gateway_behind_a_transaction_pooler(vendors: tuple[Simulator, Simulator]) -> None:
+    """Which passes no notifications on."""
+    with private_server() as server:
+        name = server.create().split("/")[3].partition("?")[0]
+        with pooler(server) as through:
+            choose_for_three(f"{through}/{name}", vendors)
+
+
+def choose_for_three(url: str, vendors: tuple[Simulator, Simulator]) -> None:
     config = config_of(vendors[0], url) + backend("other", vendors[1].url, 'realm = "anthropic"\n')
     with ExitStack() as stack, PostgresStore(url) as store:
         gateways = [stack.enter_context(SharedGateway(config, "--no-admin", patient=True)) for _ in range(3)]
