@@ -34,6 +34,7 @@ def pages(demo: Demo) -> list[str]:
         demo.api("/api/use", method="POST", body={"reset": True})
         del talk.messages[-2:]
         talk.say("Another way [[scenario:redacted]]")
+    demo.api("/api/keys", method="POST", body={"name": "x" * 64})  # as long as names are
     thread, exchange = _newest(demo)
     addresses = [page.path for page in routes() if page.scope == "read" and page.tell is not None]
     ids = [path.replace("{id}", exchange if "exchanges" in path else thread) for path in addresses]
@@ -51,7 +52,7 @@ class Look(NamedTuple):
     wrong: list[str]
     """What axe finds, at both widths, with everything unfolded; in the second theme about its colours, on a phone."""
     wide: int
-    """How wide it is on a phone."""
+    """By how much it is wider than its window, wide or on a phone."""
     bytes: int
     """What is transferred for it; what is in the cache counts as if it came."""
     blind: list[str]
@@ -76,12 +77,13 @@ def look(visit: Visit, address: str, *, thorough: bool) -> Look:
     page.set_viewport_size(WIDE)
     weight = visit.open(address).evaluate(FIRST_VIEW)[0]
     page.evaluate("document.querySelectorAll('details:not(.menu)').forEach((each) => (each.open = true))")
+    over = page.evaluate(OVER)
     wrong = violations(page, WIDE, PHONE) if thorough else violations(page, PHONE, rules=COLOURS)
-    width = page.evaluate("document.documentElement.scrollWidth")
+    over = max(over, page.evaluate(OVER))
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("j")
     found = {"walks": page.evaluate(WALKS), "blind": page.evaluate(BLIND), "moves": page.evaluate(MOVES)}
-    return Look(wrong, width, weight, **found)
+    return Look(wrong, over, weight, **found)
 
 
 def test_axe_finds_nothing_serious_on_any_page(looks: dict[str, Look]) -> None:
@@ -89,9 +91,9 @@ def test_axe_finds_nothing_serious_on_any_page(looks: dict[str, Look]) -> None:
     assert {address: look.wrong for address, look in looks.items() if look.wrong} == {}
 
 
-def test_no_page_is_wider_than_a_phone(looks: dict[str, Look]) -> None:
-    """With everything unfolded."""
-    assert {address: look.wide for address, look in looks.items() if look.wide > PHONE["width"]} == {}
+def test_no_page_is_wider_than_its_window(looks: dict[str, Look]) -> None:
+    """With everything unfolded, and with names as long as they may be."""
+    assert {address: look.wide for address, look in looks.items() if look.wide > 0} == {}
 
 
 def test_a_view_is_light(looks: dict[str, Look]) -> None:
@@ -121,6 +123,7 @@ def test_the_first_view_is_quick(demo: Demo, visits: Callable[..., Visit]) -> No
     assert min(times) < MOST_MS
 
 
+OVER = "document.documentElement.scrollWidth - innerWidth"
 FIRST_VIEW = """() => {
   const all = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
   const [view] = performance.getEntriesByType("navigation");
