@@ -45,6 +45,9 @@ SHOWN = {
     "usage-wide-dark": "usage",
     "threads-wide-light": "threads",
     "keys-wide-light": "keys",
+    "add-a-backend-wide-light": "add-a-backend",
+    "compared-wide-light": "compare",
+    "start-wide-light": "start",
 }
 """Those that the docs show, and their names there."""
 LIMITS = (
@@ -227,9 +230,11 @@ def pages(demo: Demo, thread: str) -> dict[str, str]:
         "exchange": f"/exchanges/{exchange}",
         "usage": "/usage",
         "backends": "/backends",
+        "add-a-backend": "/backends",
         "keys": "/keys",
         "audit": "/audit",
         "compare": "/compare",
+        "compared": "/compare",
         "start": "/start",
         "doctor": "/doctor",
     }
@@ -245,6 +250,17 @@ def ready(page: Page, name: str) -> None:
     if name == "chat":
         page.evaluate("document.querySelectorAll('.turn')[1].scrollIntoView()")
         page.evaluate("scrollBy(0, -55)")
+    if name == "add-a-backend":
+        page.get_by_role("button", name="Add a backend").click()
+        page.get_by_label("Vendor").select_option("zai")
+        page.get_by_label("Key", exact=True).select_option("secret")
+        page.get_by_label("New key").fill("sk-for-the-picture")
+        page.get_by_role("button", name="Show the change").click()
+        page.get_by_role("button", name="Write it").wait_for()
+    if name == "compared":
+        page.get_by_label("Message").fill("How heavy would a plain one of that size be?")
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name="Copy answer").nth(1).wait_for()
 
 
 def main(directory: Path) -> None:

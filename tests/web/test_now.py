@@ -37,7 +37,7 @@ def test_the_switches_show_what_was_chosen_and_what_the_config_says(booth: Booth
     page = text(booth)
     assert re.search(r'data-use="glm" [^>]*aria-pressed="true"', page)
     assert re.search(r'data-use="claude" [^>]*aria-pressed="false"', page)
-    assert "by clew use" in page and "as the settings say" in page
+    assert "chosen here, or with <code>clew use</code>" in page and "as the settings say" in page
     haiku = page.partition('data-family="haiku"')[2].partition("</select>")[0]
     assert '<option value="glm" selected>' in haiku
 
