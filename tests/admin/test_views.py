@@ -1,13 +1,16 @@
 """What the routes show, and what they change."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from msgspec import structs
 
+from clew.errors import StoreError
 from clew.model.change import Change
 from clew.model.turn import Bodies, Exchange, TurnRecord
 from clew.settings.processes import RegisteredGateway, register
+from clew.store.values import Health
 from tests.admin.booth import Booth
 from tests.build import GLM
 from tests.store.turns import NOON, conversation, recorded, turn
@@ -58,6 +61,15 @@ def test_the_status_says_what_is_active_and_what_there_is(booth: Booth) -> None:
         "current_session": 1,
     }
     assert [gateway["name"] for gateway in told["gateways"]] == ["one"]
+
+
+def test_the_status_of_a_gateway_whose_database_is_away_says_so(booth: Booth, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on, and so does its status: with how many turns wait on this machine."""
+    monkeypatch.setattr(booth.store, "gateways", Mock(side_effect=StoreError("the database cannot be reached")))
+    monkeypatch.setattr(booth.store, "health", lambda: Health(state="degraded", local=3))
+    status = booth.ask("/api/status")
+    assert (status.status, status.json["thinking"], status.json["shared"]) == (200, None, [])
+    assert (status.json["store"]["state"], status.json["store"]["local"]) == ("degraded", 3)
 
 
 def test_a_switch_holds_at_once_and_is_kept_for_every_other_gateway(booth: Booth) -> None:

@@ -21,6 +21,7 @@ from clew.admin.services import AdminServices
 from clew.admin.trial.rounds import trials
 from clew.backends.names import FAMILIES
 from clew.engine.choices import ACTIVE, AGENTS, choice_target, family_choice
+from clew.errors import StoreError
 from clew.exchange.redact import with_redacted_tries
 from clew.limits.keys import LOCAL
 from clew.model.turn import Exchange
@@ -103,8 +104,8 @@ async def status(services: AdminServices, request: Request) -> Response:
 
 def status_of(services: AdminServices) -> Status:
     """Reads the store and the registry: call it in a thread."""
-    snapshot, redact, store = services.current.snapshot, services.redactor(), services.store
-    settings = snapshot.settings
+    snapshot, redact = services.current.snapshot, services.redactor()
+    settings, (thinking, shared) = snapshot.settings, _in_store(services)
     backends = [
         BackendRow(
             name=backend.name,
@@ -133,10 +134,22 @@ def status_of(services: AdminServices) -> Status:
         open_streams=services.open_streams(),
         settings_problem=redact(services.current.problem),
         store=services.health(),
-        thinking=store.statistics(LOCAL, backend=snapshot.active, now=time.time()) if store else None,
+        thinking=thinking,
         gateways=tuple(running_gateways(services.home)),
-        shared=tuple(store.gateways()) if store else (),
+        shared=shared,
     )
+
+
+def _in_store(services: AdminServices) -> tuple[Statistics | None, tuple[GatewayProcess, ...]]:
+    """Counts of thinking, and the gateways that share the store; nothing of a store that cannot be read, as its health
+    says."""
+    store, active = services.store, services.current.snapshot.active
+    if store is None:
+        return None, ()
+    try:
+        return store.statistics(LOCAL, backend=active, now=time.time()), tuple(store.gateways())
+    except StoreError:
+        return None, ()
 
 
 async def doctor(services: AdminServices, request: Request) -> Response:

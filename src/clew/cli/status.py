@@ -190,7 +190,8 @@ def _page(found: StatusReport) -> Page:
     if not found.last:
         none = TextLine("No requests yet. Begin with `clew run -- claude`, or point a client at `clew serve`.", "quiet")
         last = [none] if found.store.state != "unusable" else []
-    counted, thinking = found.thinking, [TextLine("no blocks recorded yet", "quiet")]
+    nothing = "unknown, because the store cannot be read" if found.store.state == "unusable" else "no blocks recorded yet"
+    counted, thinking = found.thinking, [TextLine(nothing, "quiet")]
     if counted and (counted.total or counted.unknown):
         thinking = [
             TextLine(f"{plural(counted.total, 'block')}: {counted.confirmed} confirmed, {counted.unconfirmed} unconfirmed"),
