@@ -90,6 +90,7 @@ async def played(store: Kept) -> tuple[list[int], Held]:
     """How much was held after each round of all sessions. Every bound is looked at after every turn."""
     hand: Any = ByHand(SNAPSHOTS[0], store)  # pyright: ignore[reportArgumentType]
     hand.engine.services.histories = histories = Histories(HISTORIES)
+    hand.engine.services.commit_seconds = 120.0  # a busy disk changes nothing: each answer is found again
     held = Held(histories, store)
     agents, found = [Agent(number) for number in range(SESSIONS)], list[int]()
     for turn in range(TURNS):
