@@ -18,7 +18,7 @@ SHELL = re.compile(r"^```(?:console|bash|sh)\n(.*?)^```$", re.MULTILINE | re.DOT
 CALL = re.compile(r"^(?:\$ )?(?:[A-Z_]+=\S* )*(clew(?: .*)?)$")
 QUOTED = {
     "no-valid-gateway-key": ["No valid gateway key."],
-    "refused-every-key": [" refused every key that clew holds for it (", " come", ": put the right one there."],
+    "refused-every-key": [" refused every key that clew holds for it (", " come", ": correct it there."],
     "invalid-signature": ["Invalid `signature` in `thinking` block"],
     "thinking-cannot-be-modified": [
         "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
@@ -32,7 +32,7 @@ QUOTED = {
     "gateway-has-not-applied-it": [" has not applied it: ", "  To fix it: "],
     "limits-429": ["The limit of ", " is reached: ", " is overloaded or over its rate limit ("],
     "prompt-is-too-long": ["prompt is too long: ", " tokens > ", " maximum"],
-    "model-not-found": ["It has no model of this name: `clew models` lists what can be asked for"],
+    "model-not-found": ["It has no model of this name: `clew models` lists the models"],
     "tool-result-is-missing": [
         "`tool_use` ids were found without `tool_result` blocks immediately after: ",
         "No tool output found for ",

@@ -87,7 +87,7 @@ def ask_user(call: ToolCall, tool: object) -> bool | Denied:
     try:
         answer = input(f"\n{call.name} {call.arguments}\nRun it? [y/N, or why not] ").strip()
     except EOFError:
-        return Denied("there is nobody to ask")
+        return Denied("there are no backends here")
     if answer.lower() in ("y", "yes"):
         return True
     return Denied(answer if answer.lower() not in ("", "n", "no") else "the user said no")

@@ -82,7 +82,7 @@ def test_a_key_is_made_for_a_colleague_renewed_and_revoked(visit: Visit) -> None
     page.get_by_text("What it may use").click()
     page.get_by_role("dialog").get_by_label("Ends", exact=True).fill("yesterday")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("'yesterday' is no time")
+    expect(page.get_by_role("alert")).to_contain_text("'yesterday' is not a time")
     page.get_by_role("dialog").get_by_label("Ends", exact=True).fill("2d")
     page.keyboard.press("Enter")
     made = page.locator("[data-made] code")

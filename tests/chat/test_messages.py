@@ -65,7 +65,7 @@ def test_members_of_a_later_version_are_no_obstacle() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", '{"role": "robot"}', '{"content": "a"}', '{"role": "user", "content": 3}', "{"])
 def test_what_is_no_message_is_refused(text: str) -> None:
-    with pytest.raises(RequestInvalid, match="this is no message"):
+    with pytest.raises(RequestInvalid, match="this is not a message"):
         Message.from_json(text)
 
 

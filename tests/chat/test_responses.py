@@ -103,7 +103,7 @@ def test_an_answer_that_clew_read_is_one_too() -> None:
 
 @pytest.mark.parametrize("odd", [{"type": "error", "error": {}}, {"content": "text"}, {}, object(), None, "text"])
 def test_what_is_no_answer_is_said_to_be_none(odd: Any) -> None:
-    with pytest.raises(BackendBroken, match="no answer of the Messages API"):
+    with pytest.raises(BackendBroken, match="not an answer of the Messages API"):
         format_response(odd)
 
 

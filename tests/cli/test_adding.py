@@ -24,7 +24,7 @@ def test_a_known_backend_takes_its_name_and_where_its_vendor_keeps_the_key(clew:
         [
             f"added to {clew.config}: deepseek",
             "`clew backends test deepseek` tries it.",
-            "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`.",
+            "No gateway is running. The next one starts with this choice: `clew serve`, or `clew run -- claude`.",
         ],
     )
     text = clew.config.read_text()
@@ -41,8 +41,8 @@ def test_a_backend_without_its_key_is_added_and_what_it_lacks_is_said(clew: Clew
     assert (result.exit_code, result.stdout.splitlines()[0]) == (1, f"added to {clew.config}: kimi")
     assert result.stderr == (
         f"Error: kimi is disabled: the variable MOONSHOT_API_KEY is not set (backends.kimi.key, {clew.config}:6). Set it "
-        "where the gateway is started, and start the gateway again; or let that line name a file or a keyring: "
-        'key = "file:/path". Until then requests for kimi get a 503; the other backends work.\n'
+        "where the gateway is started, and restart the gateway; or name a file or a keyring in that line: "
+        'key = "file:/path". Until then, requests for kimi get a 503; the other backends work.\n'
     )
     assert clew("config", "check").exit_code == 0
 
@@ -113,7 +113,7 @@ def test_backends_on_one_line_are_left_as_they_are(clew: Clew, before: str) -> N
     result = clew("backends", "add", "ollama")
     assert (result.exit_code, result.stderr) == (
         5,
-        f"Error: {clew.config} stays as it was: its `backends` stand on one line, and a table cannot be added to that: "
+        f"Error: {clew.config} stays as it was: its `backends` are on one line, so no table can be added: "
         "write them as [backends.NAME]\n",
     )
     assert clew.config.read_text() == before

@@ -58,7 +58,7 @@ def words(simulator: Simulator) -> Any:
 
 def test_a_model_that_the_backend_does_not_have_is_said_to_be_missing(home: Home) -> None:
     done = home.clew("ask", "--model", "gpt-4", "Hi")
-    said = "Error: claude says: model: gpt-4. It has no model of this name: `clew models` lists what can be asked for"
+    said = "Error: claude says: model: gpt-4. It has no model of this name: `clew models` lists the models"
     assert (done.exit_code, done.stderr.splitlines()[0]) == (3, said)
 
 
@@ -208,7 +208,7 @@ def test_what_was_changed_on_the_way_is_told_but_not_that_a_backend_has_its_own_
         (
             ("--attach", __file__, "Hi"),
             2,
-            "is no picture that models take: PNG, JPEG, GIF, WebP; or PDF. Text can be piped in",
+            "is not an image that models read (PNG, JPEG, GIF, WebP); or PDF. Text can be piped in",
         ),
         (("--backend", "local", "Hi"), 5, "which model? Nobody named one for 'local'"),
         (("--backend", "gone", "Hi"), 3, "gone: "),
@@ -243,7 +243,7 @@ def test_an_answer_that_broke_off_is_shown_as_far_as_it_came(home: Home) -> None
     done = home.clew("ask", "Hi [[scenario:cut-off]]")
     assert (done.exit_code, done.stdout) == (3, "And here it ends, although there was more to say\n")
     assert "≈" in done.stderr.splitlines()[0]
-    assert "what was finished is kept" in done.stderr
+    assert "the finished part is kept" in done.stderr
     done = home.clew("ask", "--json", "Hi [[scenario:cut-off]]")
     told = json.loads(done.stdout)
     assert (done.exit_code, told["outcome"], told["thinking"]) == (3, "cut", "So far all is well.")
@@ -251,7 +251,7 @@ def test_an_answer_that_broke_off_is_shown_as_far_as_it_came(home: Home) -> None
 
 
 @pytest.mark.parametrize(
-    ("scenario", "words"), [("refusal", "the model refused to go on"), ("only-thinking", "the model said nothing")]
+    ("scenario", "words"), [("refusal", "the model refused to continue"), ("only-thinking", "the model said nothing")]
 )
 def test_what_the_text_does_not_tell_is_told_beside_it(home: Home, scenario: str, words: str) -> None:
     done = home.clew("ask", f"Hi [[scenario:{scenario}]]")
@@ -274,7 +274,7 @@ def test_ctrl_c_stops_the_answer_and_keeps_what_was_finished(home: Home, simulat
     out, err = process.communicate(timeout=MOST_SECONDS)
     assert process.returncode == 130
     assert (first + out).strip()
-    assert "stopped; what was finished is kept: `clew chat --thread " in err
+    assert "stopped; the finished part is kept: `clew chat --thread " in err
     assert "Traceback" not in err
     shown = home.lines("show", "last")
     assert any(line.endswith("stopped") for line in shown)
@@ -304,7 +304,7 @@ def test_on_a_terminal_the_answer_is_drawn(home: Home) -> None:
 def test_whoever_is_waited_for_is_told_and_can_leave(home: Home, simulator: Simulator) -> None:
     """A question on standard input has no end until somebody ends it."""
     with on_terminal(home, "ask", "-") as terminal:
-        terminal.until("reading standard input to its end; Ctrl-C leaves")
+        terminal.until("reading standard input until it ends (Ctrl-D); Ctrl-C stops")
         terminal.type("\x03")
         assert terminal.ended() == 130
     assert (simulator.journal(), any("Traceback" in line for line in terminal.screen.lines)) == ([], False)

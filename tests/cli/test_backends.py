@@ -217,7 +217,7 @@ def test_each_name_is_shown_with_the_model_that_answers_to_it(clew: Clew) -> Non
     text = clew("models").stdout.splitlines()
     assert text[0].split() == ["asked", "for", "backend", "answers", "thinking", "effort", "context", "max", "tokens"]
     assert "12,345" in next(line for line in text if "anthropic/glm/tiny" in line)
-    assert text[-2].startswith("Of a model without a row of its own the usual is assumed")
+    assert text[-2].startswith("For a model without a row, the usual values are assumed")
     assert text[-1].startswith("Here, glm is disabled: the variable NOT_SET is not set")
 
 

@@ -87,9 +87,9 @@ def test_backend_effort_and_thinking_change_between_two_questions(home: Home, si
     assert out.splitlines()[:5] == [
         "* claude",
         "  second",
-        "second answers next, with claude-sonnet-5",
+        "second gives the next answer, with claude-sonnet-5",
         "effort: low",
-        "thinking: switched off, where the model can do without; its text is folded",
+        "thinking: off, if the model allows that; its text is folded",
     ]
     one, two = (json.loads(simulator.body(entry["n"])) for entry in simulator.journal())
     assert (one["model"], one["output_config"], one["thinking"]) == (
@@ -121,7 +121,7 @@ def test_lines_of_a_conversation_are_listed_and_gone_to(home: Home, simulator: S
     listed = [line.split() for line in said if "claude-opus-5-5" in line and line.lstrip().startswith(("1 ", "2 ", "* "))]
     assert [row[-1] for row in listed] == ["claude-opus-5-5"] * 3
     assert [row[0] for row in listed] == ["1", "2", "*"]
-    assert said.count("here now: 1 turn; what you say next goes on from there") == 2
+    assert said.count("here now: 1 turn; your next question continues from there") == 2
     assert "  One." in said
     last = json.loads(simulator.body(simulator.journal()[-1]["n"]))
     assert [message["content"] for message in last["messages"] if message["role"] == "user"] == ["One.", "Three."]
@@ -135,10 +135,10 @@ def test_title_usage_and_show_tell_what_there_is(home: Home) -> None:
     )
     said = out.splitlines()
     assert said[:4] == [
-        "Nothing was said yet.",
+        "Nothing was asked yet.",
         "Nothing was used yet.",
-        "it has no title yet: it gets one from what you say first",
-        "Nothing was said yet.",
+        "it has no title yet: your first question becomes the title",
+        "Nothing was asked yet.",
     ]
     [head] = [index for index, line in enumerate(said) if line.split()[:2] == ["answer", "in"]]
     assert [line.split()[0] for line in said[head + 1 : head + 4]] == ["1", "2", "all"]
@@ -216,7 +216,7 @@ def test_a_conversation_is_typed_edited_completed_and_resumed(home: Home, simula
         terminal.type("\x04")
         assert terminal.ended() == 0
         [thread] = home.json("show")
-        assert terminal.screen.lines[-1] == f"kept; come back with `clew chat --thread {thread['id']}`"
+        assert terminal.screen.lines[-1] == f"saved; continue with `clew chat --thread {thread['id']}`"
     assert asked(simulator) == ["Hello", "Hello again", "Hello again!"]
     history = home.root / "chat_history"
     assert stat.S_IMODE(history.stat().st_mode) == 0o600
@@ -224,7 +224,7 @@ def test_a_conversation_is_typed_edited_completed_and_resumed(home: Home, simula
     assert entries == ["Hello", "/use second ", "Hello again", "/edit", "Hello again!"]
     with on_terminal(home, "chat", "--last") as terminal:
         terminal.until(is_at_prompt)
-        assert terminal.screen.lines[1] == "going on with “Hello”: 2 turns, /show shows them"
+        assert terminal.screen.lines[1] == "continuing “Hello”: 2 turns, /show shows them"
         terminal.type("\x1b[A")
         terminal.until(lambda lines: lines[-1] == "> Hello again!")
         terminal.type("\x15/quit\r")
@@ -253,16 +253,16 @@ def test_ctrl_c_stops_the_answer_and_keeps_it_and_twice_at_the_prompt_leaves(hom
         terminal.until("thought for")
         assert not terminal.echoes, "it would be drawn into the answer"
         terminal.type("\x03")
-        terminal.until("stopped; what was finished is kept, and /retry asks again")
+        terminal.until("stopped; the finished part is kept, and /retry asks again")
         terminal.until(is_at_prompt)
         terminal.type("/retry\r")
         terminal.until("claude, claude-opus-5-5 · 7 tokens in")
         terminal.until(is_at_prompt)
         interrupted(terminal)
-        terminal.until("Ctrl-C again leaves, and so does Ctrl-D")
+        terminal.until("press Ctrl-C again, or Ctrl-D, to leave")
         interrupted(terminal)
         assert terminal.ended() == 0
-        assert terminal.screen.lines[-1].startswith("kept; come back with `clew chat --thread ")
+        assert terminal.screen.lines[-1].startswith("saved; continue with `clew chat --thread ")
     assert [turn["answer"] is not None for turn in home.json("show", "last")["turns"]] == [True, True]
 
 
@@ -326,7 +326,7 @@ def test_a_chat_whose_gateway_is_restarted_says_so_once_and_goes_on(home: Home, 
         said(terminal, "One.", "You said: “One.”")
         said(terminal, "Beside.", "You said: “Beside.”")
         said(terminal, "/branch turn 1", "here now: 1 turn")
-        said(terminal, "/use claude claude-opus-5-5", "claude answers next, with claude-opus-5-5")
+        said(terminal, "/use claude claude-opus-5-5", "claude gives the next answer, with claude-opus-5-5")
         first.close()
         with registered(home):
             said(terminal, "Two.", "You said: “Two.”")
@@ -336,8 +336,8 @@ def test_a_chat_whose_gateway_is_restarted_says_so_once_and_goes_on(home: Home, 
         terminal.type("\x04")
         assert terminal.ended() == 0
     assert told == [
-        "the gateway of this chat has ended; it goes on with the one that runs now",
-        "the gateway of this chat has ended; it goes on without one",
+        "the gateway of this chat has ended; the chat continues with the one that runs now",
+        "the gateway of this chat has ended; the chat continues without one",
     ]
     last = json.loads(simulator.body(simulator.journal()[-1]["n"]))["messages"]
     assert [message["content"] for message in last[::2]] == ["One.", "Two.", "Three.", "Four."]
@@ -355,8 +355,8 @@ def test_a_gateway_that_ends_in_the_middle_of_an_answer_leaves_a_question_to_ask
         terminal.type("Two.\r")
         terminal.until("You said: “Two.”")
         first.close()
-        terminal.until("the gateway of this chat has ended; it goes on without one")
-        terminal.until("what was finished is kept, and /retry asks again")
+        terminal.until("the gateway of this chat has ended; the chat continues without one")
+        terminal.until("the finished part is kept, and /retry asks again")
         terminal.until(is_at_prompt)
         said(terminal, "/retry", "You said: “Two.”")
         terminal.type("\x04")

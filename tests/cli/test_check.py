@@ -94,7 +94,7 @@ def test_each_target_has_its_own_verdicts_and_violations() -> None:
     assert "no violation for claude-opus-4-8" in result.stdout
     assert "1 violation for claude-opus-5-5\n  R10.disabled-unsupported  " in result.stdout
     assert "the rules of glm are not known" in result.stdout
-    assert "left out: made by a backend that nobody recorded" in result.stdout
+    assert "left out: made by an unknown backend" in result.stdout
 
 
 def test_anthropic_means_the_model_that_the_request_asks_for() -> None:
@@ -127,7 +127,7 @@ def test_with_the_secret_a_seal_tells_its_maker_and_goes_back_to_it() -> None:
     assert block["origin"] == "sealed, glm glm-5"
     assert block["verdicts"] == {
         MODEL: {"what": "left out", "why": "made by glm"},
-        "glm": {"what": "goes", "why": "unsealed into its maker's own form"},
+        "glm": {"what": "goes", "why": "unsealed to the form of its maker"},
     }
 
 
@@ -263,7 +263,7 @@ def test_a_doubled_key_that_would_have_to_be_edited_is_refused_and_nothing_is_pr
     assert (result.exit_code, result.stdout) == (1, "")
     assert "cannot be repaired" in result.stderr
     assert "duplicate key 'content'" in result.stderr
-    assert "the key messages.1.content stands there twice" in clew("-", stdin=body).stdout
+    assert "the key messages.1.content is there twice" in clew("-", stdin=body).stdout
 
 
 @public("cli")
@@ -296,7 +296,7 @@ def test_fix_cleans_a_transcript_and_leaves_every_other_line(tmp_path: Path) -> 
     assert [n for n, (a, b) in enumerate(zip(lines, after, strict=True)) if a != b] == [2, 4]
     assert [json.loads(after[n])["message"]["content"] for n in (2, 4)] == [[], [text("y")]]
     assert result.stderr.splitlines() == [
-        "line 3 content.0 left out: sealed by clew; its maker cannot be told without the secret",
+        "line 3 content.0 left out: sealed by clew; its maker is unknown without the secret",
         "line 5 content.0 left out: unsigned: no maker accepts it",
     ]
     file.write_bytes(result.stdout_bytes)
@@ -551,7 +551,7 @@ def test_what_a_backend_in_another_dialect_cannot_be_told_is_no_clean_request(tm
         found = json.loads(result.stdout)["conversations"][0]["cannot_be_said"]
         assert (result.exit_code, {name: told in words and told for name, words in found.items()}) == (code, said)
     page = clew("-", "--config", str(config), "--for", "mine", stdin=search)
-    assert f"clew cannot say this to mine: tools.0: {told}" in page.stdout
+    assert f"clew cannot translate this for mine: tools.0: {told}" in page.stdout
 
 
 def test_a_config_that_cannot_be_used_ends_with_5_and_says_where(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_whole_request_is_clean_and_so_is_what_each_backend_gets_of_it(home: H
 
 def test_what_clew_itself_refuses_is_told(home: Home) -> None:
     told = home.clew("check", written(home, {"type": "item_reference", "id": "msg_1"}), "--for", "claude")
-    assert (told.exit_code, "clew cannot say this to claude: " in told.stdout) == (1, True)
+    assert (told.exit_code, "clew cannot translate this for claude: " in told.stdout) == (1, True)
 
 
 def test_it_is_not_mended(home: Home) -> None:

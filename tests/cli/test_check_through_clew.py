@@ -51,7 +51,7 @@ def test_a_healthy_conversation_of_a_switched_session_works_through_clew(clew: C
     done = clew("check", str(clew.home / file))
     first, *rest = done.stdout.splitlines()
     assert (done.exit_code, first.partition(":")[0]) == (0, "Through clew this conversation works")
-    assert [line for line in rest if line.endswith(f"for {MODEL} if it goes there without clew")]
+    assert [line for line in rest if line.endswith(f"for {MODEL} if it is sent there without clew")]
     assert any("R33.invalid-signature" in line for line in rest)
 
 

@@ -51,7 +51,7 @@ def test_a_file_that_is_there_is_only_replaced_when_asked(clew: Clew) -> None:
     clew.write("# mine")
     result = clew("config", "init")
     assert (result.exit_code, clew.config.read_text()) == (1, "# mine")
-    assert result.stderr == f"Error: {clew.config} is there already: edit it, or give --force to replace it.\n"
+    assert result.stderr == f"Error: {clew.config} already exists: edit it, or use --force to replace it.\n"
     assert clew("config", "init", "--force").exit_code == 0
     assert clew.config.read_text() != "# mine"
 
@@ -68,7 +68,7 @@ def test_a_place_that_cannot_be_written_is_said_without_a_traceback(clew: Clew, 
 def test_the_path_is_printed_alone_so_that_an_editor_can_take_it(clew: Clew) -> None:
     result = clew("config", "path")
     assert (result.exit_code, result.stdout) == (0, f"{clew.config}\n")
-    assert result.stderr == "There is no such file yet: `clew config init` makes one.\n"
+    assert result.stderr == "There is no such file yet: `clew config init` writes one.\n"
     clew.write("")
     assert json.loads(clew("config", "path", "--json").stdout) == {"path": str(clew.config), "exists": True}
     clew.environ = {"CLEW_CONFIG": "/elsewhere"}

@@ -78,14 +78,14 @@ def test_opencode_gets_a_provider_with_models(home: Home) -> None:
 def test_the_newest_gateway_is_meant_and_one_of_a_run_only_if_there_is_no_other(home: Home) -> None:
     told = home.clew("env")
     assert told.stdout.startswith("export ANTHROPIC_BASE_URL=http://127.0.0.1:2539\n")
-    assert told.stderr == "No gateway runs now. `clew serve` starts one at this address.\n"
+    assert told.stderr == "No gateway is running. `clew serve` starts one at this address.\n"
     enter(home, "run-7", 4713, time.time() + 9)
     assert home.lines("env")[0] == "export ANTHROPIC_BASE_URL=http://127.0.0.1:4713"
     enter(home, "g1", 4711, time.time())
     enter(home, "g2", 4712, time.time() + 1)
     assert home.lines("env")[0] == "export ANTHROPIC_BASE_URL=http://127.0.0.1:4712"
     assert home.lines("env", "--gateway", "g1")[0] == "export ANTHROPIC_BASE_URL=http://127.0.0.1:4711"
-    assert home.refused("env", "--gateway", "x") == (2, "Error: No gateway 'x' runs. There are: run-7, g1, g2.")
+    assert home.refused("env", "--gateway", "x") == (2, "Error: No gateway 'x' is running. Running: run-7, g1, g2.")
 
 
 @public("cli")

@@ -15,14 +15,14 @@ ITEMS = (["reasoning items"], "accepted", ["reasoning items"])
 CONTENT = (["reasoning_content"], "accepted", ["reasoning_content"])
 FIELD = (["reasoning"], "accepted", ["reasoning"])
 DETAILS = (["reasoning_details"], "accepted", ["reasoning_details"])
-HIDDEN = ([], "nothing to pass back", [])
+HIDDEN = ([], "no reasoning to pass back", [])
 
 IN_CHAT = {
     "zai": CONTENT,
     "zai-cn": CONTENT,
     "kimi": CONTENT,
     "kimi-cn": CONTENT,
-    "kimi-coding": ([], "nothing to pass back", ["reasoning_content"]),  # its model does not think here: a placeholder
+    "kimi-coding": ([], "no reasoning to pass back", ["reasoning_content"]),  # its model does not think here: a placeholder
     "deepseek": CONTENT,
     "deepseek-r1": (["reasoning_content"], "not passed back", []),
     "minimax": DETAILS,

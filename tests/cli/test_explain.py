@@ -50,8 +50,8 @@ def test_a_rule_is_explained_by_its_id_or_number(home: Home) -> None:
 @pytest.mark.parametrize(
     ("word", "says"),
     [
-        ("sela", "'sela' is no word of clew's. Did you mean 'seal'? `clew explain` lists the words."),
-        ("xyzzy", "'xyzzy' is no word of clew's. `clew explain` lists the words."),
+        ("sela", "'sela' is not in clew's list of words. Did you mean 'seal'? `clew explain` prints the list."),
+        ("xyzzy", "'xyzzy' is not in clew's list of words. `clew explain` prints the list."),
         ("R999", "There is no rule 'R999'. docs/reference/rules.md lists them."),
     ],
 )

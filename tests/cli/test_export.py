@@ -84,12 +84,16 @@ def test_as_a_backend_would_get_it_with_the_changes_on_stderr(home: Home) -> Non
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
-        ((), 2, "Error: Name a THREAD, or say --all: `clew show` lists the threads."),
-        (("last", "--all"), 2, "Error: Name a THREAD, or say --all: `clew show` lists the threads."),
+        ((), 2, "Error: Name a THREAD, or use --all: `clew show` lists the threads."),
+        (("last", "--all"), 2, "Error: Name a THREAD, or use --all: `clew show` lists the threads."),
         (("--all", "--as", "glm"), 2, "Error: --as shows one conversation: name a THREAD."),
-        (("last", "--as", "glm", "--format", "html"), 2, "Error: --as writes the backend's own form: leave --format out."),
+        (
+            ("last", "--as", "glm", "--format", "html"),
+            2,
+            "Error: --as writes the backend's own format: use it without --format.",
+        ),
         (("last", "--principal", "anna"), 2, "Error: No conversation was recorded yet, so there is no last one."),
-        (("ffff",), 2, "Error: There is no thread 'ffff': `clew show` lists them."),
+        (("ffff",), 2, "Error: There is no thread 'ffff': `clew show` lists the threads."),
         (("last", "--as", "nobody"), 2, "Error: There is no backend 'nobody'. There are: claude, glm."),
         (("last", "-o", "/dev/null/x"), 1, "Error: /dev/null/x: Not a directory"),
         (("--all", "-o", "/dev/null/x/"), 1, "Error: /dev/null/x: Not a directory"),

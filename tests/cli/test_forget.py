@@ -54,7 +54,10 @@ def test_sub_agents_go_with_it_where_that_is_wanted(home: Home) -> None:
 
 
 def test_a_name_that_nobody_has_is_said(home: Home) -> None:
-    assert home.refused("forget", "nothing", "--yes") == (2, "Error: There is no thread 'nothing': `clew show` lists them.")
+    assert home.refused("forget", "nothing", "--yes") == (
+        2,
+        "Error: There is no thread 'nothing': `clew show` lists the threads.",
+    )
 
 
 def test_a_whole_id_names_its_thread_though_another_begins_with_it(home: Home) -> None:
@@ -69,7 +72,7 @@ def test_a_whole_id_names_its_thread_though_another_begins_with_it(home: Home) -
 def test_an_empty_name_is_no_thread_though_there_is_only_one(home: Home) -> None:
     """`clew forget "$THREAD" --yes`, where that variable is not set."""
     assert home.json("forget", "ff00ff", "--yes") == {"forgotten": ["ff00ff"]}
-    empty = (2, "Error: The name of the thread is empty: `clew show` lists them.")
+    empty = (2, "Error: The name of the thread is empty: `clew show` lists the threads.")
     assert home.refused("forget", "", "--yes") == empty
     for command in (["show", ""], ["export", ""], ["log", "--thread", ""], ["use", "claude", "--thread", ""]):
         assert home.refused(*command) == empty

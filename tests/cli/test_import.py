@@ -47,7 +47,7 @@ def test_a_directory_of_transcripts_is_imported_and_a_second_time_adds_nothing(h
     (projects / "notes.txt").write_text("nothing")
     assert home.lines("import", str(projects)) == [
         "4 turns of 2 conversations imported",
-        "passed over: file without a conversation 1",
+        "skipped: file without a conversation 1",
     ]
     assert home.lines("import", str(projects))[:2] == ["0 turns of 0 conversations imported", "4 turns known already"]
     assert [each["turns"] for each in home.json("show")] == [2, 2]
@@ -221,7 +221,7 @@ def test_ctrl_c_keeps_what_came_before_it_and_says_so(home: Home, tmp_path: Path
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "")
-    assert out.splitlines() == ["2 turns of 1 conversation imported", "stopped: import the same again to go on"]
+    assert out.splitlines() == ["2 turns of 1 conversation imported", "stopped: run the same command again to continue"]
     assert home.lines("import", str(file))[1:] == ["2 turns known already"]
 
 

@@ -256,7 +256,7 @@ def test_nothing_is_written_unless_it_is_said(clew: Clew, tmp_path: Path) -> Non
     assert '+key = "${OPENROUTER_API_KEY}"' in lines
     assert "claude-code-router uses openrouter now; `clew use openrouter` makes it active here." in lines
     assert "  the key of deepseek: keys are not copied: put it into the variable DEEPSEEK_API_KEY" in lines
-    assert lines[-1] == "Nothing is written. --write does it."
+    assert lines[-1] == "Nothing was written. Use --write to write it."
     assert "secret" not in result.output
 
 
@@ -268,7 +268,7 @@ def test_importing_again_changes_nothing(clew: Clew, tmp_path: Path) -> None:
     assert imported(clew, file)["known"] == ["openrouter", "deepseek", "ollama"]
     assert clew.config.read_text() == once
     result = clew("import-config", str(file))
-    assert result.stdout.splitlines()[-1] == f"{clew.config} has all of it already."
+    assert result.stdout.splitlines()[-1] == f"{clew.config} already has all of it."
 
 
 def test_without_a_file_the_first_one_is_written_with_the_rest(clew: Clew, tmp_path: Path) -> None:
@@ -300,13 +300,13 @@ def test_the_usual_place_is_looked_at(clew: Clew, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "code", "says"),
     [
-        ("config.json", "{", 5, "is no JSON"),
+        ("config.json", "{", 5, "is not JSON"),
         ("config.json", "[1]", 5, "no tool is known that writes such a file; name it with --from"),
-        ("config.toml", "a = ", 5, "is no TOML"),
-        ("x.db", "SQLite format 3\0 and more", 5, "is no database of cc-switch"),
+        ("config.toml", "a = ", 5, "is not TOML"),
+        ("x.db", "SQLite format 3\0 and more", 5, "is not a database of cc-switch"),
         ("config.json", '{"Providers": [{"name": "x"}, 5], "Router": 7}', 1, "can be carried over"),
         ("config.json", '{"Providers": {"a": 1}}', 1, "can be carried over"),
-        ("config.json", "[" * 100_000, 5, "is no JSON"),
+        ("config.json", "[" * 100_000, 5, "is not JSON"),
         ("config.json", '{"claude": {"providers": {"a": {"settingsConfig": []}}}}', 0, ""),
     ],
 )

@@ -13,7 +13,12 @@ from clew.settings.own_keys import load_keyring
 from clew.store.sqlite.store import SqliteStore
 from tests.cli.invoking import Clew
 
-NO_GATEWAY = "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`."
+NO_GATEWAY = "No gateway is running. The next one starts with this choice: `clew serve`, or `clew run -- claude`."
+HOW_TO_USE = [
+    "A client that uses it needs the address of this gateway and the key:",
+    "  Claude Code, Anthropic's SDKs   ANTHROPIC_BASE_URL=ADDRESS ANTHROPIC_AUTH_TOKEN=KEY",
+    "  Codex, OpenAI's SDKs            OPENAI_BASE_URL=ADDRESS/v1 OPENAI_API_KEY=KEY",
+]
 
 
 @pytest.fixture
@@ -48,7 +53,11 @@ def test_a_key_for_another_person_has_a_principal_of_its_own(clew: Clew) -> None
     """Else it would open all conversations of the owner."""
     result = clew("keys", "add", "anna")
     assert principal(clew, result.stdout.strip()) == "anna"
-    assert result.stderr.splitlines() == ["The key of anna, principal anna. It is not shown again.", NO_GATEWAY]
+    assert result.stderr.splitlines() == [
+        "The key of anna, principal anna. It is not shown again.",
+        *HOW_TO_USE,
+        NO_GATEWAY,
+    ]
 
 
 def test_a_key_that_opens_the_conversations_of_the_owner_says_so(clew: Clew) -> None:
@@ -56,12 +65,13 @@ def test_a_key_that_opens_the_conversations_of_the_owner_says_so(clew: Clew) -> 
     assert principal(clew, result.stdout.strip()) == "local"
     assert result.stderr.splitlines() == [
         "The key of laptop, principal local. It is not shown again.",
-        "This key opens all threads of local.",
+        *HOW_TO_USE,
+        "This key gives access to all threads of local.",
         NO_GATEWAY,
     ]
     clew("keys", "add", "anna")
     second = clew("keys", "add", "annas-laptop", "--principal", "anna")
-    assert second.stderr.splitlines()[1:] == ["This key opens all threads of anna.", NO_GATEWAY]
+    assert second.stderr.splitlines()[1:] == [*HOW_TO_USE, "This key gives access to all threads of anna.", NO_GATEWAY]
 
 
 def test_the_principal_of_the_owner_is_never_given_by_accident(clew: Clew) -> None:
@@ -102,7 +112,7 @@ def test_a_key_is_rotated_and_removed_by_its_name(clew: Clew) -> None:
     new = json.loads(clew("keys", "rotate", "a", "--json").stdout)
     assert (principal(clew, old["key"]), principal(clew, new["key"]), new["principal"]) == (None, "a", "a")
     removed = clew("keys", "remove", "a").stdout.splitlines()
-    assert removed == ["a opens nothing any more; what a recorded stays.", NO_GATEWAY]
+    assert removed == ['Key "a" is revoked. The recordings of a are kept.', NO_GATEWAY]
     assert principal(clew, new["key"]) is None
 
 
@@ -137,7 +147,7 @@ def test_the_sealing_secret_is_rotated_and_the_old_one_still_opens(clew: Clew) -
     ring = load_keyring(clew.home / "secret", {})
     assert (said["current"], said["keys"]) == (ring.current, [ring.current, first.current])
     text = clew("keys", "rotate-secret").stdout
-    assert text.splitlines()[0].endswith("now; 2 older still open theirs.")
+    assert text.splitlines()[0].endswith("Seals of 2 older keys can still be opened.")
     clew.environ = {"CLEW_SECRET": "x" * 40}
     assert clew("keys", "rotate-secret").exit_code == 5
 
@@ -188,7 +198,7 @@ def test_rights_are_given_shown_and_changed(clew: Clew) -> None:
 def test_the_old_secret_opens_for_the_overlap(clew: Clew) -> None:
     old = clew("keys", "add", "a").stdout.strip()
     rotated = clew("keys", "rotate", "a", "--overlap", "24h")
-    assert "The old key opens until" in rotated.stderr
+    assert "The old key is valid until" in rotated.stderr
     assert principal(clew, old) == principal(clew, rotated.stdout.strip()) == "a"
     found = holder(clew, old)
     assert found is not None and found.expires is not None
@@ -205,9 +215,9 @@ def test_a_child_goes_with_its_parent(clew: Clew) -> None:
     refused = clew("keys", "add", "other", "--parent", "anna")
     assert (refused.exit_code, refused.stderr) == (
         1,
-        "Error: 'other' would have all models, which its parent 'anna' has not\n",
+        "Error: 'other' would have all models, but its parent 'anna' has not\n",
     )
-    assert clew("keys", "remove", "anna").stdout.splitlines()[1] == "Nor do its children: bot."
+    assert clew("keys", "remove", "anna").stdout.splitlines()[1] == "Its child keys are revoked too: bot."
     assert json.loads(clew("keys", "list", "--json").stdout) == []
 
 
@@ -216,8 +226,8 @@ def test_a_child_goes_with_its_parent(clew: Clew) -> None:
     [
         (("add", "b", "--scopes", "root"), "the scopes of a key are some of inference, read, admin"),
         (("add", "b", "--expires", "2020-01-01"), "is not in the future"),
-        (("edit", "a"), "Say what to change"),
-        (("edit", "a", "--models", ""), "name some, with commas between"),
+        (("edit", "a"), "Name a change"),
+        (("edit", "a", "--models", ""), "name one or more, with commas between"),
     ],
 )
 def test_what_is_no_right_is_a_mistake_of_usage(clew: Clew, given: tuple[str, ...], said: str) -> None:

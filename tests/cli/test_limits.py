@@ -50,8 +50,8 @@ def test_all_limits_of_somebody_are_removed_together(clew: Clew) -> None:
     [
         (("set", "key:nobody", "5usd/1d"), 1, "there is no key 'nobody' (there are: none)"),
         (("set", "team:nobody", "5usd/1d"), 1, "there is no team 'nobody' (there are: none)"),
-        (("set", "anna", "5usd/1d"), 5, "say key:NAME, principal:NAME or team:NAME"),
-        (("set", "principal:web", "5"), 5, "'5' is no limit: write a number, a unit and a window, such as 5usd/1d"),
+        (("set", "anna", "5usd/1d"), 5, "use key:NAME, principal:NAME or team:NAME"),
+        (("set", "principal:web", "5"), 5, "'5' is not a limit:  write a number, a unit and a window, such as 5usd/1d"),
         (("set", "principal:web", "60requests/1m", "--hard"), 5, "cannot be hard"),
         (("remove", "principal:web"), 1, "there is no such limit of principal:web"),
     ],
@@ -63,7 +63,7 @@ def test_what_cannot_be_done_is_said_in_words(clew: Clew, given: tuple[str, ...]
 
 
 def test_the_audit_says_who_changed_what(clew: Clew) -> None:
-    assert clew("audit").stdout == "Nothing was changed so far.\n"
+    assert clew("audit").stdout == "No changes yet.\n"
     clew("limits", "set", "principal:web", "5usd/1d")
     clew("limits", "set", "principal:web", "6usd/1d")
     newest, first = json.loads(clew("audit", "--json").stdout)
@@ -96,5 +96,5 @@ def test_the_audit_has_choices_pins_and_deletions_too(clew: Clew) -> None:
         ("backend chosen", "all requests", "", "b"),
     ]
     assert len(json.loads(clew("audit", "--what", "chosen", "--of", "all", "--since", "1d", "--json").stdout)) == 1
-    assert clew("audit", "--who", "nobody").stdout == "There is no such change.\n"
+    assert clew("audit", "--who", "nobody").stdout == "No change matches.\n"
     assert clew("audit", "--since", "soon").exit_code == 5

@@ -48,7 +48,7 @@ def test_a_request_shows_its_way_its_thinking_with_reasons_its_tokens_and_its_tr
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"), [("title", "  for a title"), ("count_tokens", "  tokens counted"), ("messages", "")]
+    ("kind", "said"), [("title", "  for a title"), ("count_tokens", "  token count only"), ("messages", "")]
 )
 def test_a_request_that_is_no_turn_of_a_conversation_says_what_it_is_for(home: Home, kind: str, said: str) -> None:
     home.keep(turn(at=yesterday(), started=yesterday() - 2, first_byte=0.5, kind=kind))
@@ -72,7 +72,7 @@ def test_what_another_dialect_has_no_words_for_is_one_line(home: Home) -> None:
     assert home.lines("log")[1:4] == [
         "    left out messages.1.content.0: tags do not go back",
         "    replaced output_config.effort: 'high' is the nearest",
-        "    not said in the backend's dialect: context_management, anthropic-beta",
+        "    not sent, the backend's API has no field for: context_management, anthropic-beta",
     ]
 
 
@@ -80,7 +80,7 @@ def test_a_request_that_failed_says_how_and_by_which_name_the_backend_knows_it(h
     home.keep(talk(yesterday())[-1])
     assert home.lines("log") == [
         f"{day()} 12:00:27  01a2b3c4d5e  claude-opus-5-5 → claude claude-opus-5-5  refused (400)  2.5 s",
-        "    the backend calls it req_9",
+        "    the backend's request id: req_9",
     ]
 
 
@@ -161,7 +161,7 @@ def test_json_has_all_that_is_known_one_line_each(home: Home) -> None:
 
 
 def test_before_the_first_request_it_says_how_to_begin_and_makes_nothing(home: Home) -> None:
-    begin = "Nothing was asked yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
+    begin = "No requests yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
     assert home.lines("log") == [begin]
     assert home.lines("log", "--json") == []
     assert not home.file.exists()
@@ -215,7 +215,7 @@ def test_following_may_begin_before_anything_is_there_and_goes_on_after_a_deleti
     following = home.start("log", "-f")
     assert following.stdout is not None
     assert following.stderr is not None
-    assert following.stderr.readline() == "Nothing yet. Waiting; Ctrl-C ends it.\n"
+    assert following.stderr.readline() == "No requests yet. Waiting for the first one; Ctrl-C stops.\n"
     home.keep(first)
     assert "claude-opus-5-5 → claude" in following.stdout.readline()
     with home.store() as store:

@@ -49,7 +49,7 @@ def test_its_tables_go_and_the_rest_stays_to_the_byte(clew: Clew) -> None:
         0,
         [
             f"removed from {clew.config}: glm",
-            "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`.",
+            "No gateway is running. The next one starts with this choice: `clew serve`, or `clew run -- claude`.",
         ],
     )
     start, end = FILE.index("[backends.glm]"), FILE.index("# behind glm")
@@ -77,7 +77,7 @@ def refused(clew: Clew, name: str = "glm") -> list[str]:
     result = clew("backends", "remove", name)
     assert (result.exit_code, clew.config.read_text()) == (1, before)
     head, *places = result.stderr.splitlines()
-    assert head == f"Error: {name} stays, because something needs it:"
+    assert head == f"Error: {name} was not removed, because it is in use:"
     return places
 
 
@@ -93,7 +93,9 @@ def test_what_the_file_needs_stays(clew: Clew) -> None:
 
 def test_the_backend_that_is_active_without_a_word_stays(clew: Clew) -> None:
     clew.write('[backends.glm]\npreset = "zai"\nkey = "k"\n[backends.kimi]\npreset = "kimi"\nkey = "k"\n')
-    assert refused(clew) == [f'  it is active, because {clew.config} names no other: write `active = "NAME"` at its top']
+    assert refused(clew) == [
+        f'  it is active, because {clew.config} names no other backend: write `active = "NAME"` at its top'
+    ]
     assert clew("use", "kimi").exit_code == 0
     assert clew("backends", "remove", "glm").exit_code == 0
 
@@ -113,7 +115,7 @@ def test_what_was_chosen_while_everything_runs_stays_and_the_command_that_frees_
         "active by `clew use`",
         "active by `clew use --agents`",
         "active by `clew use --family haiku`",
-        f"the thread {thread} stays with it",
+        f"the thread {thread} is pinned to it",
     ]
     for _, _, free in places:
         clew(*free.strip("`").split()[1:])

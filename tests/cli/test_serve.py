@@ -176,7 +176,7 @@ def test_the_demo_answers_without_any_key_of_a_vendor() -> None:
         copied = line(process).strip()
         assert copied.endswith(' ANTHROPIC_AUTH_TOKEN="$CLEW_KEY" claude')
         assert line(process).startswith("backends: claude (active), other, deepseek;")
-        assert line(process).startswith("look at it in a browser: http://127.0.0.1:")
+        assert line(process).startswith("web UI: http://127.0.0.1:")
         url = copied.split()[0].removeprefix("ANTHROPIC_BASE_URL=")
         assert asked(url, "demo-key")["model"] == "claude-opus-5-5"
 
@@ -290,7 +290,7 @@ def test_the_address_that_is_told_is_one_that_the_gateway_answers_to(host: str, 
 def test_with_a_key_that_was_given_others_may_be_let_in(tmp_path: Path) -> None:
     home, plan = Home(tmp_path).make(), Plan(name="x", host="0.0.0.0")
     check_exposure(plan, home, {"CLEW_KEY": "given"})
-    with pytest.raises(SettingsInvalid, match="no key was given out"):
+    with pytest.raises(SettingsInvalid, match="no key exists for them"):
         check_exposure(plan, home, {"CLEW_KEY": " "})
     NamedKeys(home).add("alice", principal="alice")
     check_exposure(plan, home, {})
@@ -300,7 +300,7 @@ def test_others_are_not_let_in_before_somebody_said_who(tmp_path: Path) -> None:
     """4.1: an address that others can reach needs a key that they were given."""
     result = CliRunner().invoke(main, ["serve", "--host", "0.0.0.0", "--no-admin"], env={"CLEW_HOME": str(tmp_path / "h")})
     assert result.exit_code == 5
-    assert "0.0.0.0 can be reached by others, and no key was given out: set CLEW_KEY" in result.output
+    assert "other machines can reach 0.0.0.0, and no key exists for them: set CLEW_KEY" in result.output
 
 
 @public("cli")

@@ -151,7 +151,7 @@ def test_the_table_that_decides_can_be_looked_at(session: Session, backends: tup
     shown = session.gateway.clew("status", "--blocks").stdout
     assert "session 1, anthropic" in shown
     assert "3 blocks: 2 confirmed, 1 unconfirmed; 3 of this session, 0 of older ones" in shown
-    assert "cut, never sent on" in shown
+    assert "cut off, never sent to the client" in shown
     hashes = {line["hash"] for line in session.log("block registered", requests=3)}
     assert hashes == {block["hash"] for block in table["blocks"]}
 

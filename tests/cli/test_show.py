@@ -89,9 +89,9 @@ def test_blocks_of_every_kind_have_a_line(home: Home) -> None:
         "  (image)",
         "  (new kind)",
         f"system, {moment}",
-        "  (for the model alone, 9 characters)",
+        "  (hidden text for the model, 9 characters)",
         "claude, claude-opus-5-5, cut off",
-        "  (thinking, its text is not shown)",
+        "  (thinking, without its text)",
         "  (redacted thinking)",
         '  → Bash {"text":"' + "w" * 151 + "… (511 characters)",
         '  → web_search {"query":"\\u001b[1m"}',
@@ -105,7 +105,7 @@ def test_what_a_client_says_to_the_model_alone_is_folded(home: Home) -> None:
     asked = [{"role": "user", "content": [text(reminder), text("Why?")]}, {"role": "system", "content": "Be quick."}]
     said = turn(answer("r", [text("Done.")]), at=yesterday())
     home.keep(msgspec.structs.replace(said, asked=tuple(json.dumps(each).encode() for each in asked)))
-    folded = [f"  (for the model alone, {len(each)} characters)" for each in (reminder, "Be quick.")]
+    folded = [f"  (hidden text for the model, {len(each)} characters)" for each in (reminder, "Be quick.")]
     assert [line for line in home.lines("show", "last")[2:] if line.startswith("  ")] == [
         folded[0],
         "  Why?",
@@ -157,7 +157,7 @@ def test_json_has_every_block_as_it_is_kept(home: Home) -> None:
 
 
 def test_what_is_not_there_or_not_clear_is_said(home: Home) -> None:
-    none = "Error: There is no thread 'ff': `clew show` lists them."
+    none = "Error: There is no thread 'ff': `clew show` lists the threads."
     assert home.refused("show", "ff") == (2, none)
     home.keep(*talk(yesterday()), turn(recorded("a", thread=f"{THREAD[:8]}ff"), at=yesterday()))
     assert home.refused("show", "ff") == (2, none)
@@ -203,7 +203,7 @@ def test_a_conversation_is_found_by_its_words(home: Home) -> None:
     ]
     assert [hit["exchange"] for hit in home.json("show", "--search", '"secret question" evil')] == ["x-r1"]
     assert home.lines("show", "--search", "nowhere") == [
-        "No conversation has all these words. What was said is kept unless the settings say `content = false`."
+        "No conversation contains all these words. (If the settings say `content = false`, no text is kept.)"
     ]
     assert home.json("show", "--search", '"') == []
     assert home.refused("show", "last", "--search", "words") == (

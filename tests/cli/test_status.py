@@ -31,7 +31,7 @@ def test_an_empty_home_says_what_to_do(tmp_path: Path) -> None:
         "config    none, and none is needed: `clew config init` writes one",
         f"store     {home.file}: nothing is kept yet",
         "thinking  no blocks recorded yet",
-        "gateways  none runs: `clew serve`, or `clew run -- claude`",
+        "gateways  none is running: `clew serve`, or `clew run -- claude`",
         BEGIN,
     ]
     assert list(home.root.iterdir()) == []
@@ -65,7 +65,7 @@ def test_it_shows_what_is_active_what_is_kept_and_how_the_last_requests_went(hom
         "thinking  3 blocks: 1 confirmed, 2 unconfirmed",
         "          1 of the active backend, 2 of others",
         "          2 dormant, 1 unknown",
-        "gateways  none runs: `clew serve`, or `clew run -- claude`",
+        "gateways  none is running: `clew serve`, or `clew run -- claude`",
         "last requests (`clew log` has more of them)",
         f"  {day()} 11:59:57  01a2b3c4d5e  claude-opus-5-5 → claude claude-opus-5-5  whole  2.5 s, first byte 0.50 s",
         *said,
@@ -74,7 +74,7 @@ def test_it_shows_what_is_active_what_is_kept_and_how_the_last_requests_went(hom
         f"  {day()} 12:00:17  01a2b3c4d5e  claude-opus-5-5 → glm glm-5  whole  2.5 s, first byte 0.50 s",
         *said,
         f"  {day()} 12:00:27  01a2b3c4d5e  claude-opus-5-5 → claude claude-opus-5-5  refused (400)  2.5 s",
-        "      the backend calls it req_9",
+        "      the backend's request id: req_9",
     ]
 
 
@@ -122,7 +122,7 @@ def test_a_broken_config_is_shown_whole_and_the_rest_too(home: Home) -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "active    unknown: the config cannot be used"
     assert lines[1].startswith(f"config    {home.config} has 2 mistakes")
-    assert "          gateways that run go on with what they had; `clew config check` says the same" in lines
+    assert "          running gateways keep the settings that they had; `clew config check` lists the mistakes" in lines
     assert "last requests (`clew log` has more of them)" in lines
 
 
@@ -136,7 +136,7 @@ def test_a_variable_that_a_backend_waits_for_is_named(tmp_path: Path) -> None:
     unset = [{"backend": "glm", "variable": "A_KEY_THAT_NOBODY_SET", "line": 8}]
     assert json.loads(home.clew("status", "--json").stdout)["unset"] == unset
     entered = register(Place(home.root), RegisteredGateway(pid=os.getpid(), url="http://127.0.0.1:4000", name="main"))
-    assert home.lines("status")[2:4] == [said, "          gateways that run have what they were started with"]
+    assert home.lines("status")[2:4] == [said, "          a running gateway has the variables it was started with"]
     unregister(Place(home.root), entered)
     home.environ["A_KEY_THAT_NOBODY_SET"] = "set"
     assert home.json("status")["unset"] == []

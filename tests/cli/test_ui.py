@@ -34,11 +34,11 @@ def test_the_link_lets_a_browser_in_once(home: Home) -> None:
 
 
 def test_where_none_runs_it_says_how_to_start_one(home: Home) -> None:
-    assert home.refused("ui") == (1, "Error: no gateway with a web UI runs: `clew serve` starts one, and prints a link")
+    assert home.refused("ui") == (1, "Error: no gateway with a web UI is running: `clew serve` starts one and prints a link")
 
 
 def test_one_that_does_not_answer_and_one_that_is_not_there_are_said(home: Home, tmp_path: Path) -> None:
     enter(home, "gone", str(tmp_path / "gone.sock"), 1.0)
     code, says = home.refused("ui")
     assert (code, says.startswith("Error: the gateway gone does not answer on ")) == (1, True)
-    assert home.refused("ui", "--gateway", "x") == (2, "Error: No gateway 'x' runs. There are: gone.")
+    assert home.refused("ui", "--gateway", "x") == (2, "Error: No gateway 'x' is running. Running: gone.")

@@ -26,7 +26,7 @@ def home(tmp_path: Path) -> Home:
 def test_usage_is_shown_by_key_with_a_sum(home: Home) -> None:
     shown = home.clew("usage", "--by", "key", "--since", "24h").stdout.splitlines()
     assert [line.split()[:2] for line in shown[1:] if line.strip()][:3] == [["anna", "1"], ["ben", "1"], ["all", "2"]]
-    assert home.clew("usage", "--by", "key", "--key", "nobody").stdout == "Nothing was used in this time.\n"
+    assert home.clew("usage", "--by", "key", "--key", "nobody").stdout == "No calls in this time.\n"
 
 
 def test_usage_as_json_and_csv(home: Home) -> None:
@@ -43,8 +43,8 @@ def test_usage_as_json_and_csv(home: Home) -> None:
     ("given", "code", "said"),
     [
         (("--by", "colour"), 5, "name some of key, principal"),
-        (("--since", "soon"), 5, "'soon' is no time: say 24h"),
-        (("--since", "500d"), 5, "over a year at most"),
+        (("--since", "soon"), 5, "'soon' is not a time: use 24h"),
+        (("--since", "500d"), 5, "within the last year"),
         (("--csv", "--json"), 2, "Choose one of"),
     ],
 )
@@ -55,4 +55,4 @@ def test_what_cannot_be_added_up_is_said_in_words(home: Home, given: tuple[str, 
 
 
 def test_a_home_without_a_store_has_no_usage(tmp_path: Path) -> None:
-    assert Home(tmp_path / "home").clew("usage").stdout == "Nothing was used in this time.\n"
+    assert Home(tmp_path / "home").clew("usage").stdout == "No calls in this time.\n"

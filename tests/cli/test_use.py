@@ -40,7 +40,7 @@ def test_without_a_name_the_backends_are_listed_and_the_active_one_is_marked(hom
         "     glm      glm-5.3   glm        https://api.z.ai/api/anthropic",
         "",
         f"claude is active ({home.config}:2).",
-        "Switch with `clew use NAME`; the running conversation goes on.",
+        "Switch with `clew use NAME`; running conversations continue.",
     ]
     assert not home.file.exists()
 
@@ -49,7 +49,7 @@ def test_a_switch_is_written_to_the_store_and_says_what_was_before(home: Home) -
     """Design §6: it overrides the file."""
     assert home.lines("use", "glm") == [
         "glm is active (clew use); before: claude.",
-        "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`.",
+        "No gateway is running. The next one starts with this choice: `clew serve`, or `clew run -- claude`.",
     ]
     assert settings(home) == {"active": "glm"}
     assert home.lines("use", "glm")[0] == "glm is active (clew use); as before."
@@ -138,7 +138,7 @@ def test_threads_that_stay_with_a_backend_are_listed_with_the_command_that_lets_
     home.clew("use", "glm", "--thread", THREAD)
     pinned = [{"thread": THREAD, "title": home.json("show")[0]["title"], "backend": "glm"}]
     assert (home.json("use")["pins"], home.json("status")["pins"]) == (pinned, pinned)
-    said = f"stays with glm: `clew use --reset --thread {THREAD}` lets it go."
+    said = f"stays with glm: `clew use --reset --thread {THREAD}` removes the pin."
     for command in (["use"], ["use", "claude"], ["status"]):
         [line] = [line for line in home.lines(*command) if "stays with" in line]
         assert line.endswith(said), command
@@ -147,12 +147,12 @@ def test_threads_that_stay_with_a_backend_are_listed_with_the_command_that_lets_
 
 
 def test_a_gateway_that_does_not_run_is_refused_with_those_that_do(home: Home, gateway: str) -> None:
-    assert home.refused("use", "glm", "--gateway", "g2") == (2, "Error: No gateway 'g2' runs. There are: g1.")
+    assert home.refused("use", "glm", "--gateway", "g2") == (2, "Error: No gateway 'g2' is running. Running: g1.")
 
 
 def test_a_thread_is_pinned_and_let_go_by_the_beginning_of_its_id(home: Home) -> None:
     home.keep(*talk(yesterday()))
-    back = f"`clew use --reset --thread {THREAD}` lets it go."
+    back = f"`clew use --reset --thread {THREAD}` removes the pin."
     assert home.lines("use", "glm", "--thread", THREAD[:5]) == [f"thread {THREAD} stays with glm. {back}"]
     assert home.lines("use", "claude", "--thread", "last") == [f"thread {THREAD} stays with claude; before: glm. {back}"]
     assert home.lines("use", "--thread", "last")[-2] == f"thread {THREAD} stays with claude."
@@ -169,15 +169,15 @@ def test_a_thread_is_pinned_and_let_go_by_the_beginning_of_its_id(home: Home) ->
         (("clude",), "Error: There is no backend 'clude'. There are: claude, glm. Did you mean 'claude'?"),
         (("grok",), "Error: There is no backend 'grok'. There are: claude, glm."),
         (("xai",), "Error: There is no backend 'xai'. There are: claude, glm. `clew backends add xai` adds it."),
-        (("glm", "--reset"), "Error: --reset takes a choice back: leave the name out."),
+        (("glm", "--reset"), "Error: --reset undoes a choice: use it without NAME."),
         (
             ("glm", "--thread", "x", "--gateway", "y"),
-            "Error: --thread and --gateway are different choices: give one of them.",
+            "Error: --thread and --gateway are different choices: use one of them.",
         ),
-        (("glm", "--thread", "0"), "Error: There is no thread '0': `clew show` lists them."),
+        (("glm", "--thread", "0"), "Error: There is no thread '0': `clew show` lists the threads."),
         (("--thread", "last"), "Error: No conversation was recorded yet, so there is no last one."),
-        (("glm", "--gateway", "g"), "Error: No gateway 'g' runs. None runs: `clew serve` starts one."),
-        (("--gateway", "g"), "Error: No gateway 'g' runs. None runs: `clew serve` starts one."),
+        (("glm", "--gateway", "g"), "Error: No gateway 'g' is running. Start one with `clew serve`."),
+        (("--gateway", "g"), "Error: No gateway 'g' is running. Start one with `clew serve`."),
     ],
 )
 def test_what_is_not_there_is_said_with_what_is(arguments: tuple[str, ...], says: str, home: Home) -> None:
@@ -218,7 +218,7 @@ def test_a_choice_that_left_the_settings_is_said(home: Home) -> None:
     assert home.lines("use")[-3:] == [
         "glm is active (clew use).",
         "glm is not in the settings, so requests get a 503: `clew use NAME` chooses another.",
-        "Switch with `clew use NAME`; the running conversation goes on.",
+        "Switch with `clew use NAME`; running conversations continue.",
     ]
 
 
@@ -277,7 +277,7 @@ def test_a_part_can_go_elsewhere_and_comes_back(home: Home) -> None:
             ("", "haiku", "glm"),
         ]
     said = home.lines("use", "--reset", "--family", "haiku")[0]
-    assert said == "requests for haiku go where all others go, or the config's rules send them; before: glm."
+    assert said == "requests for haiku go to the active backend, or where the rules of the config send them; before: glm."
     assert home.refused("use", "glm", "--agents", "--family", "haiku")[0] == 2
 
 
@@ -285,7 +285,7 @@ def test_a_part_can_go_elsewhere_and_comes_back(home: Home) -> None:
 def test_a_part_without_a_name_says_where_it_goes(home: Home, part: tuple[str, ...], whose: str) -> None:
     """As a thread does, or a gateway: the option is never read for nothing."""
     home.environ["A_KEY_THAT_NOBODY_SET"] = "somebody did"
-    usual = f"{whose} go where all others go, or the config's rules send them."
+    usual = f"{whose} go to the active backend, or where the rules of the config send them."
     assert home.lines("use", *part)[-2] == usual
     home.lines("use", "glm", "--family", "opus")
     assert home.lines("use", *part)[-2] == usual

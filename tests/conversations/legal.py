@@ -17,7 +17,7 @@ from tests.conversations.scene import Scene, Wish
 from tests.conversations.turns import history
 
 MODELS = tuple(models())
-"""The retired ones too, and the unknown one: whether a model is served is no static rule."""
+"""The retired models too, and the unknown one: whether a model is served is no static rule."""
 NAMES = {
     "claude-sonnet-4-5": ("claude-sonnet-4-5", "claude-sonnet-4-5-20250929"),
     "claude-haiku-4-5": ("claude-haiku-4-5", "claude-haiku-4-5-20251001"),

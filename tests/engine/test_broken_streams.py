@@ -158,7 +158,7 @@ def test_broken_arguments_of_an_unstreamed_call_are_an_error_that_names_it(
     answer = answered(gating, arguments, comes=comes)
     error = answer.json["error"]
     assert (answer.status, error["type"]) == (502, "api_error"), answer.raw
-    assert f"the arguments of the call of Read are no JSON object: {arguments}" in error["message"]
+    assert f"the arguments of the call of Read are not a JSON object: {arguments}" in error["message"]
 
 
 def test_broken_arguments_in_one_piece_are_an_error_for_a_client_that_streams_too(gating: Gating) -> None:

@@ -45,7 +45,7 @@ class Forgetful(Talk):
     ("kind", "show", "client", "why"),
     [
         ("anthropic", "seal", Forgetful, "the client had left it out"),
-        ("deepseek-chat", "hide", Talk, "the client was given nothing to send back for it"),
+        ("deepseek-chat", "hide", Talk, "the client never got this block"),
     ],
 )
 def test_many_turns_whose_thinking_is_restored_keep_little(

@@ -67,7 +67,7 @@ def test_hidden_reasoning_never_reaches_the_client_and_goes_back_to_its_maker(
     assert len(thoughts_in(last_asked(b))) == 8
     answer = talk.says("[[scenario:text]]")
     restored = [change for change in exchange_of(gate, answer).changes if change.what == "restored"]
-    assert {change.why for change in restored} == {"the client was given nothing to send back for it"}
+    assert {change.why for change in restored} == {"the client never got this block"}
     assert len({change.path for change in restored}) == len(restored) == len(thoughts_in(last_asked(b)))
     assert f"kept=0, restored={len(restored)}, left-out=0" in answer.headers["x-clew-thinking"]
     gate.use("claude")
@@ -114,7 +114,7 @@ def test_a_reference_to_what_is_forgotten_is_left_out_and_said(
     answer = talk.says("Two.")
     assert thoughts_in(last_asked(sim)) == []
     [change] = [each for each in exchange_of(gate, answer).changes if each.step == "thinking"]
-    assert (change.what, change.why) == ("left out", "its recording is gone, and its seal holds only a reference")
+    assert (change.what, change.why) == ("left out", "its recording was deleted, and its seal holds only a reference")
 
 
 def test_anothers_reasoning_can_be_handed_over_as_text(gating: Gating, a: Simulator, b: Simulator) -> None:

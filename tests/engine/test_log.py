@@ -188,7 +188,7 @@ def test_each_block_is_traced_with_its_reason() -> None:
     written = Written(level="trace", debug=True)
     written.log.decided("x", (LEFT_OUT, RESTORED, ELSEWHERE), ["messages.5.content.0"])
     assert written.lines() == [
-        block("x", "messages.5.content.0", "kept", "its reader takes it, as it came"),
+        block("x", "messages.5.content.0", "kept", "sent as it came"),
         block("x", "messages.1.content.0", "removed", "made by glm"),
         block("x", "messages.3.content.0", "restored", "the client dropped it"),
     ]

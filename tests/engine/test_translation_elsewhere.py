@@ -198,8 +198,8 @@ def test_a_seal_that_somebody_altered_is_forwarded_to_nobody(gating: Gating, dee
 # Repairs.
 
 MISSING = "The `reasoning_content` in the thinking mode must be passed back to the API."
-FILL = "refused for missing reasoning: every answer gets the least that can stand for it"
-OFF = "refused for its reasoning: no thinking this time"
+FILL = "the backend missed reasoning: asked again with a placeholder in every answer"
+OFF = "the backend refused thinking: asked again without it"
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -266,7 +266,7 @@ def test_a_gemini_without_a_preset_goes_on_with_a_call_that_another_made(
     answer = talk.step()
     assert [message.partition(" in ")[0] for message in refusals(gemini)] == ["Function call is missing a thought_signature"]
     assert [change.why for change in exchange_of(gate, answer).changes if change.step == "heal"] == [
-        "refused for a call without a signature: each such gets the vendor's word for that"
+        "the backend refused a call without a signature: asked again with the vendor's placeholder"
     ]
     talk.runs()
     talk.step()
@@ -301,7 +301,7 @@ def test_a_repair_of_a_vendor_lasts_and_only_for_what_follows_it(gating: Gating,
     talk.says("[[scenario:thinking]] And you?")
     answer = talk.says("[[scenario:thinking]] And then?")
     told = [change for change in exchange_of(gate, answer).changes if change.step == "heal"]
-    assert told == [Change("heal", "messages", "replaced", f"as for its last answer here, which it first {FILL}")]
+    assert told == [Change("heal", "messages", "replaced", f"as for its last answer here, after it {FILL}")]
     talk.says("[[scenario:thinking]] And after that?")
     assert len(refusals(kimi)) == 1
     fork.says("[[scenario:thinking]] And you, on a fork from before?")
@@ -351,7 +351,7 @@ def test_entries_that_their_maker_could_not_read_stay_out_and_later_ones_go_whol
     assert ("reasoning_details" in answers_in(healed)[0], whole) == (False, [False, True, True])
     assert answers_in(sent)[0] == answers_in(healed)[0]
     assert [change.why for change in exchange_of(gate, answer).changes if change.what == "replaced"] == [
-        "its maker could not read it when it gave its last answer: only its text goes"
+        "its maker could not read it in an earlier request: only its text is sent"
     ]
     assert len(bodies(router)) == 5
 

@@ -138,7 +138,7 @@ NEVER_ASKED: dict[str, tuple[Json, str]] = {
     ),
     "image": (
         {"messages": [user({"type": "text", "text": "see"}, PNG)]},
-        "messages.0.content.1: this backend does not take images: take it out, or ask a model that can see",
+        "messages.0.content.1: this backend does not support images: take it out, or ask a model that can see",
     ),
     "document": (
         {"messages": [user(PDF)]},

@@ -89,7 +89,7 @@ def test_a_vendor_that_wants_all_thinking_back_does_not_think_where_a_call_has_n
     modes = [body.get("thinking", {}).get("type") for body in asked_of(vendor)]
     assert modes == ["enabled", "enabled", "disabled", "disabled"]
     reasons = [change.why for change in exchange_of(gate, answer).changes if change.path == "thinking"]
-    assert reasons[-1] == "this backend wants the thinking of every tool call back, and one has none"
+    assert reasons[-1] == "this backend needs the thinking of every tool call, and one has none"
     assert len(thoughts_in(last_asked(vendor))) == 2
     assert refusals(vendor) == []
 

@@ -38,7 +38,7 @@ ROWS: dict[str, tuple[int, Any, int, str, str]] = {
     ),
     "no room, as a page": (
         *(503, "<html><title>503 Service Unavailable</title></html>"),
-        *(529, "overloaded_error", "a page instead of an answer: 503 Service Unavailable"),
+        *(529, "overloaded_error", "an HTML page instead of an answer: 503 Service Unavailable"),
     ),
     "a text": (500, {"error": "boom"}, 500, "api_error", "boom"),
     "a limit under another status": (

@@ -259,7 +259,7 @@ def test_one_dead_key_of_two_is_passed_over_without_a_wait(gating: Gating, a: Si
 @pytest.mark.parametrize("status", [401, 402, 403])
 def test_when_all_keys_are_dead_the_client_does_not_blame_its_own(gating: Gating, a: Simulator, status: int) -> None:
     """U6: 502, which says whose keys they were and not what they are."""
-    cure = " The account has no money: add some, or use another key." if status == 402 else ""
+    cure = " The account has no credit: add some, or use another key." if status == 402 else ""
     gate = gating(claude(a, keys=KEYS), **impatient(retry=NEVER_WAITS))
     a.fault(f"status {status}", times=None)
     answer = gate.ask(question())

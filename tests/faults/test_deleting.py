@@ -124,7 +124,7 @@ def test_a_stream_that_goes_on_brings_nothing_back(scene: Scene, how: str) -> No
     assert exchange is not None
     assert (exchange.kind, exchange.outcome, exchange.thread, exchange.usage is not None) == ("forgotten", "whole", "", True)
     assert (scene.thread(session), scene.left(session)) == (None, [])
-    assert "its conversation was deleted meanwhile: no word of it is kept" in scene.gateway.clew("log").stdout
+    assert "its conversation was deleted meanwhile, so none of its text is kept" in scene.gateway.clew("log").stdout
 
 
 @proves("fault:X16")

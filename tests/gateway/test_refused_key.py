@@ -34,7 +34,7 @@ def test_every_place_says_where_the_key_comes_from(vendor: Simulator, tmp_path: 
     with Served(config(vendor, SECRET if kind == "literal" else f"file:{file}")) as gateway:
         line = f"{gateway.config}:9"
         source = line if kind == "literal" else f"file:{file} ({line})"
-        said = f"The key comes from {source}: put the right one there. `clew backends test glm` tries it"
+        said = f"The key comes from {source}: correct it there. `clew backends test glm` tries it"
         vendor.fault(f"status {status}")
         answered, _, body = gateway.ask(stream=False).response()
         message = json.loads(body)["error"]["message"]
@@ -43,7 +43,7 @@ def test_every_place_says_where_the_key_comes_from(vendor: Simulator, tmp_path: 
         asked = gateway.clew("ask", "Why?", "--model", "claude-opus-5-5")
         assert (asked.returncode, said in asked.stderr) == (4, True), asked.stderr
         doctor = gateway.clew("doctor").stdout
-        assert f"glm refused its key when it was asked last ({status}, " in doctor
+        assert f"glm refused its key at the last call ({status}, " in doctor
         assert f"the key comes from {source}" in doctor
         assert "`clew backends test glm` tries it" in doctor
         page = admin(gateway, "GET", "/backends")[1]
@@ -55,7 +55,7 @@ def test_where_money_is_missing_nobody_is_sent_to_look_for_the_right_key(vendor:
     with Served(config(vendor, "sim-right")) as gateway:
         vendor.fault("status 402")
         answered, _, body = gateway.ask(stream=False).response()
-        said = f"The account has no money: add some, or use another key. The key comes from {gateway.config}:9."
+        said = f"The account has no credit: add some, or use another key. The key comes from {gateway.config}:9."
         message = f"glm refused every key that clew holds for it (402). {said} `clew backends test glm` tries it"
         assert (answered, json.loads(body)["error"]["message"]) == (502, message)
 
@@ -74,10 +74,10 @@ def test_a_backend_without_a_key_is_not_said_to_refuse_one(vendor: Simulator) ->
     settings = f'{HEAD}[backends.glm]\nurl = "{vendor.url}"\nrealm = "anthropic"\nauth = "none"\n'
     with Served(settings) as gateway:
         status, _, body = gateway.ask(stream=False).response()
-        said = "Its settings name none: put one there. `clew backends test glm` tries it"
+        said = "Its settings have no key: add one. `clew backends test glm` tries it"
         message = json.loads(body)["error"]["message"]
         assert (status, message) == (502, f"glm refuses a request without a key (401). {said}")
         doctor = gateway.clew("doctor").stdout
-        assert "glm refused a request without a key when it was asked last (401, " in doctor
+        assert "glm refused a request without a key at the last call (401, " in doctor
         assert "status 401: it refuses a request without a key" in gateway.clew("backends", "test", "glm").stdout
         assert "A request without a key was refused: put one into its settings" in admin(gateway, "GET", "/backends")[1]

@@ -51,7 +51,7 @@ def test_a_file_that_lost_all_its_backends_keeps_the_last_settings() -> None:
             assert str(gateway.config) in problem_of(gateway)
             assert asked_without_key(gateway) == 401
             assert answered_by(gateway) == (200, "private")
-            until(lambda number=number: log_of(gateway).count("the settings stay as they were") >= number)
+            until(lambda number=number: log_of(gateway).count("the settings were not changed") >= number)
             doctor = gateway.clew("doctor")
             assert (doctor.returncode, "goes on with its last settings" in doctor.stdout) == (1, True), doctor.stdout
             gateway.config.write_text(HEAD + private(vendor.url))
@@ -92,7 +92,7 @@ def test_a_worker_that_is_killed_while_the_file_is_broken_is_replaced(text: str)
         until(lambda: len(workers(gateway)) == 2)
         until(lambda: answered_by(gateway) == (200, "private"))
         gateway.config.write_text(text)
-        until(lambda: log_of(gateway).count("the settings stay as they were") == 3)  # two workers and their parent
+        until(lambda: log_of(gateway).count("the settings were not changed") == 3)  # two workers and their parent
         for before in workers(gateway):
             os.kill(before, signal.SIGKILL)
             until(lambda before=before: before not in (now := workers(gateway)) and len(now) == 2)

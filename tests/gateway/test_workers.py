@@ -231,7 +231,7 @@ def test_none_is_started_where_others_are_not_let_in(tmp_path: Path) -> None:
     command = ["serve", "--workers", "2", "--host", "0.0.0.0", "--no-admin"]
     told = run_clew(command, env=environ, timeout=MOST_SECONDS)
     assert (told.returncode, told.stdout) == (5, "")
-    assert told.stderr.startswith("Error: 0.0.0.0 can be reached by others, and no key was given out: set CLEW_KEY")
+    assert told.stderr.startswith("Error: other machines can reach 0.0.0.0, and no key exists for them: set CLEW_KEY")
 
 
 def test_who_was_just_starting_when_all_were_told_to_end_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:

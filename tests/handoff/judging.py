@@ -15,7 +15,7 @@ from tests.engine.gate import Answer
 from tests.handoff.conftest import Table
 from tests.handoff.seats import KINDS
 
-NONE_FOR_A_CALL = "this backend wants the thinking of every tool call back, and one has none"
+NONE_FOR_A_CALL = "this backend needs the thinking of every tool call, and one has none"
 
 NEAR = 1
 """So many kinds after itself each kind meets in the suite, beside itself and Claude. All meet all in the soak."""

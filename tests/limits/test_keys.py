@@ -84,7 +84,7 @@ def test_whatever_a_child_within_its_parent_may_ask_for_its_parent_may_too(
 
 def test_a_child_that_would_have_more_is_not_made_and_takes_the_team() -> None:
     parent = key("anna", team="web", models=("a-*",))
-    with pytest.raises(SettingsInvalid, match="'bot' would have all models, which its parent 'anna' has not"):
+    with pytest.raises(SettingsInvalid, match="'bot' would have all models, but its parent 'anna' has not"):
         rows(parent, key("bot", parent="anna"))
     with pytest.raises(SettingsInvalid, match="the conversations of other"):
         rows(parent, key("bot", parent="anna", principal="other", models=("a-1",)))

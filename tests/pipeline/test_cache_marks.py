@@ -93,7 +93,7 @@ def test_replaced_marks_are_moved() -> None:
         user(marked(text("c"))),
         assistant(marked(text("d"))),
     ]
-    moved = "cache marks are moved, not piled up"
+    moved = "old cache marks are removed when new ones are set"
     assert changes == (
         change("messages.0.content.0.cache_control", "removed", moved),
         change("messages.1.content.0.cache_control", "removed", moved),

@@ -31,7 +31,7 @@ def test_an_answer_is_asked_for_no_longer_than_the_model_gives(name: str, asked:
     """R7: over the cap is refused; where nobody knows the cap, nothing is."""
     body, changes = run(answer_length, request(user("hi"), max_tokens=asked), name)
     assert body["max_tokens"] == sent
-    why = f"{asked} is more than this model gives ({sent}) (R7)"
+    why = f"{asked} is more than this model allows ({sent}) (R7)"
     assert changes == (() if asked == sent else (Change("limits", "max_tokens", "set", why),))
 
 

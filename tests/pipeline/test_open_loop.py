@@ -90,7 +90,7 @@ def test_thinking_is_off_in_the_models_own_way_until_the_loop_ends(name: str, se
     for end in (3, 5):
         body, changes = run(loop_parameter, request(*LOOP[:end], thinking=MANUAL, max_tokens=8000), name)
         assert body["thinking"] == sent
-        assert changes[0].why == "manual thinking needs an open tool loop that begins with thinking (R35)"
+        assert changes[0].why == "with a thinking budget, an open tool loop must begin with thinking (R35)"
     after = [*LOOP, assistant("done"), user("next")]
     assert run(loop_parameter, request(*after, thinking=MANUAL, max_tokens=8000), name)[1] == ()
 

@@ -115,7 +115,7 @@ def test_what_only_that_role_may_have_goes_with_it() -> None:
     body, changes = run(system_messages, request(user("hi"), given), HAIKU)
     assert body["messages"] == [user(text("hi"), folded("a"))]
     assert changes == (
-        change("messages.1.content.1", "left out", "only text can be said by the user (R32)"),
+        change("messages.1.content.1", "left out", "only text can be in a user message (R32)"),
         change("messages.1.output_config", "removed", "only a system-role message may have it (R32)"),
         change("messages.1", "moved", ROLE),
     )

@@ -165,7 +165,7 @@ def test_a_reference_whose_recording_is_lost_is_left_out() -> None:
     got, changes = talk.project(GLM)
 
     assert got[1] == assistant("two")
-    assert changes[0].why == "its recording is gone, and its seal holds only a reference"
+    assert changes[0].why == "its recording was deleted, and its seal holds only a reference"
 
 
 def test_an_answer_that_the_client_split_goes_back_to_an_open_reader_with_nothing_added() -> None:
@@ -259,7 +259,7 @@ def test_a_block_that_the_client_once_left_out_does_not_come_back_ahead_of_what_
 
     assert got == talk.history
     assert changes == (
-        Change("thinking", "messages.1.content.0", "left out", "not in the strand of this model's last answer"),
+        Change("thinking", "messages.1.content.0", "left out", "this model's last answer was given without it"),
     )
 
 
@@ -351,7 +351,7 @@ def test_others_after_last_leave_leaves_out_what_is_recorded_as_another_models()
     got, changes = talk.project(OPUS, profile=leave)
 
     assert got == without_thinking(talk.history, 3)
-    assert changes[0].why == "another model's, after this model's last answer"
+    assert changes[0].why == "made by another model, after this model's last answer"
 
 
 def test_a_recording_of_which_the_client_sends_a_part_goes_whole() -> None:

@@ -37,7 +37,7 @@ UNANSWERED = "the call has no result (R26)"
 REPEATED = "the call has a result already (R28)"
 ORPHAN = "no call in the message before it (R27)"
 ID_USED = "an earlier tool_use has this id (R25)"
-ABANDONED = "the server's tool never gave its result, and the user went on (R29)"
+ABANDONED = "the server's tool never gave a result, and the user continued (R29)"
 IN_ANSWER = "a tool_result can only be in a user message (R23)"
 
 
@@ -257,7 +257,7 @@ def test_a_servers_call_is_left_out_beside_results_of_the_clients_own_tools() ->
     assert changes == (change("messages.1.content.0", "left out", ABANDONED),)
 
 
-OTHERS = "a call of another vendor's server, by its id: this one takes none but its own (R24)"
+OTHERS = "its id is of another vendor's server, and this vendor accepts only its own (R24)"
 
 
 @pytest.mark.parametrize("id", ["call_8", "toolu_1", "srvtoolu_", "srvtoolu_a-b", "srvtoolu_1\n"])

@@ -144,5 +144,5 @@ def test_an_error_is_said_in_anthropics_words() -> None:
 
 
 def test_a_backend_that_nobody_knows_is_named_with_those_that_there_are() -> None:
-    with pytest.raises(SettingsInvalid, match=r"nothing is known of a backend 'nobody'.*openrouter"):
+    with pytest.raises(SettingsInvalid, match=r"there is no known backend 'nobody'.*openrouter"):
         clew.Translator(backend="nobody")

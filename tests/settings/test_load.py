@@ -479,7 +479,7 @@ X = '[backends.x]\nurl = "http://127.0.0.1:1"\n'
         (X + "key = 'file:/no/such'\n", (3, "backends.x.key"), "cannot read /no/such: No such file or directory"),
         (X + "key = 'file:relative'\n", (3, "backends.x.key"), "file:relative is not a whole path: begin it with / or ~"),
         (X + "key = 'keyring:x'\n", (3, "backends.x.key"), "keyring: is followed by service/name"),
-        (X + "key = 'two words'\n", (3, "backends.x.key"), "what it holds is no key: it has spaces, line breaks"),
+        (X + "key = 'two words'\n", (3, "backends.x.key"), "the value of it is not a key: it has spaces, line breaks"),
         (
             X + "auth = 'none'\ndialect = 'anthropik'\n",
             (4, "backends.x.dialect"),
@@ -532,7 +532,7 @@ def test_a_file_that_cannot_be_read_says_why(file: Path) -> None:
     file.write_text("a = " + "[" * 100_000)
     assert faults_of(file, {})[0].says in ("it is nested too deep", "not TOML: Invalid value")
     file.write_bytes(b"#" * 5_000_000)
-    assert faults_of(file, {}) == (SettingsFault(0, "", "it has more than 4 MB, so it is no config"),)
+    assert faults_of(file, {}) == (SettingsFault(0, "", "it has more than 4 MB, so it is not a config file"),)
 
 
 def test_the_last_backend_that_is_left_out_is_a_mistake(file: Path) -> None:

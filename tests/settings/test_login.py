@@ -30,7 +30,7 @@ def test_a_whole_table_is_taken_and_none_is_off(tmp_path: Path) -> None:
     [
         ('issuer = "https://idp.example"\n', "", "this is needed where"),
         ('peers = ["127.0.0.1", "10.0.0.0/8"]', "peers = []", "this is needed where"),
-        ('"10.0.0.0/8"', '"everybody"', "'everybody' is no address and no network"),
+        ('"10.0.0.0/8"', '"everybody"', "'everybody' is not an address or a network"),
         ("https://idp.example/keys", "http://idp.example/keys", "who changes these keys comes in"),
         ("https://idp.example/keys", "/etc/keys", "who changes these keys comes in"),
         ('owners = ["admins"]', 'header = "X-Token"', "say who may come in"),

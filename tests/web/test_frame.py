@@ -24,7 +24,7 @@ def test_a_link_that_was_used_says_how_to_get_another(booth: Booth) -> None:
     path = booth.admin.login_url.removeprefix(booth.admin.url)
     assert [booth.ask(path, port=True).status for _ in range(2)] == [303, 401]
     text = booth.ask(path, port=True).raw.decode()
-    assert "This link does not work: it was used already, or is too old." in text and "clew ui" in text
+    assert "This link does not work: it was already used, or is too old." in text and "clew ui" in text
 
 
 def test_a_path_that_leads_nowhere_is_a_page_to_whoever_looks_for_one(booth: Booth) -> None:

@@ -47,7 +47,7 @@ def test_what_a_client_puts_in_for_the_model_alone_is_an_aside() -> None:
 def test_a_summary_that_a_line_begins_with_is_an_aside() -> None:
     said = shown_blocks([text('<conversation-summary of="1a">\nThey\nmet.\n</conversation-summary>'), text("And then?")])
     assert [(piece.kind, piece.label) for piece in said] == [
-        ("aside", "a summary of what was said before"),
+        ("aside", "a summary of the earlier conversation"),
         ("text", ""),
     ]
 

@@ -98,7 +98,7 @@ def test_beside_a_projection_each_change_has_its_reason(thread: Booth) -> None:
     text = page(thread, "/threads/t?as=glm")
     assert "As glm would get it" in text
     assert 'class="part changed left-out"' in text
-    assert "made by a backend that nobody recorded" in text and ">messages.1.content.0</code>" in text
+    assert "made by an unknown backend" in text and ">messages.1.content.0</code>" in text
 
 
 def test_beside_a_projection_a_result_stands_in_its_message_and_nobody_misses_it_at_the_call(booth: Booth) -> None:

@@ -140,7 +140,10 @@ class BrowserSessions:
             raw = read_private(self._path) if self._path else None
             return msgspec.json.decode(raw, type=_SessionFile).until if raw else otherwise
         except (SettingsInvalid, msgspec.MsgspecError) as error:
-            _log.warning("sessions of browsers from before are not taken over: %s", error)
+            _log.warning(
+                "the sessions of browsers from before the start cannot be read, so these browsers must log in again: %s",
+                error,
+            )
             return otherwise
 
     def _hash(self, secret: str) -> str:
@@ -179,7 +182,7 @@ class AdminAccess:
         try:
             user = self.login.find(peer, headers) if self.login else None
         except TokenRefused as error:
-            raise AdminProblem(401, "this token lets nobody in", str(error), "see [login] in the settings") from None
+            raise AdminProblem(401, "this token is not accepted", str(error), "see [login] in the settings") from None
         return Caller("proxy", None, user.principal, role=user.role) if user else None
 
     def new_code(self) -> str:

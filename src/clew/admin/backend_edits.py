@@ -99,8 +99,8 @@ async def apply(services: AdminServices, request: Request) -> Response:
         with locked(_path(services)):
             draft = _draft(services, edit)
             if edit.digest != digest_of(draft.old.encode()):
-                why = "somebody wrote the file since the preview"
-                raise AdminProblem(409, "the settings file has changed", why, "look at the change again")
+                why = "the file was changed after the preview"
+                raise AdminProblem(409, "the settings file has changed", why, "check the change again")
             place = _key_file(services, edit.name)
             if edit.secret:
                 place.parent.mkdir(mode=0o700, exist_ok=True)
@@ -219,7 +219,7 @@ def _checked_fields(services: AdminServices, edit: BackendEdit) -> dict[str, Jso
     given = {name: edit.fields[name].strip() for name in FIELDS if name in edit.fields}
     if edit.secret:
         if not _SECRET.fullmatch(edit.secret):
-            raise AdminProblem(400, "this is no key", "it has spaces, line breaks or other than ASCII characters")
+            raise AdminProblem(400, "this is not a key", "it has spaces, line breaks or non-ASCII characters")
         given["key"] = f"file:{_key_file(services, edit.name)}"
     elif key := given.get("key", ""):
         _check_key_source(services, key)
@@ -244,8 +244,10 @@ def _check_key_source(services: AdminServices, key: str) -> None:
         place, root = Path(key.removeprefix("file:")).expanduser().resolve(), services.home.root.resolve()
         if place.is_relative_to(root):
             return
-        raise AdminProblem(400, "this file cannot be named here", f"a browser may name files in {root} alone")
-    raise AdminProblem(400, "this is no place of a key", "write ${VARIABLE}, or give the key itself in the field for it")
+        raise AdminProblem(400, "this file cannot be named here", f"from a browser, only files in {root} can be named")
+    raise AdminProblem(
+        400, "this does not say where a key is", "write ${VARIABLE}, or give the key itself in the field for it"
+    )
 
 
 def _usual_key(preset: str) -> str:
@@ -258,7 +260,7 @@ def _removed(services: AdminServices, name: str, old: str, raw: dict[str, Any]) 
     loaded = load_source(SettingsText(str(_path(services)), old), os.environ)
     if uses := backend_uses(name, loaded, raw, services.home, services.store):
         why = "; ".join(f"{each.where} ({each.free})" for each in uses)
-        raise AdminProblem(409, f"the backend {name} is in use", why, "free it first")
+        raise AdminProblem(409, f"the backend {name} is in use", why, "remove these uses first")
     known = _backends(raw)
     if len(known) == 1:
         raise AdminProblem(409, f"the backend {name} is the only one", "a gateway needs one", "add another one first")

@@ -38,7 +38,9 @@ def _uses_in_file(name: str, loaded: Loaded, raw: Mapping[str, Any], *, is_chose
     if raw.get("active") == name:
         yield BackendUse(f'active = "{name}" ({loaded.file}:{line_of(("active",), lines)})', edit)
     elif not raw.get("active") and loaded.settings.active == name and not is_chosen:
-        yield BackendUse(f"it is active, because {loaded.file} names no other", 'write `active = "NAME"` at its top')
+        yield BackendUse(
+            f"it is active, because {loaded.file} names no other backend backend", 'write `active = "NAME"` at its top'
+        )
     if name in raw.get("failover", ()):
         yield BackendUse(f"failover ({loaded.file}:{line_of(('failover',), lines)})", edit)
     for place, rule in enumerate(raw.get("rules", ())):
@@ -66,4 +68,4 @@ def _uses_by_choice(name: str, home: Home, store: Store | None) -> Iterator[Back
             if thread.pin == name:
                 whose = "" if principal == LOCAL else f" --principal {principal}"
                 reset = f"`clew use --reset --thread {thread.id}{whose}`"
-                yield BackendUse(f"the thread {thread.id} stays with it", reset)
+                yield BackendUse(f"the thread {thread.id} is pinned to it", reset)

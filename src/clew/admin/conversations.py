@@ -183,7 +183,7 @@ def _open_or_create(services: AdminServices, request: Request, body: RemoteQuest
     """The thread with this id; a new one, if there is none."""
     caller, id = caller_of(request), request.path_params["id"]
     if not _ID.fullmatch(id):
-        raise AdminProblem(400, "this is no id of a conversation", "it has up to 64 letters and digits")
+        raise AdminProblem(400, "this is not the id of a conversation", "it has up to 64 letters and digits")
     # For backends that take the client's own credential: what the caller showed beside what let it in.
     credential = caller.credential
     if caller.door != "key":
@@ -207,9 +207,9 @@ def _question(body: RemoteQuestion, service: LocalThreadService) -> Question:
         try:
             message = msgspec.json.decode(raw, type=_UserMessage)
         except (ValueError, RecursionError) as error:
-            raise RequestInvalid(f"this is no message of a user's: {error}", path="asked") from None
+            raise RequestInvalid(f"this is not a user message: {error}", path="asked") from None
         if not message.content:
-            raise RequestInvalid("there is nothing to say: the content is empty", path="asked")
+            raise RequestInvalid("the content is empty: there is nothing to send", path="asked")
     return Question(
         asked=tuple(map(bytes, body.asked)),
         follows=body.follows,

@@ -62,7 +62,7 @@ class Exposition(Collector):
         )
         yield _counter(
             "clew_thinking_blocks",
-            "What became of thinking blocks.",
+            "Thinking blocks: kept, restored, left out, and so on.",
             ("backend", "action"),
             (((name, action), count) for name, each in counts for action, count in each.thinking.items()),
         )

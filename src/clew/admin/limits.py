@@ -93,7 +93,7 @@ def _limit_of(body: LimitRequest, made_by: str) -> Limit:
     try:
         return read_limit(read_scope(body.scope), body.amount, hard=body.hard, made=time.time(), made_by=made_by)
     except SettingsInvalid as error:
-        raise AdminProblem(400, "this is no limit", str(error)) from None
+        raise AdminProblem(400, "this is not a limit", str(error)) from None
 
 
 async def _roll_out(services: AdminServices) -> Response:

@@ -72,7 +72,7 @@ async def _receive(request: Request, most: int, held: BodyBytes) -> bytearray:
     except StopAsyncIteration:
         return raw
     except TimeoutError:
-        raise AdminProblem(408, "the body did not come", f"nothing came for {SILENT_SECONDS:g} s") from None
+        raise AdminProblem(408, "the body did not come", f"no data came for {SILENT_SECONDS:g} s") from None
     except ClientDisconnect:
         raise AdminProblem(400, "the body ended early") from None
 

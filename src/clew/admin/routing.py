@@ -95,9 +95,9 @@ class Routes:
                 return
         methods = sorted({name for path, match, _ in found if match is Match.PARTIAL for name in path.methods or ()})
         if methods:
-            problem = AdminProblem(405, "this path does not take that method", f"it takes {', '.join(methods)}")
+            problem = AdminProblem(405, "this path does not allow that method", f"allowed: {', '.join(methods)}")
         else:
-            problem = AdminProblem(404, "there is no such path", "", "the reference of the admin API lists what there is")
+            problem = AdminProblem(404, "there is no such path", "", "the reference of the admin API lists the paths")
         request = Request(scope)
         request.state.caller = None
         with suppress(AdminProblem):
@@ -166,21 +166,21 @@ def _admit(route: AdminRoute, request: Request, access: AdminAccess) -> Caller |
     """The caller, if the route admits the request; None for an open route without a login. Raises AdminProblem if not
     admitted."""
     if request.method == "HEAD" and route.scope == "open":
-        raise AdminProblem(405, "this path does not take that method", f"it takes {route.method}")
+        raise AdminProblem(405, "this path does not allow that method", f"allowed: {route.method}")
     caller = _authenticate(request, access)
     if route.scope == "open":
         return caller
     caller = caller or _key_holder(route, request, access)
     if caller is None and route.scope == "inference":
         why = "this needs a gateway key, as `Authorization: Bearer` or x-api-key"
-        keys = "`clew keys list` says where it is, `clew keys add` makes one for somebody else"
+        keys = "`clew keys list` shows where it is, `clew keys add` makes one for another person"
         raise AdminProblem(401, "no valid key", why, keys)
     if caller is None:
         log_in = "open the link that `clew serve` printed, or a new one from `clew ui`"
         raise AdminProblem(401, "not logged in", "the admin needs its socket, its token or a session", log_in)
     if caller.role and route.scope not in OPENS[caller.role]:
         raise AdminProblem(
-            403, "refused", f"the role {caller.role} does not open this", "the proxy says which role you have"
+            403, "refused", f"the role {caller.role} is not allowed to do this", "the proxy says which role you have"
         )
     if route.scope == "owner" and caller.door == "browser":
         raise AdminProblem(403, "refused", "a browser's session may not do this", "use the `clew` command")
@@ -202,8 +202,8 @@ def _key_holder(route: AdminRoute, request: Request, access: AdminAccess) -> Cal
     if wanted != "inference" and not caller.holder.rights:
         return None
     if refusal := key_refusal(caller.holder, wanted, time.time()):
-        how = "`clew keys show` says what a key may do, `clew keys edit` changes it"
-        raise AdminProblem(refusal.status, "this key does not open it", refusal.reason, how)
+        how = "`clew keys show` prints the rights of a key, `clew keys edit` changes it"
+        raise AdminProblem(refusal.status, "this key is not allowed to do it", refusal.reason, how)
     return caller
 
 
@@ -250,7 +250,7 @@ async def log_in(services: AdminServices, request: Request) -> Response:
         )
     elif services.access.session(request.cookies.get(cookie_name(request), "")) is None:
         # A browser that is logged in opens a tab again, for example.
-        what, why = "this link does not work", "it was used already, or is too old"
+        what, why = "this link does not work", "it was already used, or is too old"
         raise AdminProblem(401, what, why, "get a new one: `clew ui`")
     return response
 

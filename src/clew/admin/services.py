@@ -117,7 +117,7 @@ class AdminServices:
         """The engine and its store. Raises AdminProblem if this admin has none."""
         if self.runtime is None:
             how = "start the gateway with `clew serve`"
-            raise AdminProblem(409, "there is nobody to ask", "this admin stands alone", how)
+            raise AdminProblem(409, "there are no backends here", "this admin runs without a gateway", how)
         return self.runtime
 
     def open_streams(self) -> int:

@@ -197,7 +197,7 @@ def _written(services: AdminServices, owner: str, id: str, format: Format) -> by
     try:
         return b"".join([format.head, *format.write(thread, turns), format.foot])
     except (msgspec.MsgspecError, RecursionError):
-        why = "something in this thread is no text that JSON can say"
+        why = "a text in this thread cannot be written as JSON"
         raise AdminProblem(409, f"this thread cannot be written as {format.name}", why, "export it as `clew`") from None
 
 

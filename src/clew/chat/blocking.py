@@ -54,7 +54,7 @@ class Loop(LoopThread):
         """
         why = ""
         if self._loop.is_closed():
-            why = "this was closed: open it again"
+            why = "this is closed: open it again"
         elif self.is_current:
             why = "a coroutine cannot wait for the loop that it runs on: take a plain function"
         if why:

@@ -169,7 +169,7 @@ class AsyncConversation:
     async def rename(self, title: str) -> None:
         """Give it another title. Raises RequestInvalid before anything was said."""
         if not await self._service.rename(title):
-            raise RequestInvalid("nothing was said yet, so there is nothing to name")
+            raise RequestInvalid("nothing was asked yet, so there is nothing to name")
 
     async def refresh(self) -> None:
         """Read the turns that others added to this thread, and go to the newest turn after the present one."""
@@ -222,7 +222,7 @@ class AsyncConversation:
         others = [exchange.asked_model for exchange in exchanges]
         model = next(filter(None, (*own[:1], *others[:1], self._service.backends.get(backend, ""))), "")
         if not model:
-            raise SettingsInvalid("which model? Say it when you open the conversation: model=…", key="model")
+            raise SettingsInvalid("which model? Name it when you open the conversation: model=…", key="model")
         return model
 
     @property

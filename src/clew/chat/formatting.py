@@ -67,7 +67,7 @@ def format_messages(
 
     `raw_content` goes as it is; where there is none, text and calls do. `target` is who will get it: thinking of another
     realm is then left out or handed over, as the target says. `cache` marks the last two messages. Arguments of a call that
-    are no JSON object become `{}` with a warning in the log, or with `strict` raise RequestInvalid. System messages at the
+    are not a JSON object become `{}` with a warning in the log, or raise RequestInvalid with `strict`. System messages at
     beginning are for `system=`: `format_system` gives them. `formatted` returns each change as well.
 
     >>> asked = Message(role="user", content="And the grass?")
@@ -156,7 +156,7 @@ def _input(call: ToolCall, path: str, changes: list[Change]) -> JsonObject:
     """The arguments as an object. Models write them, so they may be anything; empty arguments are an empty object."""
     if not call.arguments.strip():
         return {}
-    why = f"the arguments of {call.name} are no JSON object"
+    why = f"the arguments of {call.name} are not a JSON object"
     try:
         value: JsonValue = json.loads(call.arguments, parse_constant=_refuse_constant)
         if isinstance(value, dict):
@@ -169,7 +169,7 @@ def _input(call: ToolCall, path: str, changes: list[Change]) -> JsonObject:
 
 def _refuse_constant(word: str) -> JsonValue:
     """Raises for NaN and the infinities, which Python's reader accepts."""
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 # Recovery

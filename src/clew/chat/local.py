@@ -268,7 +268,7 @@ def conversation_store(runtime: Runtime) -> Store:
     kept = runtime.current.settings.store
     if runtime.store is None or not kept.content:
         off = 'url = "off"' if runtime.store is None else "content = false"
-        raise SettingsInvalid(f"a conversation is kept in the store, and `[store] {off}` forbids that", key="store")
+        raise SettingsInvalid(f"a conversation is kept in the store, but the settings say `[store] {off}`", key="store")
     return runtime.store
 
 

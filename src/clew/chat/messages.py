@@ -34,7 +34,7 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 
 class ToolCall(Struct, frozen=True):
-    """A call that a model made. `arguments` is the JSON text that the model wrote. If that is no JSON object, `arguments`
+    """A call that a model made. `arguments` is the JSON text that the model wrote. If that is not a JSON object, `arguments`
     has the text as it is, or its beginning: such a call must not be run.
 
     >>> ToolCall(id="t1", name="weather", arguments='{"city": "Rome"}').name
@@ -84,7 +84,7 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
         try:
             return msgspec.convert(json.loads(text), cls)
         except (ValueError, RecursionError) as error:  # a wrong shape is a ValueError too
-            raise RequestInvalid(f"this is no message: {error}") from None
+            raise RequestInvalid(f"this is not a message: {error}") from None
 
 
 # Answers
@@ -142,7 +142,7 @@ def format_response(response: ObjectLike | AnswerSoFar, *, target: Target | None
     else:
         given = object_from(response)
         if given is None or not isinstance(given.get("content"), list):
-            raise BackendBroken("this is no answer of the Messages API: it has no list of content blocks")
+            raise BackendBroken("this is not an answer of the Messages API: it has no list of content blocks")
         whole, blocks = copied(given), [copied(block) for block in objects_from(given["content"])]
     texts = "".join(text for block in blocks if block.get("type") == "text" and (text := _text(block.get("text"))))
     calls = tuple(
@@ -198,11 +198,11 @@ def image(path: str | Path) -> JsonObject:
     >>> image("chart.txt")
     Traceback (most recent call last):
     ...
-    clew.errors.RequestInvalid: chart.txt is no picture that models take: PNG, JPEG, GIF, WebP
+    clew.errors.RequestInvalid: chart.txt is not an image that models read (PNG, JPEG, GIF, WebP)
     """
     kind = mimetypes.guess_type(str(path))[0]
     if kind not in _IMAGES:
-        raise RequestInvalid(f"{path} is no picture that models take: PNG, JPEG, GIF, WebP")
+        raise RequestInvalid(f"{path} is not an image that models read (PNG, JPEG, GIF, WebP)")
     return {"type": "image", "source": _source(path, kind)}
 
 
@@ -212,11 +212,11 @@ def document(path: str | Path) -> JsonObject:
     >>> document("notes.docx")
     Traceback (most recent call last):
     ...
-    clew.errors.RequestInvalid: notes.docx is no PDF
+    clew.errors.RequestInvalid: notes.docx is not a PDF
     """
     kind = mimetypes.guess_type(str(path))[0]
     if kind != "application/pdf":
-        raise RequestInvalid(f"{path} is no PDF")
+        raise RequestInvalid(f"{path} is not a PDF")
     return {"type": "document", "source": _source(path, kind)}
 
 
@@ -228,13 +228,13 @@ def _source(path: str | Path, kind: str) -> JsonObject:
 def user_message(content: Content) -> bytes:
     """The message that is stored and sent. Raises RequestInvalid if it is empty, or cannot be written as JSON."""
     if not content:
-        raise RequestInvalid("there is nothing to say: the content is empty")
+        raise RequestInvalid("the content is empty: there is nothing to send")
     if isinstance(content, Mapping):  # its keys would be taken for texts
-        raise RequestInvalid("a block alone is no content: put it into a list")
+        raise RequestInvalid("a single block is not a content: put it into a list")
     blocks: list[object] = []
     for part in () if isinstance(content, str) else cast("Sequence[object]", content):
         if not isinstance(part, str | Mapping):
-            raise RequestInvalid(f"the content is words and blocks, and this is neither: {part!r}")
+            raise RequestInvalid(f"the content consists of texts and blocks, and this is neither: {part!r}")
         blocks.append({"type": "text", "text": part} if isinstance(part, str) else cast(JsonObject, part))
     try:
         return msgspec.json.encode({"role": "user", "content": blocks or content})

@@ -71,7 +71,9 @@ class Where(Struct, frozen=True, kw_only=True):
             raise SettingsInvalid(f"backends are a table for each name, not a {type(backends).__name__}", key="backends")
         for name, value in (("config", self.config), ("url", self.url)):
             if value and self.backends is not None:
-                raise SettingsInvalid(f"backends and {name} exclude each other: both say who can answer", key="backends")
+                raise SettingsInvalid(
+                    f"give either backends or {name}, not both: each of them defines the backends", key="backends"
+                )
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -82,7 +84,7 @@ class Where(Struct, frozen=True, kw_only=True):
 def _check_path(name: str, value: object) -> None:
     kind = type(value).__name__
     if value is not None and not isinstance(value, str | os.PathLike):
-        more = ": backends that are no file go into `backends={…}`" if isinstance(value, Mapping) else ""
+        more = ": give backends that are not in a file as `backends={…}`" if isinstance(value, Mapping) else ""
         raise SettingsInvalid(f"{name} is a path, not a {kind}{more}", key=name)
 
 
@@ -188,7 +190,7 @@ def _load_settings(where: Where, file: Path | None) -> Loaded:
     if given and given != os.environ.get(BASE_URL) and is_local(given) and not loaded.names_backends:
         raise SettingsInvalid(
             f"environ: {BASE_URL} is not used where it names this machine, because it may be a gateway of clew. "
-            f'Say instead: backends={{"claude": {{"url": "{given}", "key": "…"}}}}',
+            f'Use instead: backends={{"claude": {{"url": "{given}", "key": "…"}}}}',
             key="environ",
         )
     return loaded

@@ -214,7 +214,7 @@ class AnswerLock:
     def begin(self, stop: Stop) -> None:
         """Begin an answer, which `stop` ends. Raises RequestInvalid while there is another one."""
         if self._stop is not None:
-            raise RequestInvalid("an answer is under way: wait for its end, or stop it")
+            raise RequestInvalid("an answer is under way: wait until it ends, or stop it")
         self._stop = stop
 
     def end(self) -> None:

@@ -49,7 +49,7 @@ COMMANDS: Final[Mapping[str, _Row]] = {
     "env": _Row("clew.cli.env:env", "Print the settings that connect a client to a running gateway."),
     "doctor": _Row("clew.cli.doctor:doctor", "Diagnose problems and suggest fixes."),
     "check": _Row("clew.cli.check:check", "Check a request or a transcript against the vendor's rules, offline."),
-    "explain": _Row("clew.cli.explain:explain", "Explain a word of clew's, or a rule by its id."),
+    "explain": _Row("clew.cli.explain:explain", "Explain one of clew's words, or a rule by its id."),
     "sim": _Row("clew.cli.sim:sim", "Run the simulator: a vendor's API and its rules, without a key."),
     "backends": _Row("clew.cli.backends:backends", "List the backends, add, remove and test them."),
     "models": _Row("clew.cli.models:models", "List the models that a client may ask for."),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _STOPS: Final = {
     "max_tokens": "the answer ends here because it reached its limit of tokens",
     "model_context_window_exceeded": "the answer ends here because the model's context is full",
-    "refusal": "the model refused to go on",
+    "refusal": "the model refused to continue",
     "pause_turn": "the model paused: ask it to go on",
 }
 
@@ -120,4 +120,4 @@ def kept_text(turn: Turn | None) -> str:
     """What the store has of an answer that did not come to its end, for the person who waited."""
     if turn is None:
         return "nothing is kept"
-    return "what was finished is kept" if turn.answer else "the question is kept"
+    return "the finished part is kept" if turn.answer else "the question is kept"

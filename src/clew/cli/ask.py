@@ -38,7 +38,7 @@ _PATIENCE_SECONDS: Final = 1.0
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     multiple=True,
     metavar="FILE",
-    help="A picture (PNG, JPEG, GIF, WebP) or a PDF; may be given several times.",
+    help="An image (PNG, JPEG, GIF, WebP) or a PDF; can be repeated.",
 )
 @click.option(
     "--thread", metavar="THREAD", default="", help="Continue this conversation: the beginning of its id, or `last`."
@@ -76,7 +76,7 @@ def ask(options: ConversationOptions, question: tuple[str, ...], attach: tuple[P
         try:  # files first: models read them before they read what is asked about them
             files = [document(each) if each.suffix.lower() == ".pdf" else image(each) for each in attach]
         except RequestInvalid as error:
-            raise click.UsageError(f"{error}; or PDF. Text can be piped in: clew ask … < FILE") from error
+            raise click.UsageError(f"{error}, or a PDF. Pipe a text file in: clew ask '…' < FILE") from error
         content = [*files, content] if files else content
         with echo_off(), open_conversation(options) as opened:
             opened.apply_options()
@@ -97,7 +97,7 @@ def _hint(opened: OpenConversation, answer: Answer) -> str:
     kept = kept_text(answer.turn)
     if answer.turn is None:
         return kept
-    return f"{kept}: `clew chat --thread {opened.conversation.thread}` goes on with it, and /retry there asks again"
+    return f"{kept}: `clew chat --thread {opened.conversation.thread}` continues there, and /retry asks again"
 
 
 # The question
@@ -111,7 +111,7 @@ def _question_text(question: Sequence[str]) -> str:
     given, piped = " ".join(question), ""
     if given == "-" or not sys.stdin.isatty():
         # A pipe may never end: on a terminal the person is told what the command waits for.
-        timer = Timer(_PATIENCE_SECONDS, print_note, ("reading standard input to its end; Ctrl-C leaves",))
+        timer = Timer(_PATIENCE_SECONDS, print_note, ("reading standard input until it ends (Ctrl-D); Ctrl-C stops",))
         timer.daemon = True
         if sys.stderr.isatty():
             timer.start()
@@ -119,7 +119,7 @@ def _question_text(question: Sequence[str]) -> str:
             piped = sys.stdin.read().rstrip("\n")
         except UnicodeDecodeError as error:
             raise click.UsageError(
-                f"The piped input is not text: {error.reason}. For pictures and PDFs there is --attach."
+                f"The piped input is not text: {error.reason}. For images and PDFs use --attach."
             ) from error
         finally:
             timer.cancel()

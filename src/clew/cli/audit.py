@@ -21,9 +21,10 @@ Examples:
   clew audit --limit 1000 --json
 
 \b
-An entry is kept for: the active backend and other choices of `clew use`, pins of threads, named keys, limits, threads that
-were deleted one by one, and backends that were added, edited or removed; whether by a command, the admin API or a page.
-Not kept: edits of the settings file by hand, retention, imports, `clew keys rotate-secret`, and what other programs do.
+The audit has entries for changes of the active backend, pins of threads, named keys, limits and backends, and for threads
+that were deleted one by one. It does not matter if a command, the admin API or a page made the change.
+It has no entries for manual edits of the settings file, retention, imports, `clew keys rotate-secret`, and changes by other
+programs.
 """
 
 
@@ -42,7 +43,7 @@ def audit(who: str, what: str, target: str, since: str | None, limit: int, json_
         wanted = AuditFilter(who=who, what=what, target=target, since=begin)
         with store_for_reading(find_installation()) as store:
             entries = store.audit.entries(limit=limit, wanted=wanted) if store else ()
-    page: Page = [TextLine("There is no such change." if wanted != AuditFilter() else "Nothing was changed so far.")]
+    page: Page = [TextLine("No change matches." if wanted != AuditFilter() else "No changes yet.")]
     if entries:
         page = [printable_table(("when", "who", "what", "of", "before", "after"), [_cells(each) for each in entries])]
     print_result(entries, page, as_json=json_)

@@ -51,7 +51,7 @@ _AUTHS: Final[dict[Auth, str]] = {
 _EXAMPLES: Final = """\b
 Examples:
   clew backends                 all backends, their special rules, and local model servers
-  clew backends presets         endpoints that clew knows
+  clew backends presets         the vendors and servers that clew knows
   clew backends add ollama --model qwen3:32b
   clew backends remove ollama
   clew backends test            one test call to each: thinking, a tool call, and its result
@@ -139,7 +139,7 @@ def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: b
 @click.option("--name", default="", help="The name of the backend. Default: the vendor's usual name.")
 @click.option("--model", default="", help="The model for every name that a client asks for.")
 @click.option("--key", default="", metavar="WHERE", help="'${VARIABLE}', file:/path or keyring:service/name.")
-@click.option("--url", default="", help="The base URL, if there is no preset or another URL than the preset's is meant.")
+@click.option("--url", default="", help="The base URL, if there is no preset, or to replace the URL of the preset.")
 @click.option("--dialect", type=click.Choice(DIALECTS), help="The wire protocol, if it is not the preset's.")
 @config_option
 @click.pass_obj
@@ -172,8 +172,8 @@ def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields:
     print_page([TextLine(followed_line(followed), "quiet")])
     if disabled:
         raise Failed(
-            f"{disabled.says}. Set it where the gateway is started, and start the gateway again; or let that line name a "
-            f'file or a keyring: key = "file:/path". Until then requests for {name} get a 503; the other backends work.'
+            f"{disabled.says}. Set it where the gateway is started, and restart the gateway; or name a file or a keyring in "
+            f'that line: key = "file:/path". Until then, requests for {name} get a 503; the other backends work.'
         )
     fail_if_behind(followed)
 
@@ -256,7 +256,7 @@ def trials_page(found: Sequence[Trial]) -> Page:
         if learned := trial.learned:
             back = f"{learned.passed_back} in {', '.join(learned.back_in)}" if learned.back_in else learned.passed_back
             usage = learned.usage
-            reasoning = "reasoning not told" if usage.reasoning is None else f"{usage.reasoning} reasoning"
+            reasoning = "reasoning not counted" if usage.reasoning is None else f"{usage.reasoning} reasoning"
             tokens = f"{usage.input} in, {usage.output} out, {reasoning}"
             lessons = (", ".join(learned.reasoning) or "nowhere", back, learned.tool_ids, tokens)
         ended = {True: "ok", False: "failed", None: "not asked"}[trial.ok]

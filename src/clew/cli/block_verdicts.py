@@ -21,8 +21,8 @@ from clew.thinking.keys import key_of, proof_of
 from clew.thinking.seal import is_seal
 from clew.wire.requests import raw_of
 
-UNOPENED = "sealed by clew; its maker cannot be told without the secret"
-UNSEALED = "unsealed into its maker's own form"
+UNOPENED = "sealed by clew; its maker is unknown without the secret"
+UNSEALED = "unsealed to the form of its maker"
 
 
 class BlockVerdict(Struct, frozen=True):

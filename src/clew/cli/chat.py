@@ -63,7 +63,7 @@ def chat(options: ConversationOptions, thread: str, last: bool) -> None:
     cannot be used.
     """
     if thread and last:
-        raise click.UsageError("--last is a thread already: leave --thread out.")
+        raise click.UsageError("--last and --thread both name a conversation: give one of them.")
     options.thread = "last" if last else thread
     options.on_overflow = "compact"
     with report_errors(), open_conversation(options) as opened:
@@ -87,7 +87,7 @@ class _ChatLoop:
             print_note(printable(f"{who} · /help lists commands, Ctrl-D leaves"))
             if turns := conversation.turns:
                 count = plural(len(turns), "turn")
-                print_note(printable(f"going on with “{conversation.title}”: {count}, /show shows them"))
+                print_note(printable(f"continuing “{conversation.title}”: {count}, /show shows them"))
         try:
             while True:
                 self._handle(self._read())
@@ -98,7 +98,7 @@ class _ChatLoop:
         finally:
             conversation = self._opened.conversation
             if self._prompt.is_live and conversation.turns:
-                print_note(f"kept; come back with `clew chat --thread {conversation.thread}`")
+                print_note(f"saved; continue with `clew chat --thread {conversation.thread}`")
 
     def _read(self) -> str:
         """The next line. Ctrl-C throws away what was typed, and twice it leaves."""
@@ -107,7 +107,7 @@ class _ChatLoop:
         except KeyboardInterrupt:
             if not self._prompt.is_live:
                 raise
-            print_note("\nCtrl-C again leaves, and so does Ctrl-D")
+            print_note("\npress Ctrl-C again, or Ctrl-D, to leave")
         try:
             return self._prompt.read("> ")
         except KeyboardInterrupt:

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 KEYS: Final = (
-    ("\\ at the end of a line", "The next line belongs to it."),
+    ("\\ at the end of a line", "The text continues in the next line."),
     ('""" … """', "A text of several lines."),
     ("//…", "Send a line that begins with a slash."),
     ("Ctrl-C", "Stop the answer, and keep what was finished; twice at the prompt: leave."),
     ("Ctrl-D", "Leave."),
 )
-NOTHING: Final = TextLine("Nothing was said yet.", "quiet")
+NOTHING: Final = TextLine("Nothing was asked yet.", "quiet")
 
 _WIDEST: Final = 60
 
@@ -79,7 +79,7 @@ def run_command(opened: OpenConversation, line: str, edit: Edit) -> Answer | Non
         near = difflib.get_close_matches(name, COMMANDS, 1)
         hint = f"is /{near[0]} meant? " if near else ""
         raise RequestInvalid(
-            f"there is no /{name}; {hint}/help lists what there is, and //… says a line that begins with a slash"
+            f"there is no /{name}; {hint}/help lists the commands; to send a line that begins with a slash, begin it with //"
         )
     try:
         return COMMANDS[name].run(opened, rest.strip(), edit)
@@ -120,7 +120,7 @@ def _use(opened: OpenConversation, rest: str, edit: Edit) -> None:
     opened.use(name, model.strip())
     opened.options.model = "" if model else opened.options.model
     opened.apply_options()
-    _print_note(f"{name} answers next, with {opened.next_model}")
+    _print_note(f"{name} gives the next answer, with {opened.next_model}")
 
 
 @_command(
@@ -137,16 +137,16 @@ def _thinking(opened: OpenConversation, rest: str, edit: Edit) -> None:
         options.show_thinking = rest == "show"
         options.thinking = "on" if options.show_thinking and options.thinking == "off" else options.thinking
     elif rest:
-        raise RequestInvalid(f"/thinking {rest}: it is on, off, show or fold")
+        raise RequestInvalid(f"/thinking {rest}: choose on, off, show or fold")
     opened.apply_options()
-    how = {"on": "asked for", "off": "switched off, where the model can do without", "": "as the model does by itself"}
+    how = {"on": "asked for", "off": "off, if the model allows that", "": "the model's default"}
     _print_note(f"thinking: {how[options.thinking]}; its text is {'shown' if options.show_thinking else 'folded'}")
 
 
 @_command("/effort LEVEL", "How hard to think.", lambda _: (*EFFORTS, "default"))
 def _effort(opened: OpenConversation, rest: str, edit: Edit) -> None:
     if rest and rest not in (*EFFORTS, "default"):
-        raise RequestInvalid(f"/effort {rest}: it is {', '.join(EFFORTS)}, or default")
+        raise RequestInvalid(f"/effort {rest}: choose {', '.join(EFFORTS)}, or default")
     opened.options.effort = "" if rest == "default" else rest or opened.options.effort
     opened.apply_options()
     _print_note(f"effort: {opened.options.effort or 'the default of the model'}")
@@ -155,7 +155,7 @@ def _effort(opened: OpenConversation, rest: str, edit: Edit) -> None:
 # Where in the conversation
 
 
-@_command("/branch [N | turn N]", "List the lines of this conversation; go to one, or back to a turn of this one.")
+@_command("/branch [N | turn N]", "List the branches of this conversation; go to one, or back to a turn.")
 def _branch(opened: OpenConversation, rest: str, edit: Edit) -> None:
     conversation = opened.conversation
     branches = conversation.branches
@@ -175,10 +175,10 @@ def _branch(opened: OpenConversation, rest: str, edit: Edit) -> None:
     choices = conversation.turns if word == "turn" else branches
     if word not in ("", "turn") or not number.isdecimal() or not 0 < int(number) <= len(choices):
         raise RequestInvalid(
-            f"/branch {rest}: there is no such line; /branch lists them, /branch turn N goes to a turn of this one"
+            f"/branch {rest}: there is no such branch; /branch lists the branches, /branch turn N goes to a turn of this one"
         )
     conversation.branch(choices[int(number) - 1])
-    _print_note(f"here now: {plural(len(conversation.turns), 'turn')}; what you say next goes on from there")
+    _print_note(f"here now: {plural(len(conversation.turns), 'turn')}; your next question continues from there")
 
 
 @_command("/retry", "Ask the last question again; the old answer stays, as a branch.")
@@ -191,7 +191,7 @@ def _retry(opened: OpenConversation, rest: str, edit: Edit) -> Answer:
 def _edit(opened: OpenConversation, rest: str, edit: Edit) -> Answer | None:
     turns = opened.conversation.turns
     if not turns:
-        raise RequestInvalid("nothing was said yet, so there is nothing to edit")
+        raise RequestInvalid("nothing was asked yet, so there is nothing to edit")
     content = turns[-1].asked[-1].get("content") if turns[-1].asked else ""
     text = rest or edit(content if isinstance(content, str) else "")
     if not text.strip():
@@ -210,7 +210,7 @@ def _export(opened: OpenConversation, rest: str, edit: Edit) -> None:
         raise RequestInvalid(f"/export FORMAT FILE: the formats are {', '.join(FORMATS)}")
     with store_for_reading(opened.installation) as store:
         if store is None or not opened.conversation.turns:
-            raise RequestInvalid("nothing was said yet, so there is nothing to export")
+            raise RequestInvalid("nothing was asked yet, so there is nothing to export")
         thread = find_thread(store, PRINCIPAL, opened.conversation.thread)
         notes = export_threads(store, [thread], FORMATS[name], file.strip())
     _print_note(f"written to {file.strip()}")
@@ -237,7 +237,7 @@ def _show(opened: OpenConversation, rest: str, edit: Edit) -> None:
 def _title(opened: OpenConversation, rest: str, edit: Edit) -> None:
     if rest:
         opened.conversation.rename(rest)
-    _print_note(opened.conversation.title or "it has no title yet: it gets one from what you say first")
+    _print_note(opened.conversation.title or "it has no title yet: your first question becomes the title")
 
 
 @_command("/usage", "Show the tokens, cost and cache use so far.")
@@ -257,7 +257,7 @@ def _usage_cells(summary: AnswerSummary) -> tuple[str, ...]:
     from clew.chat.metrics import Estimate
 
     usage, thought = summary.usage, summary.thinking
-    assert usage is not None, "only answers with a usage are listed"
+    assert usage is not None, "only answers with token counts are listed"
     about = "≈" if usage.estimated else ""
     tokens = thought.tokens if isinstance(thought, Estimate) else thought
     return (

@@ -60,7 +60,10 @@ _PLACE: Final = re.compile(r"line \d+ content\.\d+")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True))
 @click.option("--for", "names", multiple=True, metavar="MODEL|BACKEND", help="Check for this target; can be repeated.")
 @click.option(
-    "--config", type=click.Path(path_type=Path), metavar="FILE", help="The config with your backends and model rows."
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The config with your backends and your rows about models.",
 )
 @click.option("--fix", is_flag=True, help="Print the repaired document; the changes are listed on stderr.")
 @click.option("--json", "json_", is_flag=True, help="Print the findings as JSON.")
@@ -96,7 +99,7 @@ def check(ctx: click.Context, file: str, names: tuple[str, ...], config: Path | 
     backend of your config), 2 wrong usage, 5 a config that cannot be used.
     """
     if fix and (json_ or len(names) > 1):
-        raise click.UsageError("--fix prints the document for one target: give --for at most once, and leave --json out.")
+        raise click.UsageError("--fix prints the document for one target: use --for at most once, and not --json.")
     try:
         with report_errors():  # no backend is called, so no key is looked up
             settings = load(config or config_in_use(home_of(os.environ), os.environ), os.environ, keys=False).settings
@@ -144,7 +147,7 @@ def _known_facts(settings: Settings) -> Generator[Facts]:
             try:
                 store = stack.enter_context(location.open(content=True, bodies=BODIES))
             except StoreError as error:
-                _note(f"the recordings cannot be read, so they do not count: {error}", "bad")
+                _note(f"the recordings cannot be read, so they are not used: {error}", "bad")
             else:
                 facts = structs.replace(facts, recordings=store.recordings(facts.context.principal))
         yield facts

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _NOT_FOUND: Final = 404
-_NO_GATEWAY: Final = "No gateway runs now; the next one starts with it: `clew serve`, or `clew run -- claude`."
+_NO_GATEWAY: Final = "No gateway is running. The next one starts with this choice: `clew serve`, or `clew run -- claude`."
 
 config_option = click.option(
     "--config",
@@ -90,7 +90,7 @@ def error_text(error: ClewError, backend: str = "") -> str:
 
     quoted = isinstance(error, BackendRejected | BackendOverloaded) and backend not in str(error)  # "" is in all of them
     missing = isinstance(error, BackendRejected) and error.status == _NOT_FOUND
-    more = ". It has no model of this name: `clew models` lists what can be asked for" if missing else ""
+    more = ". It has no model of this name: `clew models` lists the models" if missing else ""
     return harmless((f"{backend} says: {error}" if quoted else str(error)) + more)
 
 

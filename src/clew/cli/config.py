@@ -19,8 +19,8 @@ _EXAMPLES: Final = """\b
 Examples:
   clew config init                    a first file, with what is found in the environment
   clew config path                    which file is read
-  clew config check                   everything that is wrong with it
-  clew config show --origin           every setting, and who said so
+  clew config check                   every mistake in it
+  clew config show --origin           every setting, and where it comes from
   clew config schema > clew.schema.json    for an editor that completes keys
 
 \b
@@ -50,11 +50,11 @@ def init(force: bool, file: Path | None, json_: bool) -> None:
     """
     path = config_place(os.environ, file)
     if path.exists() and not force:
-        raise Failed(f"{path} is there already: edit it, or give --force to replace it.")
+        raise Failed(f"{path} already exists: edit it, or use --force to replace it.")
     schema = path.with_name(SCHEMA_FILE)
     _write(path, template(os.environ))
     _write(schema, msgspec.json.format(msgspec.json.encode(json_schema()), indent=2).decode() + "\n")
-    hint = TextLine("`clew config check` says if it can be used after an edit.", "quiet")
+    hint = TextLine("After an edit, `clew config check` finds mistakes in it.", "quiet")
     print_result({"path": str(path), "schema": str(schema)}, [TextLine(f"written: {path}", "good"), hint], as_json=json_)
 
 
@@ -74,7 +74,7 @@ def path(file: Path | None, json_: bool) -> None:
         return
     click.echo(str(found))
     if not found.is_file():
-        click.echo("There is no such file yet: `clew config init` makes one.", err=True)
+        click.echo("There is no such file yet: `clew config init` writes one.", err=True)
 
 
 @config.command()
@@ -92,7 +92,7 @@ def check(file: Path | None, named: Path | None, json_: bool) -> None:
       clew config check ./new.toml && mv new.toml "$(clew config path)"
     """
     if file and named:
-        raise click.UsageError("FILE and --config mean the same: give one of them.")
+        raise click.UsageError("FILE and --config mean the same: use one of them.")
     found = config_file(os.environ, file or named)
     faults = faults_of(found, os.environ) if found else ()
     with report_errors():
@@ -123,7 +123,7 @@ def check(file: Path | None, named: Path | None, json_: bool) -> None:
 @config_option
 @json_option
 def show_(origin: bool, file: Path | None, json_: bool) -> None:
-    """Print every setting that is in force. Keys are shown by a fingerprint.
+    """Print every setting that is in use. Keys are shown by a fingerprint.
 
     \b
     Examples:

@@ -83,7 +83,7 @@ def conversation_options(command: Callable[..., None]) -> Callable[..., None]:
         **others: Any,
     ) -> None:
         if show_thinking and no_thinking:
-            raise click.UsageError("--show-thinking and --no-thinking cannot both be meant.")
+            raise click.UsageError("--show-thinking and --no-thinking contradict each other: use one of them.")
         try:
             text = Path(system[1:]).read_text(encoding="utf-8") if system.startswith("@") else system
         except (OSError, UnicodeDecodeError) as error:
@@ -150,7 +150,7 @@ class OpenConversation:
             conversation.use(backend, model=model)
         self.conversation = conversation
         now = "with the one that runs now" if self._gateway else "without one"
-        return f"the gateway of this chat has ended; it goes on {now}"
+        return f"the gateway of this chat has ended; the chat continues {now}"
 
     def use(self, backend: str, model: str = "") -> None:
         """Let another backend answer from now on. Raises SettingsInvalid if there is none of this name."""
@@ -250,7 +250,7 @@ def _usual_model(name: str, backend: Backend | None) -> str:
     from clew.model.origin import ANTHROPIC
 
     if backend is None or backend.realm != ANTHROPIC:
-        which = f"which model? Nobody named one for {name!r}: say --model NAME, or set `model` for it in the config"
-        raise SettingsInvalid(f"{which}. `clew models` lists what there is.", key=f"backends.{name}.model")
+        which = f"no model is known for {name!r}: use --model NAME, or set `model` for this backend in the config"
+        raise SettingsInvalid(f"{which}. `clew models` lists the models.", key=f"backends.{name}.model")
     sonnets = [row for row in models().values() if row.line == "sonnet" and not row.retired]
     return max(sonnets, key=lambda row: row.released).id

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _EXAMPLES = """\b
 Examples:
   eval "$(clew env --shell)"                        clients started in this shell use the gateway
-  clew env --codex >> ~/.codex/config.toml          if that file has no tables yet; else paste its first line to the top
+  clew env --codex >> ~/.codex/config.toml          if that file has no tables yet; otherwise paste the first line at its top
   clew env --opencode                               a provider for opencode.json
-  clew env --ide vscode                             for Claude Code in an editor: what to paste, and where
+  clew env --ide vscode                             for Claude Code in an editor: the lines to paste, and the file
 
 \b
 Exit status: 0 ok, 2 no gateway of this name, 5 the config cannot be used.
@@ -92,6 +92,6 @@ def _url(home: Home, loaded: Loaded, wanted: str | None) -> str:
         return chosen.url
     if wanted is not None:
         names = ", ".join(each.name for each in gateways) or "none"
-        raise click.UsageError(f"No gateway {wanted!r} runs. There are: {names}.")
-    click.echo("No gateway runs now. `clew serve` starts one at this address.", err=True)
+        raise click.UsageError(f"No gateway {wanted!r} is running. Running: {names}.")
+    click.echo("No gateway is running. `clew serve` starts one at this address.", err=True)
     return f"http://127.0.0.1:{loaded.settings.gateway.port}"

@@ -17,13 +17,13 @@ from clew.model.facts.rules import OpenaiRule, Rule, openai_rules, rules
 _GRADES: Final = {
     "A": "documented by the vendor",
     "B": "measured at the vendor's API",
-    "C": "reported by users, word for word",
-    "D": "concluded from other rules",
+    "C": "reported by users, with the exact message",
+    "D": "derived from other rules",
 }
 _RULE: Final = re.compile(r"[Rr]\d+(\..+)?|(?:responses|chat)\..+")
 
 
-@click.command(short_help="Explain a word of clew's, or a rule by its id.")
+@click.command(short_help="Explain one of clew's words, or a rule by its id.")
 @click.argument("word", nargs=-1, metavar="[WORD|RULE]")
 @json_option
 def explain(word: tuple[str, ...], json_: bool) -> None:
@@ -64,7 +64,7 @@ def _unknown(wanted: str) -> str:
     words = [name for term in glossary().values() for name in (term.name, *term.also)]
     alike = get_close_matches(wanted.casefold(), words, 1)
     hint = f"Did you mean {alike[0]!r}? " if alike else ""
-    return f"{wanted!r} is no word of clew's. {hint}`clew explain` lists the words."
+    return f"{wanted!r} is not in clew's list of words. {hint}`clew explain` prints the list."
 
 
 def _list_page() -> Page:

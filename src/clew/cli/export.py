@@ -68,11 +68,11 @@ def export(
     Exit status: 0 ok, 1 there is nothing to export, 2 wrong usage or unknown name, 5 the config cannot be used.
     """
     if (thread is None) == (not all_):
-        raise click.UsageError("Name a THREAD, or say --all: `clew show` lists the threads.")
+        raise click.UsageError("Name a THREAD, or use --all: `clew show` lists the threads.")
     if as_ is not None and all_:
         raise click.UsageError("--as shows one conversation: name a THREAD.")
     if as_ is not None and click.get_current_context().get_parameter_source("name") is ParameterSource.COMMANDLINE:
-        raise click.UsageError("--as writes the backend's own form: leave --format out.")
+        raise click.UsageError("--as writes the backend's own format: use it without --format.")
     with report_errors():
         installation = find_installation()
         with store_for_reading(installation) as store:

@@ -84,13 +84,13 @@ def _target_lines(report: CheckReport) -> Iterator[TextLine]:
         target = printable(each.target)
         yield TextLine("")
         if each.unsaid:
-            yield TextLine(f"clew cannot say this to {target}: {printable(each.unsaid)}", "bad")
+            yield TextLine(f"clew cannot translate this for {target}: {printable(each.unsaid)}", "bad")
         if not each.known:
-            yield TextLine(f"the rules of {target} are not known; the table says what clew would send it", "quiet")
+            yield TextLine(f"the rules of {target} are not known; the table shows what clew would send", "quiet")
         elif not each.violations:
             yield TextLine(f"no violation for {target}", "good")
         else:
-            without = " if it goes there without clew" if report.works_through_clew else ""
+            without = " if it is sent there without clew" if report.works_through_clew else ""
             yield TextLine(f"{_count(len(each.violations), 'violation')} for {target}{without}", "bad")
             for violation in each.violations[:MOST_SHOWN]:
                 yield TextLine(f"  {violation.rule}  {printable(violation.path) or 'the whole request'}")
@@ -103,7 +103,7 @@ def _target_lines(report: CheckReport) -> Iterator[TextLine]:
 
 def _notes(file: str, report: CheckReport) -> Iterator[TextLine]:
     for path in report.doubled[:MOST_SHOWN]:
-        yield TextLine(f"the key {printable(path)} stands there twice: readers differ in which they take", "bad")
+        yield TextLine(f"the key {printable(path)} is there twice: programs differ in which value they use", "bad")
     if report.unchecked:
         yield TextLine("")
         yield TextLine("only the vendor can check:", "quiet")

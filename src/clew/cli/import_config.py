@@ -49,7 +49,7 @@ Exit status: 0 ok, 1 nothing can be carried over, or a gateway has not applied i
 )
 @click.argument("source", required=False, type=click.Path(path_type=Path), metavar="[FILE]")
 @click.option("--from", "kind", type=click.Choice(list(TITLES)), help="The tool. Default: found by the file.")
-@click.option("--write", is_flag=True, help="Write the settings file. Without it, a terminal is asked.")
+@click.option("--write", is_flag=True, help="Write the settings file. Without it, clew asks on a terminal.")
 @config_option
 @json_option
 def import_config(source: Path | None, kind: str | None, write: bool, file: Path | None, json_: bool) -> None:
@@ -78,9 +78,9 @@ def import_config(source: Path | None, kind: str | None, write: bool, file: Path
     elif json_:
         print_json(_value(plan, chosen, path, place, None))
     elif plan.new == plan.old:
-        click.echo(f"{place} has all of it already.")
+        click.echo(f"{place} already has all of it.")
     else:
-        click.echo("Nothing is written. --write does it.")
+        click.echo("Nothing was written. Use --write to write it.")
 
 
 def _usual_place(kind: str | None) -> Path:

@@ -209,9 +209,9 @@ def _print_tally(tally: ImportCounts, dry_run: bool, stopped: bool) -> None:
     if tally.known:
         page.append(TextLine(f"{plural(tally.known, 'turn')} known already"))
     if others := ", ".join(f"{kind} {count}" for kind, count in sorted(tally.passed.items())):
-        page.append(TextLine(printable(f"passed over: {others}"), "quiet"))
+        page.append(TextLine(printable(f"skipped: {others}"), "quiet"))
     if stopped:
-        page.append(TextLine("stopped: import the same again to go on", "bad"))
+        page.append(TextLine("stopped: run the same command again to continue", "bad"))
     print_page(page)
 
 

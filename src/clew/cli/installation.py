@@ -111,14 +111,14 @@ def note_change(what: str, target: str, *, after: str = "", file: Path) -> None:
             if store is not None:
                 store.audit.note(operator(), what, target, after=after).result(_NOTE_SECONDS)
     except (StoreError, TimeoutError) as error:
-        click.echo(printable(f"The audit has no entry of this: {error}"), err=True)
+        click.echo(printable(f"This change is not in the audit: {error}"), err=True)
 
 
 def find_thread(store: Store | None, principal: str, given: str) -> Thread:
     """The thread with this id, or with the only id that begins so; `last` is the thread that was used last. Ends the command
     if there is none, or several."""
     if not given:  # every id begins with nothing: a variable that is not set would name the only thread
-        raise click.UsageError("The name of the thread is empty: `clew show` lists them.")
+        raise click.UsageError("The name of the thread is empty: `clew show` lists the threads.")
     if store is None:
         found: list[Thread] = []
     elif given == "last":
@@ -131,7 +131,7 @@ def find_thread(store: Store | None, principal: str, given: str) -> Thread:
     if not found and given == "last":
         raise click.UsageError("No conversation was recorded yet, so there is no last one.")
     if not found:
-        raise click.UsageError(f"There is no thread {given!r}: `clew show` lists them.")
+        raise click.UsageError(f"There is no thread {given!r}: `clew show` lists the threads.")
     names = ", ".join(thread.id for thread in found[:5])
     raise click.UsageError(f"{given!r} is the beginning of several threads: {names}{'…' if len(found) > 5 else ''}.")
 
@@ -246,7 +246,7 @@ def pin_lines(pins: tuple[ThreadPin, ...]) -> list[TextLine]:
     for pin in pins[:_MOST_PINS]:
         title = pin.title if len(pin.title) <= _TITLE_LENGTH else pin.title[: _TITLE_LENGTH - 1] + "…"
         named = f"thread {pin.thread}{f' ({title})' if title else ''} stays with {pin.backend}"
-        lines.append(TextLine(printable(f"{named}: `clew use --reset --thread {pin.thread}` lets it go.")))
+        lines.append(TextLine(printable(f"{named}: `clew use --reset --thread {pin.thread}` removes the pin.")))
     if (more := len(pins) - _MOST_PINS) > 0:
         lines.append(TextLine(f"and {more} more threads: --json lists them all", "quiet"))
     return lines

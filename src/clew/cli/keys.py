@@ -23,41 +23,48 @@ from clew.settings.rollout import Rollout, roll_out_keys, roll_out_seal_key
 
 _EXAMPLES: Final = """\b
 Examples:
-  clew keys add anna                        for somebody else, with conversations of her own
-  clew keys add laptop --principal local    for yourself: it opens all your conversations
+  clew keys add anna                        for a colleague, who gets conversations of her own
+  clew keys add laptop --principal local    for yourself: it gives access to all your conversations
   clew keys add ci --models 'claude-haiku-*' --backends claude --expires 30d
   clew keys list
   clew keys show ci
   clew keys edit ci --expires 2027-01-31
-  clew keys rotate anna --overlap 24h       a new secret; the old one opens for a day more
+  clew keys rotate anna --overlap 24h       a new secret; the old one stays valid for a day
   clew keys remove anna
-  clew keys rotate-secret                   seal with a new secret from now on; old seals stay valid
+  clew keys rotate-secret                   make new seals with a new secret; old seals stay valid
 
 \b
-Gateways that run have applied the change when the command ends.
+When the command ends, the running gateways have applied the change.
 Exit status: 0 done, 1 failed or a gateway has not applied it, 2 wrong usage, 5 a file that cannot be used.
 """
+
+_HOW_TO_USE: Final = """\
+A client that uses it needs the address of this gateway and the key:
+  Claude Code, Anthropic's SDKs   ANTHROPIC_BASE_URL=ADDRESS ANTHROPIC_AUTH_TOKEN=KEY
+  Codex, OpenAI's SDKs            OPENAI_BASE_URL=ADDRESS/v1 OPENAI_API_KEY=KEY"""
 
 
 @click.group(short_help="Add, list, edit, rotate and remove keys of the gateway.", epilog=_EXAMPLES)
 def keys() -> None:
-    """Keys with which others may use the gateway, as x-api-key, Bearer or x-clew-key.
+    """Manage the keys of other users of the gateway. A client sends its key as x-api-key, Bearer or x-clew-key.
 
-    A key belongs to a principal, the owner of what is recorded: nothing is found across principals. That principal has the
-    name of the key, unless you say otherwise. The gateway's own key is CLEW_KEY, or one that the first start made; its
+    Each key belongs to a principal, the owner of the conversations: a principal never sees those of another one. By
+    default the principal has the name of the key. The gateway's own key is CLEW_KEY, or one that the first start made; its
     principal is `local`.
 
-    Named keys are in the store, as hashes, so all gateways of a store have the same ones.
+    Named keys are kept in the store, as hashes, so all gateways of a store have the same keys.
     """
 
 
 def _rights_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option("--team", metavar="T", help="The team whose limits it shares: `clew limits set team:T …`."),
-        click.option("--models", metavar="NAMES", help="Models that may be asked for; * stands for any text; or all."),
-        click.option("--backends", metavar="NAMES", help="Backends that may answer; or all."),
+        click.option(
+            "--models", metavar="NAMES", help="The models that this key may ask for; * stands for any text; or all."
+        ),
+        click.option("--backends", metavar="NAMES", help="The backends that may answer this key; or all."),
         click.option("--expires", metavar="WHEN", help="30d, 12h, a day such as 2027-01-31 (to its end, in UTC); or never."),
-        click.option("--scopes", metavar="NAMES", help="Some of inference, read, admin. Without it: inference."),
+        click.option("--scopes", metavar="NAMES", help="One or more of inference, read, admin. Default: inference."),
     )
     for option in reversed(options):
         command = option(command)
@@ -69,16 +76,19 @@ def _rights_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--principal",
     metavar="P",
-    help="Whose conversations it opens: NAME's own, if not given. `local` is the owner of the gateway.",
+    help="The owner of the conversations. Default: NAME. `local` is the owner of the gateway.",
 )
-@click.option("--parent", metavar="KEY", default="", help="Make it a child of that key: it can never have more.")
+@click.option("--parent", metavar="KEY", default="", help="Make it a child of that key: it never has more rights.")
 @_rights_options
 @json_option
 def add(name: str, principal: str | None, parent: str, team: str | None, json_: bool, **typed: str | None) -> None:
-    """Make a key called NAME and print it, this once: only a hash of it is kept.
+    """Make a key called NAME and print it. It is printed only once: clew keeps a hash of it.
 
-    A principal's conversations stay when its last key is removed; a new key of that principal opens them again. With the
-    scopes read and admin a key opens the admin API too.
+    Your colleague sets the key and the gateway's address: ANTHROPIC_BASE_URL and ANTHROPIC_AUTH_TOKEN for Claude Code,
+    OPENAI_BASE_URL (with /v1) and OPENAI_API_KEY for OpenAI's clients.
+
+    If you remove the last key of a principal, its conversations stay; a new key of that principal gives access to them
+    again. With the scopes read and admin, a key also gives access to the admin API.
 
     \b
     Examples:
@@ -92,10 +102,10 @@ def add(name: str, principal: str | None, parent: str, team: str | None, json_: 
         raise click.BadParameter(f"a key's name has 1 to {NAME_LENGTH} printable characters", param_hint="NAME")
     if principal is None and not parent and name == LOCAL:  # the owner's principal is never a matter of a key's name
         raise click.UsageError(
-            f"{LOCAL!r} is the principal of the gateway's owner. Choose another name, or say `--principal {LOCAL}`."
+            f"{LOCAL!r} is the principal of the gateway's owner. Choose another name, or use `--principal {LOCAL}`."
         )
     if principal is not None and (not principal.strip() or not principal.isprintable()):
-        raise click.BadParameter("a principal has a name that can be read", param_hint="--principal")
+        raise click.BadParameter("the name of a principal has printable characters only", param_hint="--principal")
     _check_team(team)
     rights = _typed_rights(KeyRights(), typed)
     with report_errors(), _keys_to_change() as (installation, table):
@@ -120,7 +130,7 @@ def list_(json_: bool) -> None:
     current = current_keys(rows)
     if current:
         now = time.time()
-        columns = ("name", "id", "principal", "team", "may", "opens", "used", "made")
+        columns = ("name", "id", "principal", "team", "rights", "expires", "last used", "made")
         page = [printable_table(columns, [_cells(row, now) for row in current])]
     page.append(TextLine(f"The gateway's own key{where}", "quiet"))
     print_result([key_json(row, rows) for row in current], page, as_json=json_)
@@ -130,7 +140,7 @@ def list_(json_: bool) -> None:
 @click.argument("name")
 @json_option
 def show(name: str, json_: bool) -> None:
-    """Show what the key called NAME may do, until when, and when it was used last."""
+    """Show the rights of the key called NAME, when it expires, and when it was last used."""
     with report_errors():
         rows = _rows_to_read()
         key, now = _named(rows, name), time.time()
@@ -142,9 +152,9 @@ def show(name: str, json_: bool) -> None:
         "scopes": ", ".join(key.rights.scopes),
         "models": ", ".join(key.rights.models) or "all",
         "backends": ", ".join(key.rights.backends) or "all",
-        "opens": key_state(key, now) or "without an end",
+        "expires": key_state(key, now) or "never",
         "made": f"{_day(key.created)}{f' by {key.made_by}' if key.made_by else ''}",
-        "last used": _day(key.last_used) if key.last_used else "not known",
+        "last used": _day(key.last_used) if key.last_used else "never",
     }
     old = [row for row in rows if row.replaced_by and row.name == name and (row.rights.expires or 0) > now]
     if old:
@@ -158,7 +168,7 @@ def show(name: str, json_: bool) -> None:
 @_rights_options
 @json_option
 def edit(name: str, team: str | None, json_: bool, **typed: str | None) -> None:
-    """Change what the key called NAME may do. What is not named stays; its secret stays too.
+    """Change the rights of the key called NAME. Rights that you do not name stay, and so does the secret.
 
     \b
     Examples:
@@ -166,7 +176,7 @@ def edit(name: str, team: str | None, json_: bool, **typed: str | None) -> None:
       clew keys edit anna --team ''
     """
     if team is None and not any(value is not None for value in typed.values()):
-        raise click.UsageError("Say what to change: --team, --models, --backends, --expires or --scopes.")
+        raise click.UsageError("Name a change: --team, --models, --backends, --expires or --scopes.")
     _check_team(team)
     _typed_rights(KeyRights(), typed)
     with report_errors(), _keys_to_change() as (installation, table):
@@ -188,7 +198,7 @@ def edit(name: str, team: str | None, json_: bool, **typed: str | None) -> None:
 @click.argument("name")
 @json_option
 def remove(name: str, json_: bool) -> None:
-    """Take the key called NAME back: from now on it opens nothing, nor do its children. What was recorded with it stays."""
+    """Revoke the key called NAME and its child keys. What was recorded with them stays."""
     with report_errors(), _keys_to_change() as (installation, table):
         rows = table.all()
         _named(rows, name)
@@ -196,8 +206,8 @@ def remove(name: str, json_: bool) -> None:
         followed = roll_out_keys(installation.home, table)
         left = {each.name for each in table.all()}
     children = sorted({each.name for each in rows} - left - {name})
-    gone = [TextLine(printable(f"{row.name} opens nothing any more; what {row.principal} recorded stays."))]
-    gone += [TextLine(printable(f"Nor do its children: {', '.join(children)}."))] if children else []
+    gone = [TextLine(printable(f'Key "{row.name}" is revoked. The recordings of {row.principal} are kept.'))]
+    gone += [TextLine(printable(f"Its child keys are revoked too: {', '.join(children)}."))] if children else []
     removed = {"removed": key_json(row, rows), "children": children, "followed": followed}
     print_result(removed, gone, as_json=json_)
     report_followed(followed, json_=json_)
@@ -205,10 +215,10 @@ def remove(name: str, json_: bool) -> None:
 
 @keys.command("rotate")
 @click.argument("name")
-@click.option("--overlap", metavar="TIME", default="0", help="So long the old secret opens too: 30m, 24h, 7d.")
+@click.option("--overlap", metavar="TIME", default="0", help="How long the old secret stays valid: 30m, 24h, 7d.")
 @json_option
 def rotate_named(name: str, overlap: str, json_: bool) -> None:
-    """Give NAME a new secret and print the key, this once; the old one opens nothing any more, or after --overlap."""
+    """Give the key called NAME a new secret and print it, only once. The old secret ends at once, or after --overlap."""
     with report_errors():
         seconds = read_span(overlap)
         with _keys_to_change() as (installation, table):
@@ -218,18 +228,20 @@ def rotate_named(name: str, overlap: str, json_: bool) -> None:
     _print_key(row, key, followed, json_)
     if seconds and not json_:
         until = time.strftime("%Y-%m-%d %H:%M", time.localtime(time.time() + seconds))
-        click.echo(f"The old key opens until {until}.", err=True)
+        click.echo(f"The old key is valid until {until}.", err=True)
 
 
 @keys.command("rotate-secret")
 @json_option
 def rotate_secret(json_: bool) -> None:
-    """Seal with a new secret from now on. The old ones go on opening what they sealed: clients hold those seals."""
+    """Make new seals with a new secret. Old secrets stay, so that seals which clients have can still be opened."""
     with report_errors():
         home = home_of(os.environ).make()
         ring = rotate_keyring(home.secret, os.environ)
         followed = roll_out_seal_key(home, ring.current)
-    done = TextLine(f"seals are made with key {ring.current} now; {len(ring.keys) - 1} older still open theirs.")
+    done = TextLine(
+        f"New seals are made with key {ring.current}. Seals of {len(ring.keys) - 1} older keys can still be opened."
+    )
     print_result({"current": ring.current, "keys": list(ring.keys), "followed": followed}, [done], as_json=json_)
     report_followed(followed, json_=json_)
 
@@ -291,8 +303,10 @@ def _print_key(row: NamedKey, key: str, followed: Rollout, json_: bool, *, share
     else:
         click.echo(key)
         click.echo(f"The key of {name}, principal {principal}. It is not shown again.", err=True)
+        if "inference" in row.rights.scopes:
+            click.echo(_HOW_TO_USE, err=True)
         if shared:
-            click.echo(f"This key opens all threads of {principal}.", err=True)
+            click.echo(f"This key gives access to all threads of {principal}.", err=True)
         click.echo(followed_line(followed), err=True)
     fail_if_behind(followed)
 

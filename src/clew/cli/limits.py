@@ -22,17 +22,17 @@ WRITE_SECONDS: Final = 10.0
 
 _EXAMPLES: Final = """\b
 Examples:
-  clew limits set key:anna 5usd/1d              five dollars a day
+  clew limits set key:anna 5usd/1d              5 dollars a day
   clew limits set team:web 200usd/30d --hard    room is reserved before each request
   clew limits set principal:ci 2000000tokens/5h
   clew limits set key:anna 60requests/1m        a rate
-  clew limits set key:anna 4parallel            so many at the same time
+  clew limits set key:anna 4parallel            4 requests at the same time
   clew limits list
   clew limits remove key:anna usd/1d
   clew limits remove key:anna                   all of them
 
 \b
-Gateways that run have applied the change when the command ends.
+When the command ends, the running gateways have applied the change.
 Exit status: 0 done, 1 failed or a gateway has not applied it, 2 wrong usage, 5 a file that cannot be used.
 """
 
@@ -112,7 +112,7 @@ def remove(scope: str, what: str | None, json_: bool) -> None:
             if what is not None:  # the unit, the unit with the window, or the whole amount
                 found = [each for each in found if what in (each.unit, each.amount.lstrip("0123456789."), each.amount)]
             if not found:
-                raise Failed(f"there is no such limit of {printable(scope)}: `clew limits list` shows what there is")
+                raise Failed(f"there is no such limit of {printable(scope)}: `clew limits list` shows the limits")
             for limit in found:
                 store.limits.remove(limit, at=time.time(), by=operator()).result(WRITE_SECONDS)
             followed = roll_out_limits(installation.home, store)

@@ -21,7 +21,7 @@ from clew.store import Store
 EVERY: Final = 0.4
 """Seconds between two looks at the store."""
 
-NOTHING: Final = "Nothing was asked yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
+NOTHING: Final = "No requests yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
 
 
 @click.command(short_help="Show what happened to each request, and why.")
@@ -85,7 +85,7 @@ def _follow(store: Store, query: ExchangeQuery, count: int, json_: bool) -> NoRe
     known = store.data_version()
     before = query.last(store, max(count, 1))
     if not before and not json_:
-        click.echo("Nothing yet. Waiting; Ctrl-C ends it.", err=True)
+        click.echo("No requests yet. Waiting for the first one; Ctrl-C stops.", err=True)
     _print(before[len(before) - count :] if count < len(before) else before, json_)
     seen = before[-1] if before else None
     while True:

@@ -22,9 +22,9 @@ from clew.settings.values import Settings
 
 _EXAMPLES: Final = """\b
 Examples:
-  clew models                       what a client may ask for, and what the active backend makes of it
-  clew models --backend glm         what another backend makes of it
-  clew models --all --json          retired ones too
+  clew models                       what a client may ask for, and which model of the active backend answers
+  clew models --backend glm         the same for another backend
+  clew models --all --json          retired models too
 
 \b
 Exit status: 0 ok, 2 an unknown backend, 5 the config cannot be used.
@@ -116,6 +116,6 @@ def _page(rows: list[ModelRow]) -> Page:
         for row in rows
     ]
     columns = ("asked for", "backend", "answers", "thinking", "effort", "context", "max tokens")
-    note = 'Of a model without a row of its own the usual is assumed: [models."NAME"] in the config says more.'
+    note = 'For a model without a row, the usual values are assumed. Set others in the config: [models."NAME"].'
     unknown = not all(row.known for row in rows)
     return [printable_table(columns, cells), *([TextLine(note, "quiet")] if unknown else [])]

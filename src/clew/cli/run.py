@@ -78,7 +78,7 @@ def run(
     from clew.settings.variables import with_debug
 
     if model and not backend:
-        raise click.UsageError("--model is the name that one backend has for a model: say which backend with --backend.")
+        raise click.UsageError("--model is the name of a model at one backend: name that backend with --backend.")
     if shutil.which(command[0]) is None:
         exists = Path(command[0]).exists() and "/" in command[0]
         click.echo(f"Error: {command[0]} {'cannot be run' if exists else 'is not a program on your PATH'}", err=True)

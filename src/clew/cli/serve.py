@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\b
 Examples:
-  clew serve                      with what clew.toml says, or with the keys that the environment has
+  clew serve                      with the backends of clew.toml, or with the keys in the environment
   clew serve --demo               three simulated backends: nothing to configure, no key needed
   clew serve --port 8080 --workers 2
   CLEW_KEY=… clew serve --host 0.0.0.0     other machines may call it; `[gateway] hosts` lists its names
 
 \b
-SIGTERM or Ctrl-C lets running answers finish; a second one ends at once.
+SIGTERM or Ctrl-C lets running answers finish; a second one stops at once.
 
 \b
-Exit status: 0 ended by a signal, 1 it cannot listen or keep anything, or had to end before all was kept, 2 wrong usage,
+Exit status: 0 ended by a signal, 1 it cannot listen or write, or it ended before everything was written, 2 wrong usage,
 5 the config or the keys cannot be used.
 """
 
@@ -49,7 +49,7 @@ Exit status: 0 ended by a signal, 1 it cannot listen or keep anything, or had to
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The settings file.")
 @click.option("--host", metavar="ADDRESS", help="The address to listen on. Default: this machine only.")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="For clients: 2539, or the next that is free.")
-@click.option("--admin-port", type=click.IntRange(0, 65535), metavar="N", help="For the page and the API: 2540.")
+@click.option("--admin-port", type=click.IntRange(0, 65535), metavar="N", help="For the web UI and the admin API: 2540.")
 @click.option("--workers", type=click.IntRange(1, 64), metavar="N", help="How many processes share the port.")
 @click.option("--demo", is_flag=True, help="Run with three simulated backends, in a separate home directory.")
 @click.option("--no-admin", is_flag=True, help="Serve clients only: no web UI and no admin API.")

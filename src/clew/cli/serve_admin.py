@@ -158,7 +158,7 @@ def moved_warning(wanted: int, url: str, home: Home) -> Iterator[str]:
     if wanted not in (0, urlsplit(url).port):
         yield (
             f"port {wanted} is in use by {owner_of(wanted, home)}, so {url} is taken instead: "
-            f"a client that calls port {wanted} talks to the other one"
+            f"a client that calls port {wanted} reaches the other program"
         )
 
 
@@ -174,8 +174,8 @@ def _greet(setup: ServeSetup, gateway: RegisteredGateway, key: str, admin: Admin
     warnings = [*setup.loaded.warnings]
     if setup.workers > 1 and setup.admin and setup.loaded.settings.store.url == OFF:  # they meet in the store
         warnings.append(
-            "without a store the admin knows of its workers only how many requests are under way: none that is over, "
-            "no metrics of them, no backend that is left alone"
+            "without a store, the web UI knows only how many requests the other workers have: it shows none of their "
+            "finished requests, no metrics of them, and no paused backends"
         )
     warnings += moved_warning(setup.plan.port, gateway.url, setup.home)
     if gateway.admin_url:
@@ -187,7 +187,7 @@ def _greet(setup: ServeSetup, gateway: RegisteredGateway, key: str, admin: Admin
         return
     click.echo(greeting(setup.loaded, gateway.url, key, setup.home, setup.plan.host))
     if admin:  # the link lets one browser in, once
-        click.echo(f"look at it in a browser: {admin.login_url}" if admin.login_url else f"admin: {admin.socket}")
+        click.echo(f"web UI: {admin.login_url}" if admin.login_url else f"admin: {admin.socket}")
 
 
 def greeting(loaded: Loaded, url: str, key: str, home: Home, host: str) -> str:

@@ -52,7 +52,7 @@ def add_backend(name: str, fields: Mapping[str, str], file: Path | None) -> Path
     try:
         _check(tomllib.loads(fresh), path)
     except tomllib.TOMLDecodeError:
-        why = "its `backends` stand on one line, and a table cannot be added to that: write them as [backends.NAME]"
+        why = "its `backends` are on one line, so no table can be added: write them as [backends.NAME]"
         raise BadConfig(f"{path} stays as it was: {why}") from None
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(path, fresh.encode())
@@ -83,15 +83,13 @@ def remove_backend(name: str, installation: Installation) -> Path:
         uses = backend_uses(name, loaded, raw, installation.home, store)
     if uses:
         places = "\n".join(f"  {each.where}: {each.free}" for each in uses)
-        raise Failed(f"{name} stays, because something needs it:\n{places}")
+        raise Failed(f"{name} was not removed, because it is in use:\n{places}")
     if len(backends) == 1:
         raise Failed(f"{name} is the only backend of {path}: add another one first, or delete the file.")
     fresh = without_backend(text, name)
     wanted = {**raw, "backends": {each: table for each, table in backends.items() if each != name}}
     if tomllib.loads(fresh) != wanted:
-        why = (
-            f"{name} does not stand in a table of its own: write it as [{format_key(('backends', name))}], or edit the file"
-        )
+        why = f"{name} has no table of its own: write it as [{format_key(('backends', name))}], or edit the file"
         raise BadConfig(f"{path} stays as it was: {why}.")
     _check(wanted, path)
     write_private(path, fresh.encode())

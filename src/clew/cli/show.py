@@ -52,7 +52,7 @@ class ThreadJson(Struct, frozen=True, kw_only=True):
     "--as", "as_", metavar="BACKEND", help="Show it as this backend would get it next, with each change and its reason."
 )
 @click.option("--thinking", is_flag=True, help="Show the text of the thinking too.")
-@click.option("--asides", is_flag=True, help="Show reminders and system messages too (text for the model only).")
+@click.option("--asides", is_flag=True, help="Show reminders and system messages too (hidden text, for the model only).")
 @principal_option
 @click.option("--json", "json_", is_flag=True, help="Print JSON, with every block as it is kept.")
 def show_thread(

@@ -70,11 +70,11 @@ RESPONSES_KINDS = (
 _EXAMPLES = """\b
 Examples:
   clew sim                                    the strict Anthropic API on port 2541
-  clew sim --port 0 --json                    a free port; the first line says which
-  clew sim --scenario interleaved             always the same script
+  clew sim --port 0 --json                    a free port, which the first line names
+  clew sim --scenario interleaved             the same script for every request
   clew sim --scenario ./mine.scenario         a script of your own
-  clew sim --kind compat --port 2542          another vendor with the same dialect, as strict
-  clew sim --kind kimi --port 2543            one whose signatures prove nothing, and tool ids are not unique
+  clew sim --kind compat --port 2542          another vendor with the same dialect, just as strict
+  clew sim --kind kimi --port 2543            a vendor that checks no signatures and repeats tool ids
   clew sim --kind deepseek-chat               a vendor that speaks Chat Completions, at /v1/chat/completions
   clew sim --kind openai-responses            a vendor that speaks OpenAI's Responses, at /v1/responses
   clew sim --list                             all kinds, a line each; with --json as an object
@@ -83,12 +83,14 @@ Examples:
 \b
 Keys: any key works. sim-NAME-anything is the account NAME; names that begin with "old" are accounts from before
 block binding, those that begin with "unverified" get no summaries of reasoning; sim-invalid is refused. In a prompt,
-[[scenario:NAME]] picks a script; GET /_sim/scenarios lists them, GET /_sim/journal tells what came and what was found.
+[[scenario:NAME]] picks a script; GET /_sim/scenarios lists them, GET /_sim/journal lists the requests and their violations.
 """
 
 
 @click.command(epilog=_EXAMPLES)
-@click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0: a free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="The port; 0 chooses a free one."
+)
 @click.option(
     "--kind",
     default="anthropic",
@@ -96,22 +98,31 @@ block binding, those that begin with "unverified" get no summaries of reasoning;
     metavar="VENDOR",
     help=f"{', '.join((*KINDS, *CHAT_KINDS, *RESPONSES_KINDS))}.",
 )
-@click.option("--scenario", default="default", show_default=True, metavar="NAME|FILE", help="What the model says.")
+@click.option(
+    "--scenario", default="default", show_default=True, metavar="NAME|FILE", help="The script of the model's answers."
+)
 @click.option(
     "--stance",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="A TOML file that sets the switches for rules on which the sources disagree.",
 )
-@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="The config with your model rows.")
+@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="The config with your rows about models.")
 @click.option(
     "--predecessor",
     type=click.Choice(["sent", "read"]),
     help="How a thinking block is bound to the one before it: as sent, or as read.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same ids and words.")
-@click.option("--realm", default="", metavar="NAME", help="Who shares it knows its signatures. Default: by kind and seed.")
-@click.option("--journal", type=click.Path(path_type=Path), metavar="FILE", help="Append each request as a JSON line.")
+@click.option(
+    "--realm",
+    default="",
+    metavar="NAME",
+    help="Simulators with the same realm accept each other's signatures. Default: by kind and seed.",
+)
+@click.option(
+    "--journal", type=click.Path(path_type=Path), metavar="FILE", help="Append each request to this file, as a line of JSON."
+)
 @click.option("--without-grade", type=click.Choice(["C", "D"]), multiple=True, help="Turn off the rules of this grade.")
 @click.option("--list", "listed", is_flag=True, help="List the kinds, and exit.")
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON instead of the text.")
@@ -214,7 +225,7 @@ Ask it something:
 Point {client} at it:
   export {variables}
 
-What came and what was found: {url}/_sim/journal. Ctrl-C ends it."""
+Requests and their violations: {url}/_sim/journal. Ctrl-C stops it."""
 
 
 # The demo

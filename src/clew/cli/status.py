@@ -100,7 +100,7 @@ class StatusReport(Struct, frozen=True, kw_only=True):
 
 @click.command(short_help="Show the active backend, the running gateways and the last requests.")
 @principal_option
-@click.option("--blocks", is_flag=True, help="The table of the session policy instead: each block, and its state.")
+@click.option("--blocks", is_flag=True, help='With `policy = "session"`: show its table of blocks instead.')
 @json_option
 @click.pass_context
 def status(ctx: click.Context, principal: str, blocks: bool, json_: bool) -> None:
@@ -230,7 +230,7 @@ def _config_lines(found: StatusReport) -> Iterator[TextLine]:
     if found.problem:
         for line in found.problem.splitlines():
             yield TextLine(line, "bad")
-        yield TextLine("gateways that run go on with what they had; `clew config check` says the same", "quiet")
+        yield TextLine("running gateways keep the settings that they had; `clew config check` lists the mistakes", "quiet")
     else:
         yield TextLine(found.config or "none, and none is needed: `clew config init` writes one")
     for each in found.unset:
@@ -239,7 +239,7 @@ def _config_lines(found: StatusReport) -> Iterator[TextLine]:
     for each in found.variables:
         yield TextLine(each.says, "bad" if each.is_bad else "")
     if (found.unset or found.variables) and found.gateways:
-        yield TextLine("gateways that run have what they were started with", "quiet")
+        yield TextLine("a running gateway has the variables it was started with", "quiet")
 
 
 def _store_lines(kept: StoreStatus) -> Iterator[TextLine]:
@@ -250,7 +250,10 @@ def _store_lines(kept: StoreStatus) -> Iterator[TextLine]:
     else:
         yield TextLine(f"{kept.file}, {format_size(kept.bytes + kept.log_bytes)}, ok")
     if kept.log_bytes > LONG_LOG:
-        yield TextLine(f"its log has {format_size(kept.log_bytes)}: a process reads without end, find and end it", "bad")
+        size = format_size(kept.log_bytes)
+        yield TextLine(
+            f"its write-ahead log has {size}: another process reads without end; find that process and end it", "bad"
+        )
 
 
 def _shared_lines(shared: tuple[GatewayProcess, ...]) -> Iterator[TextLine | TextTable]:
@@ -278,7 +281,7 @@ def _shared_lines(shared: tuple[GatewayProcess, ...]) -> Iterator[TextLine | Tex
 
 def _gateway_lines(gateways: tuple[GatewayStatus, ...]) -> Iterator[TextLine | TextTable]:
     if not gateways:
-        yield from _labelled("gateways", iter([TextLine("none runs: `clew serve`, or `clew run -- claude`", "quiet")]))
+        yield from _labelled("gateways", iter([TextLine("none is running: `clew serve`, or `clew run -- claude`", "quiet")]))
         return
     rows: list[tuple[str, ...]] = []
     problems: dict[str, None] = {}
@@ -292,7 +295,7 @@ def _gateway_lines(gateways: tuple[GatewayStatus, ...]) -> Iterator[TextLine | T
             if not applied.in_use:
                 problems[f"  {each.name}: {unknown_backend(applied, applied.active)}"] = None
             elif applied.problem:
-                problems[f"  {each.name}: it goes on with older settings: {applied.problem}"] = None
+                problems[f"  {each.name}: it still uses older settings: {applied.problem}"] = None
     yield TextLine("gateways")
     yield printable_table(("name", "pid", "for clients", "active", "since"), rows)
     yield from (TextLine(printable(problem), "bad") for problem in problems)

@@ -9,7 +9,7 @@ from clew.settings.registry_reports import RegisteredBlock, RegistryReport
 from clew.store.text import format_time
 
 NONE = (
-    'No gateway has such a table: it belongs to `policy = "session"` under [thinking]. Under the default policy the store '
+    'No gateway has such a table: only `policy = "session"` under [thinking] makes one. With the default policy the store '
     "decides, and `clew status` counts its blocks."
 )
 
@@ -34,5 +34,5 @@ def _table_lines(report: RegistryReport) -> Iterator[TextLine | TextTable]:
 
 def _state_of(block: RegisteredBlock) -> str:
     if not block.complete:
-        return "cut, never sent on"
+        return "cut off, never sent to the client"
     return "confirmed" if block.confirmed else "unconfirmed"

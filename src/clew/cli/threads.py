@@ -22,7 +22,7 @@ from clew.store.values import Branch, Hit, Passage, Thread
 
 MOST_BRANCHES: Final = 20
 NOTHING: Final = "No conversation was recorded yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
-NOT_FOUND: Final = "No conversation has all these words. What was said is kept unless the settings say `content = false`."
+NOT_FOUND: Final = "No conversation contains all these words. (If the settings say `content = false`, no text is kept.)"
 SHORT: Final = 160
 """Characters of a tool's input or result that are shown."""
 
@@ -93,7 +93,7 @@ def _block_lines(block: JsonObject, shows: Shows, role: str) -> Iterator[TextLin
         yield from [TextLine(f"  ({aside}, {len(text):,} characters)", "quiet")] if aside else _text_lines(text)
     elif kind == "thinking":
         text = str(block.get("thinking", ""))
-        yield TextLine(f"  (thinking, {f'{len(text):,} characters' if text else 'its text is not shown'})", "quiet")
+        yield TextLine(f"  (thinking, {f'{len(text):,} characters' if text else 'without its text'})", "quiet")
         if shows.thinking:
             yield from (TextLine(f"  {line.text}", "quiet") for line in _text_lines(text))
     elif kind.endswith("tool_use"):

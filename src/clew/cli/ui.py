@@ -44,13 +44,13 @@ def ui(gateway: str | None, opens: bool, json_: bool) -> None:
     with report_errors():
         gateways = [each for each in registered_gateways(home_of(os.environ)) if each.socket]
         if not gateways:
-            raise Failed("no gateway with a web UI runs: `clew serve` starts one, and prints a link")
+            raise Failed("no gateway with a web UI is running: `clew serve` starts one and prints a link")
         chosen = max(
             (each for each in gateways if gateway in (None, each.name)), key=lambda each: each.started, default=None
         )
         if chosen is None:
             names = ", ".join(each.name for each in gateways)
-            raise click.UsageError(f"No gateway {gateway!r} runs. There are: {names}.")
+            raise click.UsageError(f"No gateway {gateway!r} is running. Running: {names}.")
         url = _request_link(chosen)
     print_json({"gateway": chosen.name, "url": url}) if json_ else click.echo(url)
     if opens:

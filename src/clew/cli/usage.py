@@ -23,7 +23,7 @@ Examples:
   clew usage --by team,model --since 2026-01-01 --csv > usage.csv
 
 \b
-Days and hours are in UTC, as the windows of `clew limits`. Costs are list prices; ≈ marks those that were not kept with
+Days and hours are in UTC, like the windows of `clew limits`. Costs are list prices; ≈ marks those that were not kept with
 their calls, because no limit on money held for them then, and costs that miss calls without a known price.
 """
 
@@ -38,14 +38,14 @@ their calls, because no limit on money held for them then, and costs that miss c
     help="Group by these: key, principal, team, thread, agent, backend, model, day, hour; separated by commas.",
 )
 @click.option("--since", metavar="WHEN", default="30d", show_default=True, help="24h, 7d, 4w, or a day such as 2026-11-01.")
-@click.option("--until", metavar="WHEN", help="Up to that time: the same forms.")
+@click.option("--until", metavar="WHEN", help="Up to this time, in the same forms.")
 @click.option("--key", help="Only the calls of this key.")
-@click.option("--principal", help="Only those of this principal.")
-@click.option("--team", help="Only those of this team.")
-@click.option("--thread", help="Only those of the thread with this id.")
-@click.option("--agent", help="Only those of this sub-agent.")
-@click.option("--backend", help="Only those that this backend answered.")
-@click.option("--model", help="Only those that this model answered.")
+@click.option("--principal", help="Only the calls of this principal.")
+@click.option("--team", help="Only the calls of this team.")
+@click.option("--thread", help="Only the calls of the thread with this id.")
+@click.option("--agent", help="Only the calls of this sub-agent.")
+@click.option("--backend", help="Only the calls that this backend answered.")
+@click.option("--model", help="Only the calls that this model answered.")
 @click.option("--csv", "csv_", is_flag=True, help="Print CSV, money in dollars.")
 @json_option
 def usage(by_: str, since: str, until: str | None, csv_: bool, json_: bool, **only: str | None) -> None:
@@ -77,7 +77,7 @@ def usage(by_: str, since: str, until: str | None, csv_: bool, json_: bool, **on
 
 def _page(query: UsageQuery, lines: list[UsageLine]) -> Page:
     if not lines:
-        return [TextLine("Nothing was used in this time.")]
+        return [TextLine("No calls in this time.")]
     total = total_line(lines)
     cells = [(*(name or "-" for name in line.names), *_cells(line)) for line in lines]
     if len(lines) > 1:

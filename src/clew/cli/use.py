@@ -113,10 +113,10 @@ def use(name: str | None, reset: bool, principal: str, json_: bool, family: Fami
     """
     scope = UseScope(family=family or "", **part)
     if name is not None and reset:
-        raise click.UsageError("--reset takes a choice back: leave the name out.")
+        raise click.UsageError("--reset undoes a choice: use it without NAME.")
     given = [f"--{field}" for field in UseScope.__struct_fields__ if getattr(scope, field) not in (None, "", False)]
     if len(given) > 1:
-        raise click.UsageError(f"{' and '.join(given)} are different choices: give one of them.")
+        raise click.UsageError(f"{' and '.join(given)} are different choices: use one of them.")
     with report_errors():
         installation = find_installation()
         if name is None and not reset:
@@ -144,7 +144,7 @@ def _switch(installation: Installation, name: str | None, scope: UseScope, princ
         if scope.thread is not None:
             thread, pin = find_thread(store, principal, scope.thread), name or ""
             if not store.pin(principal, thread.id, pin).result(WRITE_SECONDS):
-                raise Failed("the thread was deleted in this moment: `clew show` lists those that there are")
+                raise Failed("the thread was just deleted: `clew show` lists the threads")
             target = choice_target(thread=thread.id)
             store.audit.note(operator(), "thread pinned", target, thread.pin, pin).result(WRITE_SECONDS)
             followed = roll_out_pin(installation.home, pin, store.refresh_pins())
@@ -188,15 +188,15 @@ def _choose(installation: Installation, store: Store, name: str | None, scope: U
 def _check_gateway(name: str, gateways: Sequence[RegisteredGateway]) -> None:
     names = [gateway.name for gateway in gateways]
     if name not in names:
-        there = f"There are: {', '.join(names)}" if names else "None runs: `clew serve` starts one"
-        raise click.UsageError(f"No gateway {name!r} runs. {there}.")
+        there = f"Running: {', '.join(names)}" if names else "Start one with `clew serve`"
+        raise click.UsageError(f"No gateway {name!r} is running. {there}.")
 
 
 def _switched_page(done: Switched, installation: Installation) -> Page:
     was = f"; before: {done.before}" if done.before and done.before != done.active else ""
     if done.thread:
         now = f"stays with {done.active}" if done.active else "follows the active backend again"
-        back = f" `clew use --reset --thread {done.thread}` lets it go." if done.active else ""
+        back = f" `clew use --reset --thread {done.thread}` removes the pin." if done.active else ""
         page = [TextLine(printable(f"thread {done.thread} {now}{was}.{back}"))]
     elif done.family or done.agents:
         now = f"{_requests_text(done)} go to {done.active}" if done.active else _unchosen_text(done)
@@ -226,7 +226,7 @@ def _switched_page(done: Switched, installation: Installation) -> Page:
 
 
 def _unchosen_text(part: Switched | UseScope) -> str:
-    return f"{_requests_text(part)} go where all others go, or the config's rules send them"
+    return f"{_requests_text(part)} go to the active backend, or where the rules of the config send them"
 
 
 def _requests_text(part: Switched | UseScope) -> str:
@@ -309,5 +309,5 @@ def _list_page(listed: BackendList, scope: UseScope) -> Page:
         printable_table(("", "backend", "model", "realm", "url"), rows),
         TextLine(""),
         *lines,
-        TextLine("Switch with `clew use NAME`; the running conversation goes on.", "quiet"),
+        TextLine("Switch with `clew use NAME`; running conversations continue.", "quiet"),
     ]

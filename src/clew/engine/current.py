@@ -291,7 +291,7 @@ class Current:
         self._stamps, self._awaits = stamps, False
         self._looked_at = file_digest(self._place)
         if stamps[0] is None:
-            self.problem = f"{self.loaded.file} is gone: the settings stay as they were"
+            self.problem = f"{self.loaded.file} is gone: the settings were not changed"
             _log.error("%s", self.problem)
             return False
         try:
@@ -300,10 +300,10 @@ class Current:
             self._awaits = error.key == "ca_file"  # the authorities may come after the settings that name them
             if self.problem != str(error):  # said once, though it may be looked for again and again
                 self.problem = str(error)
-                _log.error("the settings stay as they were: %s", error)
+                _log.error("the settings were not changed: %s", error)
             return False
         for said in widened(self.loaded.settings, fresh.settings):
-            _log.warning("the new settings admit more clients: %s", said)
+            _log.warning("the new settings allow more clients: %s", said)
         for each in fresh.settings.disabled.values():
             _log.warning("%s", each.says)
         self.loaded = fresh
@@ -317,8 +317,8 @@ class Current:
         fresh = load(self._file, self._environ, asked=self.loaded.asked)
         if self.loaded.names_backends and not fresh.names_backends:
             raise SettingsInvalid(
-                f"{fresh.file} names no backend any more, and it did. Put them back; or, to use what the environment gives, "
-                "delete the file and start the gateway again",
+                f"{fresh.file} has no backends any more. Put them back; or, to use backends from the environment, delete "
+                "the file and restart the gateway",
                 file=str(fresh.file),
                 key="backends",
             )
@@ -336,6 +336,6 @@ class Current:
         try:
             self._sealer = load_keyring(self._secret, self._environ).sealer()
         except SettingsInvalid as error:
-            _log.error("the sealing keys stay as they were: %s", error)
+            _log.error("the sealing keys were not changed: %s", error)
             return False
         return True

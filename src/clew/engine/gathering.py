@@ -122,7 +122,7 @@ def gather(store: Store, call: Call, request: Request, new_thread: str) -> Gathe
             has_pins=found.has_pins or more.has_pins,
         )
     if found.failure is not None:
-        _log.warning("a recording cannot be read, the client's own copy goes: %s", found.failure)
+        _log.warning("a recording cannot be read, so the client's copy is sent: %s", found.failure)
     newest = _newest(call, request, shelf)
     thread = call.entry.thread if call.entry else newest.thread if newest else found.thread
     pin = _pin(call, thread, found.pins)
@@ -181,8 +181,8 @@ def _without_pin(
 
 def _unreadable(error: StoreError | None) -> PinUnreadable:
     failure = PinUnreadable(
-        "clew cannot read from its store which backend this conversation is pinned to, so it asks none. A new conversation "
-        f"is answered. {error}",
+        "clew cannot read from its store which backend this conversation is pinned to, so it asks no backend. A new "
+        f"conversation works. {error}",
         key="",
     )
     failure.__cause__ = error

@@ -30,7 +30,11 @@ def backend_slot(backend: Backend) -> SlotNeed:
 
 def slot_refusal(claim: SlotClaim, *, is_backend: bool) -> ClewError:
     """What is said to a request whose turn does not come."""
-    why = "too many wait already" if claim.is_refused else f"this request waited {QUEUE_SECONDS:.0f} s for its turn"
+    why = (
+        "too many requests are already waiting"
+        if claim.is_refused
+        else f"this request waited {QUEUE_SECONDS:.0f} s for its turn"
+    )
     if is_backend:
         return BackendOverloaded(f"{claim.words}, and {why}", retry_after=1.0)
     return UsageLimitReached(f"{claim.words}, and {why}. Try again.", retry_after=1.0)

@@ -86,8 +86,8 @@ def _routes(
     except BackendUnknown as error:  # with what helps, for a person who reads it in a client
         why = f"It could not use the newest settings: {snapshot.problem}. " if snapshot.problem else ""
         return (), BackendUnknown(
-            f"clew does not know the backend {error.key!r} that was chosen for this request, and asks no other in its "
-            f"place. {why}It has: {', '.join(sorted(settings.backends))}. "
+            f"The backend {error.key!r} was chosen for this request, but this gateway does not have it, and clew uses no "
+            f"other one instead. {why}It has: {', '.join(sorted(settings.backends))}. "
             "Choose one of these with `clew use NAME`, or add the backend to the settings; `clew doctor` says more.",
             key=error.key,
         )

@@ -79,9 +79,9 @@ def _routes(settings: Settings, name: str, model: str, credential: Credential, o
     """One for each key. `own` is the backend's name of the model, where a rule or an alias says it."""
     if (disabled := settings.disabled.get(name)) is not None:
         raise BackendDisabled(
-            f"clew cannot ask the backend {name}, which was chosen for this request, and asks no other in its place: "
+            f"The backend {name} was chosen for this request, but it is disabled, and clew uses no other one instead: "
             f"{disabled.why}, and {disabled.key} needs it ({disabled.where}). Set it where the gateway is started, and "
-            "start the gateway again; or choose another backend with `clew use NAME`.",
+            "restart the gateway; or choose another backend with `clew use NAME`.",
             file=disabled.where,
             key=name,
         )

@@ -175,7 +175,7 @@ def _learnt(
     if store is not None:
         store.configure(content=settings.store.content, bodies=settings.store.kept_bodies)
     if waiting := _waiting_for_a_start(started, settings):
-        _log.warning("the next start is needed for: %s", ", ".join(waiting))
+        _log.warning("restart the gateway to apply: %s", ", ".join(waiting))
 
 
 def _wall(store: Store | None) -> float:

@@ -81,7 +81,7 @@ def _exchange_options(settings: Settings) -> ExchangeOptions:
 def widened(old: Settings, new: Settings) -> Iterator[str]:
     """One sentence for each way in that is new."""
     if new.wants_no_key and not old.wants_no_key:
-        yield "every backend takes the client's own credential, so clients on this machine need no gateway key"
+        yield "every backend uses the client's own credential, so clients on this machine need no gateway key"
     if _takes_client_credential(new) and not _takes_client_credential(old):
         yield f"requests go to {new.active} with the client's own credential"
     for name, before, now in (

@@ -20,7 +20,7 @@ from clew.store import Store
 from clew.thinking.seal import is_seal, open_summary
 
 _NOT_KEPT = (
-    "This gateway keeps no conversations ({why}), so nothing can be found by `{field}`. Send the whole history in `input` "
+    "This gateway keeps no conversations ({why}), so `{field}` finds nothing. Send the whole history in `input` "
     "instead (with `store: false`, clients do), or have the operator keep conversations: `content = true` in [store] of "
     "clew.toml."
 )

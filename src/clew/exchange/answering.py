@@ -243,7 +243,7 @@ class BackendAnswer:
 
     @property
     def _head(self) -> ResponseHead:
-        assert self._notes.head is not None, "nobody was asked"
+        assert self._notes.head is not None, "no backend was asked"
         return self._notes.head
 
     def headers(self) -> list[tuple[str, str]]:

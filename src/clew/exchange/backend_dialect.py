@@ -37,8 +37,8 @@ from clew.pipeline.thinking.open import reduce_thoughts, reduced_thoughts
 from clew.thinking.keys import key_of
 from clew.thinking.strands import LEFT_OUT, repair_mark, repairs_in
 
-_AS_BEFORE = "as for its last answer here, which it first "
-_AS_ELSEWHERE = "as in another conversation of this account, which it first "
+_AS_BEFORE = "as for its last answer here, after it "
+_AS_ELSEWHERE = "as in another conversation of this account, after it "
 _RETRY_AFTER: Final = b"retry-after"
 _STATUSES: Final = {kind: status for status, kind in ERROR_TYPES.items()}
 """The status that each error type stands for; where there are two, the later one, which is the vendor's own (529)."""

@@ -32,7 +32,7 @@ from clew.model.http import NO_WAIT, Wait
 from clew.pipeline.attempts import AttemptOutcome
 from clew.pipeline.stream.secrets import HIDDEN, hidden, hidden_in
 
-DRAINING = "clew is shutting down, and this answer is not whole: ask again"
+DRAINING = "clew is shutting down, and this answer is not complete: ask again"
 
 _SECRET = re.compile(rb"(?i)(sk-[\w-]{6,}|clew_\w+|bearer\s+\S+)")
 _SHOWN = 200

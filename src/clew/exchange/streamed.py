@@ -241,7 +241,7 @@ def check_encoding(head: ResponseHead, backend: str) -> None:
     """We asked for none: what comes packed all the same is not unpacked, however little it seems."""
     coding = head.header(b"content-encoding")
     if coding and coding.strip().lower() != b"identity":
-        raise BackendBroken(f"{backend}: an answer in the encoding {coding.decode('latin-1')!r}, which nobody asked for")
+        raise BackendBroken(f"{backend}: an answer in the encoding {coding.decode('latin-1')!r}, which was not requested")
 
 
 def type_of(head: ResponseHead) -> str:

@@ -49,15 +49,15 @@ _LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 _SINGLE_HEADERS: Final = ("authorization", "content-type", "host", "origin", "x-api-key", OWN_HEADER)
 _JSON: Final = "application/json"
 _NO_KEY: Final = (
-    "No valid gateway key. Send it as x-api-key, as Authorization: Bearer, or as x-clew-key beside your own credential; "
-    "`clew keys list` says where it is."
+    "No valid gateway key. Send it as x-api-key, as Authorization: Bearer, or as x-clew-key together with your own "
+    "credential. `clew keys list` shows where it is."
 )
 _NOT_READ: Final = "The gateway keys could not be read yet, so this key cannot be checked. Try again in a moment."
 _VENDOR_KEY: Final = (
     f"The key in {{header}} is not this gateway's: it looks like a vendor's ({VENDOR_PREFIX}…). Start the client "
-    "with `clew run -- COMMAND`, which sets everything. Or send the gateway's key beside yours: "
+    "with `clew run -- COMMAND`, which sets everything. Or send the gateway's key together with yours: "
     f'ANTHROPIC_CUSTOM_HEADERS="{OWN_HEADER}: KEY". Or unset {{variable}} and set ANTHROPIC_AUTH_TOKEN to the '
-    "gateway's key. `clew keys list` says where that key is."
+    "gateway's key. `clew keys list` shows where that key is."
 )
 _OTHER_VENDOR_KEY: Final = (
     f"The key in {{header}} is not this gateway's: it looks like a vendor's ({VENDOR_PREFIX}…). Start the client "
@@ -87,7 +87,7 @@ class Border:
         if not head.target.startswith("/"):
             return HttpRefusal(400, "The request target must be a path.")
         if head.repeated and not head.repeated.isdisjoint(_SINGLE_HEADERS):
-            return HttpRefusal(400, f"Each of {', '.join(_SINGLE_HEADERS)} may be there once.")
+            return HttpRefusal(400, f"Each of {', '.join(_SINGLE_HEADERS)} may be given only once.")
         host, origin = headers.get("host", "").lower(), headers.get("origin", "").lower()
         if not host:
             return HttpRefusal(400, "A Host header is needed.")
@@ -118,7 +118,7 @@ def check_content(request: HttpRequest) -> HttpRefusal | None:
     if kind != _JSON and kind.partition(";")[0].strip().lower() != _JSON:
         return HttpRefusal(415, f"The content type must be {_JSON}.")
     if headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
-        return HttpRefusal(415, "Compressed requests are not taken: send the body without Content-Encoding.")
+        return HttpRefusal(415, "Compressed requests are not supported: send the body without Content-Encoding.")
     return None
 
 

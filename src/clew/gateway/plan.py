@@ -84,8 +84,8 @@ def check_exposure(plan: Plan, home: Home, environ: Mapping[str, str]) -> None:
     if is_loopback(plan.host) or environ.get(KEY_VARIABLE, "").strip() or known_keys(home):
         return
     raise SettingsInvalid(
-        f"{plan.host} can be reached by others, and no key was given out: set {KEY_VARIABLE}, or make a key for each "
-        "of them with `clew keys add NAME`",
+        f"other machines can reach {plan.host}, and no key exists for them: set {KEY_VARIABLE}, or make one key for each "
+        "user with `clew keys add NAME`",
         key="gateway.host",
     )
 

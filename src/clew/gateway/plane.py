@@ -199,7 +199,7 @@ class DataPlane:
             fail(error, respond, models.dialect)
             return
         if found is None:
-            reason = "There is no model of that name; GET /v1/models lists those that there are."
+            reason = "There is no model of that name; GET /v1/models lists the models."
             refuse(HttpRefusal(404, reason), respond, models.dialect, is_about_model=True)
         else:
             send_json(respond, found)

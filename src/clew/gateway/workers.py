@@ -143,7 +143,7 @@ class Workers:
             if ending.asked.is_set():
                 return
             pause = _FIRST_PAUSE if loop.time() - began > _SOUND_SECONDS else min(_LONGEST_PAUSE, pause * 2)
-            _log.error("a worker ended with %d; another one starts in %.1f s", code, pause)
+            _log.error("a worker process ended with status %d; a new one starts in %.1f s", code, pause)
             with suppress(TimeoutError):
                 await asyncio.wait_for(ending.asked.wait(), pause)
 

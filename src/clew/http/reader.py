@@ -242,9 +242,9 @@ def _head_fault(head: RequestHead, limits: ServerLimits) -> HttpRefusal | None:
     if coding is not None and not is_new:
         return HttpRefusal(400, "Transfer-Encoding is not for HTTP/1.0")
     if coding is not None and coding.strip().lower() != "chunked":
-        return HttpRefusal(400, "no transfer coding but chunked is understood")
+        return HttpRefusal(400, "the only transfer coding that is supported is chunked")
     if expectation is not None and expectation.strip().lower() != "100-continue":
-        return HttpRefusal(417, "no expectation but 100-continue is understood")
+        return HttpRefusal(417, "the only expectation that is supported is 100-continue")
     return None
 
 

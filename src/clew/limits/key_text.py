@@ -44,7 +44,7 @@ def read_rights(
 def _read_names(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(filter(None, (part.strip() for part in text.split(",")))))
     if not names:
-        raise SettingsInvalid(f"name some, with commas between, or {_ALL!r}", key="names")
+        raise SettingsInvalid(f"name one or more, with commas between, or {_ALL!r}", key="names")
     return () if names == (_ALL,) else names
 
 
@@ -65,7 +65,7 @@ def read_span(text: str) -> float:
         return 0.0
     found = _SPAN.fullmatch(text.strip())
     if found is None:
-        raise SettingsInvalid(f"{text!r} is no time: say 30m, 24h, 7d or 4w", key="time")
+        raise SettingsInvalid(f"{text!r} is not a time: use 30m, 24h, 7d or 4w", key="time")
     return float(int(found[1]) * _SPANS[found[2]])
 
 
@@ -78,7 +78,7 @@ def read_end(text: str, now: float) -> float | None:
     except ValueError:
         end = now + read_span(text)
     if not now < end <= now + LONGEST:
-        raise SettingsInvalid(f"{text!r} is not in the future: say 30d, a day such as 2027-01-31, or never", key="expires")
+        raise SettingsInvalid(f"{text!r} is not in the future: use 30d, a day such as 2027-01-31, or never", key="expires")
     return end
 
 

@@ -152,7 +152,7 @@ def read_scope(text: str) -> LimitScope:
     typed, _, name = text.partition(":")
     kind = _KINDS.get(typed)
     if kind is None or not name.strip() or not name.isprintable():
-        raise SettingsInvalid(f"{text!r} names nobody: say key:NAME, principal:NAME or team:NAME", key="scope")
+        raise SettingsInvalid(f"{text!r} is not a scope: use key:NAME, principal:NAME or team:NAME", key="scope")
     return LimitScope(kind, name)
 
 
@@ -165,18 +165,20 @@ def read_limit(scope: LimitScope, text: str, *, hard: bool = False, made: float 
     found = _AMOUNT.fullmatch(text.strip().lower())
     unit = _UNITS.get(found["unit"]) if found else None
     if found is None or unit is None:
-        raise SettingsInvalid(f"{text!r} is no limit: {_HOW}", key="amount")
+        raise SettingsInvalid(f"{text!r} is not a limit:  {_HOW}", key="amount")
     number = found["number"]
     try:
         amount = Decimal(number) * (MICRO if unit == "usd" else 1)
     except InvalidOperation:
-        raise SettingsInvalid(f"{number!r} in {text!r} is no number: {_HOW}", key="amount") from None
+        raise SettingsInvalid(f"{number!r} in {text!r} is not a number: {_HOW}", key="amount") from None
     if amount != amount.to_integral_value() or not 0 <= amount <= MOST or (unit == "parallel" and not amount):
         smallest = "a millionth of a dollar" if unit == "usd" else "one"
         raise SettingsInvalid(f"{number!r} in {text!r}: the smallest step is {smallest}, the most is {MOST}", key="amount")
     cap, seconds = int(amount), _seconds(text, unit, found["window"])
     if hard and (unit == "parallel" or seconds == MINUTE):
-        raise SettingsInvalid(f"{text!r} is kept by each gateway, and cannot be hard: leave --hard out", key="hard")
+        raise SettingsInvalid(
+            f"{text!r} is counted by each gateway for itself, and cannot be hard: use it without --hard", key="hard"
+        )
     return Limit(scope=scope, unit=unit, cap=cap, seconds=seconds, hard=hard, made=made, made_by=made_by)
 
 
@@ -187,6 +189,6 @@ def _seconds(text: str, unit: Unit, window: str | None) -> int:
         return 0
     seconds = WINDOWS.get(window or "")
     if seconds is None or (seconds == MINUTE and unit != "requests"):
-        why = f"{window!r} is no window for {unit}" if window else "a window is missing"
+        why = f"{window!r} is not a window for {unit}" if window else "a window is missing"
         raise SettingsInvalid(f"{text!r}: {why}: {_HOW}", key="amount")
     return seconds

@@ -79,7 +79,7 @@ class Slots:
         return len(self._waiting)
 
     def enter(self, ticket: SlotTicket, most: int) -> bool:
-        """Take a slot, or wait for one. False if too many wait already."""
+        """Take a slot, or wait for one. False if too many requests are already waiting."""
         if self._running < most and not len(self._waiting):
             self._running, ticket.has_slot = self._running + 1, True
             return True

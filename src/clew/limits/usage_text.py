@@ -72,9 +72,11 @@ def read_since(text: str, now: float) -> float:
         try:
             since = datetime.strptime(text.strip(), "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
         except ValueError:
-            raise SettingsInvalid(f"{text!r} is no time: say 24h, 7d, 4w or a day such as 2026-11-01", key="since") from None
+            raise SettingsInvalid(
+                f"{text!r} is not a time: use 24h, 7d, 4w or a day such as 2026-11-01", key="since"
+            ) from None
     if not now - LONGEST <= since <= now:
-        raise SettingsInvalid(f"{text!r}: usage is added up over a year at most, and not from the future", key="since")
+        raise SettingsInvalid(f"{text!r}: the time must be within the last year, and not in the future", key="since")
     return since
 
 

@@ -30,7 +30,7 @@ def check_blocks(blocks: int) -> None:
 def check_updates(updates: int) -> None:
     """Raises AnswerTooLarge if an answer has too many events about itself."""
     if updates > MOST_UPDATES:
-        raise AnswerTooLarge(f"the answer has more than {MOST_UPDATES} events about itself; clew takes no more")
+        raise AnswerTooLarge(f"the answer has more than {MOST_UPDATES} events about itself; clew accepts no more")
 
 
 def check_before(events: int, size: int) -> None:

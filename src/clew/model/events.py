@@ -174,7 +174,7 @@ class StreamFailed(Event, frozen=True, eq=False, gc=False):
 
 
 class Unknown(Event, frozen=True, eq=False, gc=False):
-    """An event of a type that is not in EVENTS, or whose data is no JSON object: kept as it came."""
+    """An event of a type that is not in EVENTS, or whose data is not a JSON object: kept as it came."""
 
     members: ClassVar[tuple[str, ...]] = ("name", "data")
     name: str

@@ -43,11 +43,11 @@ class LongText:
         return "".join([*self._joined, *self._pieces])
 
 
-_ALONE: Final = "for the model alone"
+_ALONE: Final = "hidden text for the model"
 _ASIDES: Final = {
     "system-reminder": _ALONE,
-    "conversation-summary": "a summary of what was said before",
-    "summary-request": "a summary is asked for",
+    "conversation-summary": "a summary of the earlier conversation",
+    "summary-request": "a request for a summary",
     "environment_context": _ALONE,
 }
 """The kind of aside, by its tag."""
@@ -61,7 +61,7 @@ def aside_in(text: str, role: str = "") -> str:
     """The kind of aside that a text is, in a message of this role; "" if it is none.
 
     >>> aside_in("<system-reminder>Mind the gap.</system-reminder>")
-    'for the model alone'
+    'hidden text for the model'
     """
     found = _IN_TAGS.fullmatch(text)
     if found:

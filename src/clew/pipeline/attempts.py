@@ -269,16 +269,14 @@ class _Flow:
         """The message for an operator, with what to do: it is read in a client, on a terminal, on a page."""
         name = self._target.backend
         if not self._target.has_key:
-            return (
-                f"{name} refuses a request without a key ({status}). Its settings name none: put one there. {_tries(name)}"
-            )
+            return f"{name} refuses a request without a key ({status}). Its settings have no key: add one. {_tries(name)}"
         found_in = dict.fromkeys(each.key_from for each in self._targets if each.backend == name and each.key_from)
         come = "The key comes" if len(found_in) == 1 else "The keys come"
         places = " and from ".join(found_in)
-        said = f" {come} from {places}: put the right one there." if found_in else ""
+        said = f" {come} from {places}: correct it there." if found_in else ""
         if status == _NO_MONEY:  # the key may be right
             where = f" {come} from {places}." if found_in else ""
-            said = f" The account has no money: add some, or use another key.{where}"
+            said = f" The account has no credit: add some, or use another key.{where}"
         return f"{name} refused every key that clew holds for it ({status}).{said} {_tries(name)}"
 
     def _verdict(self, failure: BackendError | None) -> Verdict:

@@ -30,7 +30,7 @@ from clew.wire.requests import raw_of
 from clew.wire.splice import drop_key, set_key
 
 WANTED = "the config asks for cache marks"
-MOVED = "cache marks are moved, not piled up"
+MOVED = "old cache marks are removed when new ones are set"
 
 
 # ── which blocks get a mark, decided on plain values

@@ -34,7 +34,7 @@ EMPTY_TEXT = "a text block must be non-empty (R22)"
 BLANK = "a message must hold more than white space (R22)"
 EMPTY_USER = "a user message must have content (R22)"
 MARKED = "thinking cannot carry cache_control (R33)"
-EMPTIED = "nothing else was left of the message"
+EMPTIED = "the message was empty without it"
 
 
 def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:

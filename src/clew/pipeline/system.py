@@ -47,7 +47,7 @@ EMPTY = "a system message must have content or output_config (R32)"
 EMPTY_TEXT = "a text block must be non-empty (R22)"
 BLANK = "a message must hold more than white space (R22)"
 OUTPUT_CONFIG = "only a system-role message may have it (R32)"
-NOT_TEXT = "only text can be said by the user (R32)"
+NOT_TEXT = "only text can be in a user message (R32)"
 EMPTY_PROMPT_TEXT = "a system text must be non-empty (R16)"
 BLANK_PROMPT = "the system prompt must hold more than white space (R16)"
 

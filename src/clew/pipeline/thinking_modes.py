@@ -82,7 +82,7 @@ def switch_off(setting: ThinkingSetting, profile: ModelFacts, why: str) -> Think
     setting = setting.put(None, why, what="removed")
     if profile.thinking_default == "off" or setting.effort is not None or not profile.effort:
         return setting
-    return setting.with_effort(nearest_level("low", profile.effort), "the model always thinks; this is its least")
+    return setting.with_effort(nearest_level("low", profile.effort), "this model always thinks; this is its lowest setting")
 
 
 def _fit_mode(setting: ThinkingSetting, profile: ModelFacts) -> ThinkingSetting:

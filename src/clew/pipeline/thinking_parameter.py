@@ -49,11 +49,11 @@ from clew.pipeline.values import (
 )
 from clew.thinking.budgets import EFFORTS, FOREIGN_EFFORTS
 
-NO_LEAD = "manual thinking needs an open tool loop that begins with thinking (R35)"
-NO_THINKING = "this backend wants the thinking of every tool call back, and one has none"
+NO_LEAD = "with a thinking budget, an open tool loop must begin with thinking (R35)"
+NO_THINKING = "this backend needs the thinking of every tool call, and one has none"
 WHILE_OFF = "thinking is off for this tool loop (R38)"
 MESSAGE_EFFORT = "this model has no such effort level (R12)"
-BETWEEN_TOOLS = "adaptive thinking goes on between tool calls; with a budget it takes this beta"
+BETWEEN_TOOLS = "adaptive thinking continues between tool calls; with a budget that needs this beta"
 FIXED_EFFORT = "the effort cannot change with thinking.type between_tools (R10)"
 
 
@@ -78,7 +78,7 @@ def _with_display(setting: ThinkingSetting, request: Request, profile: ModelFact
     display, why, native = facts.options.display, "the config asks for it", request.source.native
     thinking: JsonObject = setting.thinking or {}
     if display == "as sent" and native is not None and native.shows_thoughts:
-        display, why = "summarized", "this client shows what a model thinks, and cannot ask for it"
+        display, why = "summarized", "this client shows thinking, but cannot ask for it"
         if setting.thinking is None and is_on(None, profile) and "adaptive" in profile.thinking:
             thinking = {"type": "adaptive"}
     if display == "as sent" or mode_of(thinking) not in ("enabled", "adaptive") or thinking.get("display") is not None:

@@ -1,4 +1,4 @@
-"""About how many tokens a request has, for backends that cannot be asked; and what past answers teach about the error.
+"""About how many tokens a request has, for backends there is no model to ask; and what past answers teach about the error.
 
 What is in the request as it goes out is counted: texts by what they are made of, inputs and schemas as the JSON they are,
 images by their size, and a little for every message, call and tool that the backend's template wraps around them. No model

@@ -65,8 +65,8 @@ def needs_filler(before: Sequence[Block], follows: Block | None) -> bool:
     return bool(before) and is_thinking(before[-1]) and (follows is None or is_thinking(follows))
 
 
-ABANDONED = "the server's tool never gave its result, and the user went on (R29)"
-OTHERS = "a call of another vendor's server, by its id: this one takes none but its own (R24)"
+ABANDONED = "the server's tool never gave a result, and the user continued (R29)"
+OTHERS = "its id is of another vendor's server, and this vendor accepts only its own (R24)"
 
 
 def without_abandoned(request: Request, *, step: str) -> tuple[Request, tuple[Change, ...]]:

@@ -40,7 +40,7 @@ CHAT: Final = "openai-chat"
 _PRINCIPAL: Final = "local"
 _MOST_CARRIED: Final = MAX_SEALED // 2
 """Bytes of a payload in a seal: there is no store that could keep it."""
-_NOT_ITS_OWN: Final = "its seal is not of this backend, or does not open"
+_NOT_ITS_OWN: Final = "its seal is of another backend, or cannot be opened"
 
 
 class Translator:
@@ -195,7 +195,7 @@ def _row(name: str) -> Backend:
     spoken = preset.speaking(CHAT) if preset else None
     if name and spoken is None:
         known = ", ".join(key for key, row in presets().items() if row.speaking(CHAT))
-        raise SettingsInvalid(f"nothing is known of a backend {name!r} that speaks {CHAT}; there are: {known}", key=name)
+        raise SettingsInvalid(f"there is no known backend {name!r} that speaks {CHAT}; there are: {known}", key=name)
     if spoken is None:
         return Backend(name="", dialect=CHAT, url="", realm="")
     fields = {field: getattr(spoken, field) for field in ("model", "quirks", "wire", "speech", "responses", "by_model")}

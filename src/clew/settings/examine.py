@@ -1,4 +1,4 @@
-"""From a raw document to settings, or to everything that is wrong with it.
+"""From a raw document to settings, or to every mistake in it.
 
 First the shape of every value, then what the values mean together. A part whose shape is wrong does not hide the others.
 """

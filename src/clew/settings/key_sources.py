@@ -121,7 +121,7 @@ def find_key(text: str, environ: Mapping[str, str]) -> FoundKey:
     else:
         found, name = FoundKey(Secret(value), "", "a key stands in the file itself: better as ${VARIABLE} or file:"), "it"
     if found.key is not None and not _HEADER_VALUE.fullmatch(found.key.reveal()):  # a key goes into a header
-        raise SettingsInvalid(f"what {name} holds is no key: it has spaces, line breaks or other than ASCII characters")
+        raise SettingsInvalid(f"the value of {name} is not a key: it has spaces, line breaks or non-ASCII characters")
     return found
 
 

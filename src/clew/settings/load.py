@@ -163,7 +163,7 @@ def _read(path: Path) -> tuple[str, dict[str, object]]:
     except OSError as error:
         raise fault(f"cannot be read: {error.strerror or error}") from None
     if len(raw) > _MOST_BYTES:
-        raise fault(f"it has more than {_MOST_BYTES // 1024**2} MB, so it is no config")
+        raise fault(f"it has more than {_MOST_BYTES // 1024**2} MB, so it is not a config file")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -61,7 +61,9 @@ def login_problems(login: LoginSettings) -> Iterator[Problem]:
         try:
             ip_network(peer, strict=False)
         except ValueError:
-            yield Problem(("login", "peers", at), f"{peer!r} is no address and no network, such as 127.0.0.1 or 10.1.0.0/16")
+            yield Problem(
+                ("login", "peers", at), f"{peer!r} is not an address or a network, such as 127.0.0.1 or 10.1.0.0/16"
+            )
     url = urlsplit(login.jwks)
     is_file, is_near = (
         login.jwks.startswith("file:/"),

@@ -129,9 +129,9 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     host: str = "127.0.0.1"
     """The address to listen on. Others than this machine's own need `hosts`, and a key on every request."""
     port: Port = 2539
-    """For clients; 0: a free one."""
+    """For clients; The port; 0 chooses a free one."""
     admin_port: Port = 2540
-    """For the page and the API of the operator; 0: a free one."""
+    """For the page and the API of the operator; The port; 0 chooses a free one."""
     hosts: tuple[str, ...] = ()
     """Names, with or without a port, by which clients may call the gateway, beside this machine's own."""
     origins: tuple[str, ...] = ()

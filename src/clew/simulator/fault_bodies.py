@@ -130,7 +130,7 @@ def _no_output(fault: FaultSpec, steps: Steps) -> Iterator[Step]:
 
 
 def _changed(step: Step, change: Callable[[JsonObject], JsonObject]) -> Step:
-    """An event, or a whole message, with another value. Data that is no JSON object stays."""
+    """An event, or a whole message, with another value. Data that is not a JSON object stays."""
     if not isinstance(step, Send):
         return step
     head, mark, rest = step.data.partition(b"data: ") if step.event else (b"", b"", step.data)

@@ -168,7 +168,7 @@ class JudgeVerdict:
 
     violation: VendorRefusal | None = None
     request: JsonObject = field(default_factory=dict[str, JsonValue])
-    """The parsed body; empty if it is no JSON object."""
+    """The parsed body; empty if it is not a JSON object."""
     prompt: Prompt = Prompt()
     """Complete if the request is legal. In a refusal, the fates up to the refused block, for the journal."""
     signer: Signer | None = None

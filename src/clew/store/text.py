@@ -25,12 +25,14 @@ from clew.thinking.keys import question_content
 STOPPED: Final = "stopped"
 CUT_OFF: Final = "cut off"
 
-_DIALECT_STEPS: Final = frozenset({"openai_chat"})
+_DIALECT_STEPS: Final = frozenset({"openai_chat", "openai_responses"})
 """Steps that write a request in another dialect."""
+_NO_FIELD: Final = ("has no field for it", "a header of Anthropic's")
+"""In reasons that are the same for many parameters: their names stand in one line."""
 _MOST_PATHS: Final = 3
-_USUAL: Final = "anthropic"
-"""What most clients speak: it is not said of each."""
-_PURPOSES: Final = {"title": "  for a title", "count_tokens": "  tokens counted"}
+_USUAL: Final = frozenset({"anthropic", "events"})
+"""What most clients speak, and clew's own chats: the line does not name it."""
+_PURPOSES: Final = {"title": "  for a title", "count_tokens": "  token count only"}
 """Of requests that are no turn of a conversation."""
 
 
@@ -64,13 +66,15 @@ def exchange_line(exchange: Exchange) -> str:
         times += f", first byte {exchange.first_byte:.2f} s"
     route = f"{exchange.asked_model} → {exchange.backend or 'no backend'} {exchange.model}"
     agent = (f"  agent {exchange.agent}" if exchange.agent else "") + _PURPOSES.get(exchange.kind, "")
-    client = "" if exchange.dialect == _USUAL else f"  through {exchange.client_api}"
+    client = "" if exchange.dialect in _USUAL else f"  client: {exchange.client_api}"
     return _printable(f"{format_time(exchange.started)}  {exchange.thread[:11]}  {route}  {ending}  {times}{agent}{client}")
 
 
 def exchange_details(exchange: Exchange) -> list[str]:
     """The lines below it: what became of the thinking and why, the tokens, the tries."""
-    forgotten = ["its conversation was deleted meanwhile: no word of it is kept"] if exchange.kind == "forgotten" else []
+    forgotten = (
+        ["its conversation was deleted meanwhile, so none of its text is kept"] if exchange.kind == "forgotten" else []
+    )
     return [_printable(text) for text in (*forgotten, *_thinking(exchange), *_tokens_and_tries(exchange))]
 
 
@@ -111,7 +115,7 @@ def _thinking(exchange: Exchange) -> Iterator[str]:
     unsaid: list[str] = []
     for change in exchange.changes:
         is_parameter = change.step in _DIALECT_STEPS and not change.path.startswith("messages.")
-        if is_parameter and change.what == "left out":  # the backend's dialect has no field for it
+        if is_parameter and change.what == "left out" and any(reason in change.why for reason in _NO_FIELD):
             unsaid.append(change.path)
         else:
             reasons.setdefault((change.what, change.why), []).append(change)
@@ -120,7 +124,7 @@ def _thinking(exchange: Exchange) -> Iterator[str]:
         left = count_of(changes) - len(shown)
         yield f"{what} {', '.join(shown)}{f' and {left} more' if left else ''}: {why}"
     if unsaid:
-        yield f"not said in the backend's dialect: {', '.join(unsaid)}"
+        yield f"not sent, the backend's API has no field for: {', '.join(unsaid)}"
 
 
 def _tokens_and_tries(exchange: Exchange) -> Iterator[str]:
@@ -136,7 +140,7 @@ def _tokens_and_tries(exchange: Exchange) -> Iterator[str]:
         ]
         yield "tries: " + "; ".join(tries)
     if exchange.request_id and exchange.outcome != "whole":
-        yield f"the backend calls it {exchange.request_id}"
+        yield f"the backend's request id: {exchange.request_id}"
 
 
 def _printable(text: str) -> str:

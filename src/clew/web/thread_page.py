@@ -197,7 +197,7 @@ def _comparison(services: AdminServices, query: ThreadQuery, line: Sequence[Pass
     try:
         found = projected(answered, query.backend, services.current.snapshot, services.kept, query.owner)
     except (msgspec.MsgspecError, RecursionError):
-        why, read = "something in it is no text that JSON can say", "read it as it was said"
+        why, read = "a text in it cannot be written as JSON", "read it as it was said"
         raise AdminProblem(409, "this thread cannot be sent", why, read) from None
     return compare(found, answered, 2 * view.first, 2 * view.last)
 

@@ -111,7 +111,7 @@ def test_an_answer_of_another_chat_has_no_place_in_this_one(chat: ChatServer) ->
 
 FAULTS = {
     "status 529 retry-after=1": ("Overloaded", "Try again in a moment, or choose another backend."),
-    "status 401": ("claude refused every key", "Ask again when the key is right, or choose another backend."),
+    "status 401": ("claude refused every key", "Correct the key and ask again, or choose another backend."),
     "status 500": ("Internal server error", "Try again."),
     "cut at=900": ("", "Try again."),
 }
@@ -220,7 +220,7 @@ def test_a_body_has_bounds_and_a_content_type(own_chat: ChatServer) -> None:
 
 def test_an_admin_without_an_engine_says_so(kept_booth: Booth) -> None:
     reply = kept_booth.ask("/api/chat", method="POST", body={"messages": [user("Hello.")], "model": MODEL})
-    assert (reply.status, reply.json["error"]["what"]) == (409, "there is nobody to ask")
+    assert (reply.status, reply.json["error"]["what"]) == (409, "there are no backends here")
 
 
 @proves("req:S4-33")

@@ -52,7 +52,7 @@ def test_a_call_waits_until_it_is_allowed_and_runs_once(chat: ChatServer) -> Non
     (once,) = log.read_text().splitlines()
     body = {"id": "one", "model": MODEL, "ownTools": True, "turn": turn, "decisions": {wanted["toolCallId"]: True}}
     again = chat.ask("/api/chat", method="POST", body=body)
-    assert (again.status, again.json["error"]["what"]) == (409, "these calls are decided already")
+    assert (again.status, again.json["error"]["what"]) == (409, "these calls are already decided")
     assert log.read_text().splitlines() == [once]
 
 

@@ -91,7 +91,7 @@ def test_a_round_trip_is_summed_up() -> None:
 )
 def test_what_became_of_the_reasoning_is_said_in_a_word(second: dict[str, Any], verdict: str) -> None:
     assert learn(heard(stream({"reasoning": "a"})), heard(b"", **second)).passed_back == verdict
-    assert learn(heard(stream({"content": "a"})), heard(b"", **second)).passed_back == "nothing to pass back"
+    assert learn(heard(stream({"content": "a"})), heard(b"", **second)).passed_back == "no reasoning to pass back"
 
 
 def test_a_call_without_an_id_is_told_from_no_call() -> None:

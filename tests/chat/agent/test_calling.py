@@ -66,10 +66,10 @@ def test_functions_of_both_kinds_are_called_with_converted_arguments(function: C
     [
         ('{"one": []}', "The arguments of add are wrong: Expected `int`, got `array` - at `$.one`. Nothing was done."),
         ('{"other": 1}', "The arguments of add are wrong: Object missing required field `one`. Nothing was done."),
-        ('{"one": 1', "The arguments of add are no valid JSON: Input data was truncated. Nothing was done."),
+        ('{"one": 1', "The arguments of add are not valid JSON: Input data was truncated. Nothing was done."),
         (
             "[" * 5000,
-            "The arguments of add are no valid JSON: maximum recursion depth exceeded while deserializing an object."
+            "The arguments of add are not valid JSON: maximum recursion depth exceeded while deserializing an object."
             " Nothing was done.",
         ),
         ("[1]", "The arguments of add are wrong: Expected `object`, got `array`. Nothing was done."),

@@ -40,8 +40,8 @@ def test_the_share_of_the_cache_is_true(usage: TokenUsage, share: str) -> None:
     ("summary", "line"),
     [
         (AnswerSummary(), "tokens not reported"),
-        (AnswerSummary(usage=TokenUsage(output=9), thinking=0), "0 tokens in, 9 out (0 of them thought)"),
-        (AnswerSummary(usage=TokenUsage(output=9), thinking=Estimate(1500)), "0 tokens in, 9 out (≈1,500 of them thought)"),
+        (AnswerSummary(usage=TokenUsage(output=9), thinking=0), "0 tokens in, 9 out (0 of them thinking)"),
+        (AnswerSummary(usage=TokenUsage(output=9), thinking=Estimate(1500)), "0 tokens in, 9 out (≈1,500 of them thinking)"),
         (
             AnswerSummary(backend="b\x1b", model="m", cost=Cost(Decimal("0.5"), estimated=True), seconds=1.26),
             "b␛, m · tokens not reported · ≈$0.5000 · 1.3 s",
@@ -64,7 +64,7 @@ def turn(**given: object) -> Turn:
 def test_a_turn_is_summed_up() -> None:
     """What was thought is what the visible part does not account for; a cut answer costs about so much."""
     whole = summary_of(turn(), CLAUDE, 2.0)
-    assert whole.line == "claude, claude-sonnet-4-5 · 1,000 tokens in, 1,000 out (≈998 of them thought) · $0.0180 · 2.0 s"
+    assert whole.line == "claude, claude-sonnet-4-5 · 1,000 tokens in, 1,000 out (≈998 of them thinking) · $0.0180 · 2.0 s"
     assert summary_of(turn(outcome="cut"), CLAUDE).cost == Cost(Decimal("0.018"), estimated=True)
     unknown = summary_of(turn(model="nobody-knows-this", usage=None, answer=None), None)
     assert unknown == AnswerSummary(backend="claude", model="nobody-knows-this")

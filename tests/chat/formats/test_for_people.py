@@ -101,7 +101,7 @@ def test_a_branch_says_that_it_is_one() -> None:
     first, second = answered(text("one"), id="a"), answered(text("two"), id="b", followed="a")
     third, fourth = answered(text("three"), id="c", followed="a"), answered(text("four"), id="d")
     notes = re.findall(r"UTC(.*)\*", written("markdown", first, second, third, fourth))
-    assert notes == ["", "", ", goes on from an earlier answer", ", starts a new line"]
+    assert notes == ["", "", ", continues from an earlier answer", ", starts a new line"]
 
 
 class _Page(HTMLParser):

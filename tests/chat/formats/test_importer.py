@@ -69,7 +69,7 @@ def test_a_turn_that_the_store_does_not_take_costs_that_turn_alone(store: Sqlite
     importing = Importer(store, "local", NOON)
     importing.add("a file", [first, twice, second, third])
     assert (importing.tally.turns, importing.tally.broken) == (3, 1)
-    assert importing.tally.faults[0].why.startswith("the store does not take a turn: ")
+    assert importing.tally.faults[0].why.startswith("the store does not accept a turn: ")
     assert store.verify() == ()
 
 

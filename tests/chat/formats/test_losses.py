@@ -90,19 +90,19 @@ SHOWN: dict[str, Shown] = {
     "cache marks, and fields that need a beta": without("ephemeral"),
     MARKS: without("ephemeral", '"role":"system"'),
     "system text and reminders: a line says how long each is": without("reminder-words"),
-    "which backend made an answer, its account, and what was changed on the way": without(
+    "the backend and account of each answer, and the changes to its request": without(
         "other-backend", "claude-account", "the-reason"
     ),
-    "the model that answered, where another one was asked for": without("glm-5"),
+    "the model that answered, if the client asked for another one": without("glm-5"),
     FOR_PEOPLE[0]: without("claude-signature", "claude-data", "toolu_1", "987654", "the-reason", "aW1hZ2U="),
 }
 ELSEWHERE = {
     FOR_PEOPLE[1],
     "when a block was last seen in a request",
-    "what Claude Code noted besides (attachments): a model that binds its thinking to all before it leaves it out",
+    "Claude Code's attachments; a model that binds its thinking to all text before it therefore drops that thinking",
 }
 """Shown by other tests: of what is for people, of what a touch leaves behind, and of the real client."""
-WORDS = {"where a model's own Markdown ends: it stands as it was written", "the look of a model's Markdown"}
+WORDS = {"the border between the model's own Markdown and the page's", "the look of a model's Markdown"}
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -160,5 +160,5 @@ def test_what_no_model_takes_is_refused(part: Any) -> None:
 def test_what_is_for_the_front_end_alone_is_not_sent() -> None:
     given = said("user", text("Hello."), {"type": "data-mood", "data": 1}, text(""))
     assert user_content(given) == [{"type": "text", "text": "Hello."}]
-    with pytest.raises(RequestInvalid, match="says nothing"):
+    with pytest.raises(RequestInvalid, match="is empty"):
         user_content(said("user", {"type": "data-mood", "data": 1}))

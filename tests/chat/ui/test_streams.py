@@ -141,9 +141,9 @@ def test_arguments_that_are_no_json_are_an_error_of_the_call() -> None:
     [
         (
             BackendOverloaded("Overloaded"),
-            "Overloaded. What you said is kept. Try again in a moment, or choose another backend.",
+            "Overloaded. Your question is kept. Try again in a moment, or choose another backend.",
         ),
-        (ValueError("a secret"), "The chat server failed; its log has the details. What you said is kept. Try again."),
+        (ValueError("a secret"), "The chat server failed; its log has the details. Your question is kept. Try again."),
     ],
 )
 def test_what_fails_is_told_and_the_stream_ends(error: Exception, words: str) -> None:

@@ -60,8 +60,8 @@ def test_a_row_may_say_how_much_is_asked_for_at_most() -> None:
     asked = request(user("hi"), max_tokens=64_000, thinking={"type": "enabled", "budget_tokens": 32_000})
     sent = body(asked, knob="openrouter", most_tokens=16_384)
     assert (sent["max_tokens"], sent["reasoning"]) == (16_384, {"max_tokens": 16_384 - 1024})
-    assert Change("openai_chat", "max_tokens", "replaced", "this backend says at most 16384 tokens at once") in changes(
-        asked, most_tokens=16_384
-    )
+    assert Change(
+        "openai_chat", "max_tokens", "replaced", "this backend allows at most 16384 tokens for an answer"
+    ) in changes(asked, most_tokens=16_384)
     assert body(request(user("hi"), max_tokens=100), most_tokens=16_384)["max_tokens"] == 100
     assert changes(request(user("hi"), max_tokens=100), most_tokens=16_384) == ()

@@ -120,7 +120,7 @@ def test_a_repair_says_what_it_changes() -> None:
     found = repaired(ChatRequestOptions(missing="empty"), 400, "reasoning_content is missing")
     assert found is not None
     assert (found.options.missing, found.options.missing_on) == ("space", "all")
-    assert found.why == "refused for missing reasoning: every answer gets the least that can stand for it"
+    assert found.why == "the backend missed reasoning: asked again with a placeholder in every answer"
 
 
 def test_words_of_the_request_that_an_error_quotes_are_not_its_own() -> None:

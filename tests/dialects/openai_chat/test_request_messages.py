@@ -99,7 +99,7 @@ def test_an_image_that_a_backend_cannot_see_is_refused_or_replaced_as_it_wants()
     """dialects 7, case 66."""
     asked = request(user(text("see"), PNG))
 
-    with pytest.raises(Unrepresentable, match=r"messages\.0\.content\.1: this backend does not take images"):
+    with pytest.raises(Unrepresentable, match=r"messages\.0\.content\.1: this backend does not support images"):
         body(asked, images="refuse")
     assert body(asked, images="omit")["messages"][0]["content"] == (
         "see\n\n[An image was left out here: this model cannot see images.]"

@@ -66,8 +66,8 @@ def test_strict_is_left_out_where_an_object_is_open(schema: Json) -> None:
         ("web_search_20250305", "is run by Anthropic's servers, and this backend cannot run it: leave the tool out"),
         ("code_execution_20250825", "is run by Anthropic's servers"),
         ("tool_search_tool_regex_20251119", "is run by Anthropic's servers"),
-        ("bash_20250124", "is known by its name only to Claude models: describe it as a tool of your own"),
-        ("text_editor_20250728", "is known by its name only to Claude models"),
+        ("bash_20250124", "is known to Claude models only: describe it as a tool of your own"),
+        ("text_editor_20250728", "is known to Claude models only"),
     ],
 )
 def test_a_tool_of_anthropics_own_is_refused_by_its_place_with_what_to_do(kind: str, why: str) -> None:

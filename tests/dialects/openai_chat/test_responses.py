@@ -92,7 +92,7 @@ def test_a_whole_answer_has_the_blocks_of_its_stream(
 
     answered = read_message(body(message), ASKED, ChatOptions())
     if BROKEN in [text for _, text in calls]:
-        assert answered == Failure(502, "api_error", f"the arguments of the call of f are no JSON object: {BROKEN}")
+        assert answered == Failure(502, "api_error", f"the arguments of the call of f are not a JSON object: {BROKEN}")
     else:
         assert isinstance(answered, dict)
         assert read_signatures(answered) == read_signatures(told.whole)

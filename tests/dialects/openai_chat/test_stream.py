@@ -207,7 +207,7 @@ def test_data_that_is_no_json_object_is_a_failure_until_the_finish() -> None:
     """Something was lost; better said than skipped."""
     assert Told(chunk({"content": "x"}), b"data: <html>\n\n", DONE).error == {
         "type": "api_error",
-        "message": "the backend sent an event that is no JSON object",
+        "message": "the backend sent an event that is not a JSON object",
     }
     assert Told(chunk({"content": "x"}, finish="stop"), b"data: <html>\n\n", DONE).error is None
 

@@ -113,7 +113,7 @@ class ChatAnswer:
             await reader.wait_stored()
             await self._send_end(reader)
         except Exception as error:
-            _log.exception("an answer could not be told")
+            _log.exception("an answer could not be sent")
             reader.leave()
             with suppress(ClewError):  # the store's health reports it
                 await reader.wait_stored()  # before another question is asked in this thread
@@ -137,7 +137,7 @@ class ChatAnswer:
             self._send_finish("interrupted", metadata)
         else:
             self._send_metadata(metadata)
-            text = error_text(reader.failure) if reader.failure else "The answer broke off. What came of it is kept."
+            text = error_text(reader.failure) if reader.failure else "The answer broke off. The part that came is kept."
             self._run.send({"type": "error", "errorText": self._context.hide(text)})
 
     def _send_metadata(self, metadata: JsonObject) -> None:

@@ -114,7 +114,7 @@ class StoredAnswer:
         yield {"type": "message-metadata", "messageMetadata": metadata}
         yield {
             "type": "error",
-            "errorText": "The answer ended on another gateway before it was whole. What came of it is kept.",
+            "errorText": "The answer ended early on another gateway. The part that came is kept.",
         }
 
 

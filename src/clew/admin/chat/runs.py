@@ -256,6 +256,6 @@ def _under_way_in_thread() -> AdminProblem:
     return AdminProblem(
         409,
         "an answer is under way in this chat",
-        "somebody listens to it, and a chat has one answer at a time",
-        "wait for its end, follow it with GET …/stream, or stop it with DELETE …/stream",
+        "another client follows it, and a chat has one answer at a time",
+        "wait until it ends, follow it with GET …/stream, or stop it with DELETE …/stream",
     )

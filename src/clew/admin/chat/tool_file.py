@@ -43,7 +43,7 @@ def _load(path: Path, changed: int) -> tuple[Tool, ...]:
     """`changed` is when the file was: another time is another file."""
     spec = importlib.util.spec_from_file_location(f"clew_chat_tools_{changed}", path)
     if spec is None or spec.loader is None:
-        raise SettingsInvalid(f"{path} is no Python file: its name ends with .py", key="chat.tools")
+        raise SettingsInvalid(f"{path} is not a Python file: the name must end with .py", key="chat.tools")
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

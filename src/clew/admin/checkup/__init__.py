@@ -17,20 +17,20 @@ from clew.admin.checkup.findings import Check, CheckFinding, Circumstances, Stat
 __all__ = ["CHECKS", "Check", "CheckFinding", "CheckResult", "Circumstances", "read_circumstances", "run_check"]
 
 CHECKS: Final[tuple[Check, ...]] = (
-    Check("config", "The config can be read and is valid; no key stands in it.", config.config),
+    Check("config", "The config can be read and is valid; it contains no key.", config.config),
     Check("backends", "Each backend has its key; with --online, it can be reached.", config.backends),
-    Check("files", "What clew keeps is its owner's alone: 0700 and 0600, -wal and -shm too.", storage.files),
-    Check("disk", "What clew keeps can be written, and there is room for it.", storage.disk),
-    Check("secret", "The secret behind the seals is there.", storage.secret),
-    Check("key", "The gateway's key is there.", storage.key),
+    Check("files", "Only the owner can read clew's files: 0700 and 0600, -wal and -shm too.", storage.files),
+    Check("disk", "clew's files can be written, and the disk has room.", storage.disk),
+    Check("secret", "The secret for seals exists.", storage.secret),
+    Check("key", "The gateway's key exists.", storage.key),
     *storage.PROGRAMS,
     Check("store", "The store is sound and has a schema that this clew knows.", storage.store),
     Check("gateways", "Each gateway that is registered answers.", surroundings.gateways),
     Check("ports", "The ports are free, or a gateway's own.", surroundings.ports),
-    Check("bypass", "Nothing leads Claude Code past the gateway.", surroundings.bypass),
-    Check("editors", "No editor leads its Claude Code past the gateway.", editor_settings.editors),
-    Check("proxy", "No proxy stands between clients and the gateway.", surroundings.proxies),
-    Check("claude", "Claude Code is there, and which version.", surroundings.claude),
+    Check("bypass", "No setting makes Claude Code bypass the gateway.", surroundings.bypass),
+    Check("editors", "No editor makes its Claude Code bypass the gateway.", editor_settings.editors),
+    Check("proxy", "There is no proxy between clients and the gateway.", surroundings.proxies),
+    Check("claude", "Claude Code is installed, and its version.", surroundings.claude),
     Check("clock", "The clock is about right.", surroundings.clock),
 )
 """In the order in which they are shown."""
@@ -52,7 +52,7 @@ def run_check(check: Check, at: Circumstances, redact: Callable[[str], str]) -> 
             found.append(each)
     except OSError as error:
         found.append(
-            broken(f"cannot be looked at: {error.strerror or error}", "correct its permissions, or report this problem")
+            broken(f"cannot be checked: {error.strerror or error}", "correct its permissions, or report this problem")
         )
     findings = tuple(CheckFinding(each.state, redact(each.says), redact(each.fix)) for each in found)
     states = {each.state for each in findings}

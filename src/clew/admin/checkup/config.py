@@ -32,8 +32,8 @@ def config(at: Circumstances) -> Iterator[CheckFinding]:
             yield broken(line, "correct that line; until then nothing of the file is used (`clew config check`)")
         return
     settings = at.loaded.settings
-    where = f"{at.loaded.file}" if at.loaded.file else "no config file; what the environment gives is used"
-    active = f"{settings.active} is active unless `clew use` chose another"
+    where = f"{at.loaded.file}" if at.loaded.file else "no config file; the backends come from the environment"
+    active = f"{settings.active} is active unless `clew use` chose another backend backend"
     yield fine(f"{where}: {_count(len(settings.backends), 'backend')}, {active}")
     yield from (fine(each.says) for each in at.loaded.variables if not each.is_bad)
     elsewhere = {each.says for each in settings.disabled.values()}  # by the check of the backends
@@ -115,10 +115,10 @@ def _refused_keys(at: Circumstances) -> dict[str, LastCall]:
 def _key_refused(backend: Backend, call: LastCall) -> CheckFinding:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(call.at))
     if not backend.keys:
-        says = f"{backend.name} refused a request without a key when it was asked last ({call.status}, {when})"
+        says = f"{backend.name} refused a request without a key at the last call ({call.status}, {when})"
         return broken(says, f"put a key into its settings; `clew backends test {backend.name}` tries it")
     found_in = " and from ".join(dict.fromkeys(filter(None, backend.keys_from)))
     return broken(
-        f"{backend.name} refused its key when it was asked last ({call.status}, {when}); the key comes from {found_in}",
+        f"{backend.name} refused its key at the last call ({call.status}, {when}); the key comes from {found_in}",
         f"put the right key there; `clew backends test {backend.name}` tries it",
     )

@@ -35,7 +35,7 @@ def editors(at: Circumstances) -> Iterator[CheckFinding]:
     """Variables that an editor gives to its Claude Code override all others there."""
     home = Path(at.environ.get("HOME", "~")).expanduser()
     found = [finding for editor in EDITORS.values() for finding in _in_editor(editor, home)]
-    yield from found or [fine("no editor leads its Claude Code past the gateway")]
+    yield from found or [fine("no editor makes its Claude Code bypass the gateway")]
 
 
 def _in_editor(editor: Editor, home: Path) -> Iterator[CheckFinding]:
@@ -44,7 +44,7 @@ def _in_editor(editor: Editor, home: Path) -> Iterator[CheckFinding]:
         leads_away = str(each.value).lower() not in _UNSET and not (each.name == BASE_URL and is_local(str(each.value)))
         if each.name in (BASE_URL, *ELSEWHERE) and leads_away:
             yield warning(
-                f"{home / place} sets {each.name} for Claude Code in {editor.title}, which then does not use the gateway",
+                f"{home / place} sets {each.name} for Claude Code in {editor.title}, so that it does not use the gateway",
                 "remove it from claudeCode.environmentVariables there; `clew env --ide` prints what to set instead",
             )
 

@@ -28,13 +28,13 @@ def files(at: Circumstances) -> Iterator[CheckFinding]:
     """Directories 0700, files 0600, none of them a link or another user's."""
     home = at.home
     if not home.root.is_dir():
-        yield fine(f"{home.root} is not there yet; it is made at the first start")
+        yield fine(f"{home.root} does not exist yet; the first start makes it")
         return
     running = sorted(home.run.glob("*")) if home.run.is_dir() else []
     stored = at.store.files() if at.store else ()
     own = (home.root, home.run, *stored, home.secret, home.key, home.keys, home.sessions, *running)
     found = [finding for path in own for finding in _check_rights(path)]
-    yield from found or [fine(f"{home.root}, with the store, the keys and the secret in it, is yours alone")]
+    yield from found or [fine(f"{home.root}, with the store, the keys and the secret in it, is readable by you only")]
 
 
 def _check_rights(path: Path) -> Iterator[CheckFinding]:
@@ -48,7 +48,7 @@ def _check_rights(path: Path) -> Iterator[CheckFinding]:
         yield broken(f"{path} belongs to another user ({status.st_uid})", f"chown {os.geteuid()} {path}")
     if not path.is_dir() and status.st_mode & _OTHERS:
         mode = f"{stat.S_IMODE(status.st_mode):04o}"
-        yield broken(f"{path} can be used by others (mode {mode}); clew does not open it so", f"chmod 600 {path}")
+        yield broken(f"{path} can be read or written by others (mode {mode}), so clew does not open it", f"chmod 600 {path}")
     elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         yield broken(f"others can put files into {path}", f"chmod 700 {path}")
     elif status.st_mode & _OTHERS:
@@ -61,7 +61,7 @@ def disk(at: Circumstances) -> Iterator[CheckFinding]:
     for place in sorted({_existing_folder(folder) for folder in folders}):
         if not os.access(place, os.W_OK):
             yield broken(
-                f"{place} cannot be written, so nothing new is kept", "correct its permissions, or mount it for writing"
+                f"{place} cannot be written, so clew keeps nothing new", "correct its permissions, or mount it for writing"
             )
             continue
         free = shutil.disk_usage(place).free
@@ -82,14 +82,14 @@ def secret(at: Circumstances) -> Iterator[CheckFinding]:
     if at.environ.get(SECRET_VARIABLE, "").strip():
         yield fine(f"from {SECRET_VARIABLE}")
     elif at.home.secret.is_file():
-        yield fine(f"{at.home.secret}; keep a copy of it, seals that clients hold need it")
+        yield fine(f"{at.home.secret}; keep a copy of it: it opens the seals that clients have")
     elif at.store is not None and at.store.is_readable() and at.store.has_answers():
         yield warning(
-            f"{at.home.secret} is gone, but the store is there: seals that clients hold do not open any more",
-            f"put it back, or set {SECRET_VARIABLE}; else a new one is made at the next start",
+            f"{at.home.secret} is missing, but the store exists: seals that clients have cannot be opened",
+            f"restore it, or set {SECRET_VARIABLE}; otherwise the next start makes a new one",
         )
     else:
-        yield fine("not there yet; it is made at the first start")
+        yield fine("does not exist yet; the first start makes it")
 
 
 def key(at: Circumstances) -> Iterator[CheckFinding]:
@@ -100,12 +100,12 @@ def key(at: Circumstances) -> Iterator[CheckFinding]:
     elif given:
         yield fine(f"from {KEY_VARIABLE}")
     else:
-        yield fine(f"{at.home.key}" if at.home.key.is_file() else "not there yet; it is made at the first start")
+        yield fine(f"{at.home.key}" if at.home.key.is_file() else "does not exist yet; the first start makes it")
     try:
         if named := current_keys(known_keys(at.home)):
             yield fine(f"{len(named)} named {'key' if len(named) == 1 else 'keys'}")
     except SettingsInvalid as error:
-        yield broken(str(error), "correct or remove that file; until then its keys are not accepted")
+        yield broken(str(error), "correct that file or remove it; until then its keys are not accepted")
 
 
 def store(at: Circumstances) -> Iterable[CheckFinding]:

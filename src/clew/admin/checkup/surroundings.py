@@ -57,8 +57,8 @@ def gateways(at: Circumstances) -> Iterator[CheckFinding]:
                 yield broken(says, how_to_apply(applied, applied.active))
         if ready.problem:
             yield broken(
-                f"{each.name} (pid {each.pid}) goes on with its last settings: {ready.problem}",
-                "repair the settings file; the gateway reads it again by itself",
+                f"{each.name} (pid {each.pid}) still uses its last settings: {ready.problem}",
+                "correct the settings file; the gateway reads it again automatically",
             )
 
 
@@ -111,7 +111,7 @@ def _is_free(host: str, port: int) -> bool:
 def clock(at: Circumstances) -> Iterator[CheckFinding]:
     """Certificates, retention and `retry-after` need a clock that is about right."""
     if at.now < OLDEST:
-        yield broken("this machine's clock is years behind", "set it, or let it be set over the network")
+        yield broken("this machine's clock is years behind", "set it, or turn on NTP")
         return
     doubt: ClockDoubt | None = None
     with suppress(StoreError):  # a store that cannot be read has a check of its own
@@ -150,7 +150,7 @@ def bypass(at: Circumstances) -> Iterator[CheckFinding]:
             found.append(warning(f"{name} is set, so Claude Code does not use the gateway", f"unset {name}"))
     url = at.environ.get(BASE_URL, "")
     if url and not is_local(url):
-        says = f"{BASE_URL} leads elsewhere; `clew run` replaces it, but clients that you start yourself go there"
+        says = f"{BASE_URL} is another address; `clew run` replaces it, but clients that you start yourself use it"
         found.append(warning(says, f"unset {BASE_URL}, or set it to the gateway's address"))
     home = at.environ.get("CLAUDE_CONFIG_DIR", "") or Path(at.environ.get("HOME", "~")).expanduser() / ".claude"
     files = [Path(home) / "settings.json"]  # from the weakest to the strongest
@@ -159,7 +159,7 @@ def bypass(at: Circumstances) -> Iterator[CheckFinding]:
     if sys.platform in _MANAGED:
         files.append(_MANAGED[sys.platform])
     found += [finding for file in files for finding in _in_file(file)]
-    yield from found or [fine("nothing leads Claude Code past the gateway")]
+    yield from found or [fine("no setting makes Claude Code bypass the gateway")]
 
 
 def _in_file(path: Path) -> Iterator[CheckFinding]:
@@ -185,7 +185,7 @@ def proxies(at: Circumstances) -> Iterator[CheckFinding]:
             "export NO_PROXY=127.0.0.1,localhost",
         )
     if names and at.loaded and not at.loaded.settings.proxy:
-        yield fine("clew itself goes to the backends directly; `proxy = true` would use the proxy")
+        yield fine("clew itself connects to the backends directly; `proxy = true` uses the proxy")
     elif not names:
         yield fine("no proxy is set")
 
@@ -198,7 +198,7 @@ def claude(at: Circumstances) -> Iterator[CheckFinding]:
     """Claude Code on the PATH, and its version."""
     path = shutil.which("claude", path=at.environ.get("PATH", ""))
     if path is None:
-        yield fine("Claude Code is not on the PATH; only `clew run -- claude` needs it")
+        yield fine("Claude Code is not on the PATH; you need it only for `clew run -- claude`")
         return
     try:
         done = subprocess.run(  # noqa: S603  (the user's own command, found on the user's own PATH)
@@ -210,10 +210,10 @@ def claude(at: Circumstances) -> Iterator[CheckFinding]:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield warning(f"{path} does not say its version: {type(error).__name__}", "run `claude --version` yourself")
+        yield warning(f"{path} does not print its version: {type(error).__name__}", "run `claude --version` yourself")
         return
     version = done.stdout.strip().partition("\n")[0][:100]
     if done.returncode or not version:
-        yield warning(f"{path} does not say its version (exit {done.returncode})", "run `claude --version` yourself")
+        yield warning(f"{path} does not print its version (exit {done.returncode})", "run `claude --version` yourself")
     else:
         yield fine(f"{path}: {version}")

@@ -15,7 +15,7 @@ from clew.dialects.openai_chat.stream_tags import PAIRS
 from clew.model.json import JsonObject, count_of, object_of, objects_of, read_object, text_of
 from clew.wire.sse import SseReader
 
-PassedBack: TypeAlias = Literal["accepted", "repaired", "refused", "not passed back", "nothing to pass back"]
+PassedBack: TypeAlias = Literal["accepted", "repaired", "refused", "not passed back", "no reasoning to pass back"]
 Ids: TypeAlias = Literal["unique so far", "repeated", "empty", "not seen"]
 
 _FIELDS: Final = ("reasoning_content", "reasoning", "reasoning_details", "thinking", "thinking_blocks", "extra_content")
@@ -39,7 +39,7 @@ class BackendLessons(Struct, frozen=True, kw_only=True):
     """The fields in which reasoning came, by the names of the wire."""
     called: bool = False
     """It called the tool that it was offered."""
-    passed_back: PassedBack = "nothing to pass back"
+    passed_back: PassedBack = "no reasoning to pass back"
     """What became of its reasoning in the next request."""
     back_in: tuple[str, ...] = ()
     """The fields in which its reasoning went back."""
@@ -62,7 +62,7 @@ def learn(first: TrialAnswer, second: TrialAnswer) -> BackendLessons:
     return BackendLessons(
         reasoning=reasoning,
         called=called,
-        passed_back=_passed_back(second, bool(back)) if reasoning else "nothing to pass back",
+        passed_back=_passed_back(second, bool(back)) if reasoning else "no reasoning to pass back",
         back_in=back,
         tool_ids=tool_ids,
         usage=TrialUsage(

@@ -155,7 +155,7 @@ def _is_answer(answer: TrialAnswer) -> bool:
 
 def _failure(answer: TrialAnswer, backend: Backend) -> str:
     if answer.status == 200:
-        return answer.error or "what came is not an answer: is the url right?"
+        return answer.error or "the reply is not an answer of this API: is the url right?"
     if not answer.reached:
         return f"{answer.error}; check its url, {backend.url}"
     if answer.status in (401, 403):

@@ -104,7 +104,7 @@ class AsyncAgent(Generic[T]):
         for each in options.get("tools", ()):
             tool = each if isinstance(each, Tool) else _agent_tool(each.plan) if isinstance(each, HasPlan) else tool_of(each)
             if tool.name in tools:
-                raise SettingsInvalid(f"two tools are called {tool.name!r}; say `@tool(name=…)`", key=tool.name)
+                raise SettingsInvalid(f"two tools are called {tool.name!r}; use `@tool(name=…)`", key=tool.name)
             tools[tool.name] = tool
         rest: dict[str, Any] = {name: value for name, value in options.items() if name != "tools"}
         form = None if output in (None, str) else output_form_of(output)
@@ -199,7 +199,7 @@ class AsyncAgent(Generic[T]):
                 yield self.on(conversation).conversation
             return
         if self._current is not None:
-            raise RequestInvalid("a run is under way on this conversation: wait for its end, or stop it")
+            raise RequestInvalid("a run is under way on this conversation: wait until it ends, or stop it")
         self._current = run
         try:
             yield self._conversation
@@ -243,7 +243,7 @@ def _agent_tool(plan: AgentPlan) -> Tool:
             raise Suspended(result.waiting)
         text = result.message.content if result.message else None
         last = f" The last that it said: {text}" if text else ""
-        raise ToolFailed(f"{plan.name} came to no answer: {result.limit or result.ending}.{last}")
+        raise ToolFailed(f"{plan.name} gave no answer: {result.limit or result.ending}.{last}")
 
     arguments = arguments_of(delegate, checked_name(plan.name))
     return Tool(

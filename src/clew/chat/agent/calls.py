@@ -152,7 +152,7 @@ def _arguments_of(tool: Tool, call: ToolCall) -> dict[str, object]:
     except msgspec.ValidationError as error:
         raise ToolFailed(f"The arguments of {tool.name} are wrong: {error}. Nothing was done.") from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ToolFailed(f"The arguments of {tool.name} are no valid JSON: {error}. Nothing was done.") from None
+        raise ToolFailed(f"The arguments of {tool.name} are not valid JSON: {error}. Nothing was done.") from None
     except Exception as error:  # of a type that checks its own values
         raise ToolFailed(f"The arguments of {tool.name} are wrong: {_error_text(error)}. Nothing was done.") from error
 

@@ -78,7 +78,7 @@ def resume_last(conversation: AsyncConversation) -> AsyncAnswer | None:
     """
     turns = conversation.turns
     if not turns:
-        raise RequestInvalid("nothing was said yet, so there is nothing to resume")
+        raise RequestInvalid("nothing was asked yet, so there is nothing to resume")
     return None if turns[-1].outcome == "whole" else conversation.retry()
 
 

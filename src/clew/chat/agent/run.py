@@ -43,7 +43,7 @@ class TakenElsewhere(RequestInvalid):
     def __init__(self) -> None:
         super().__init__(
             "another run of this thread has taken these calls, so none of them was run here: "
-            "wait for its end, then open the thread again"
+            "wait until it ends, then open the thread again"
         )
 
 

@@ -19,7 +19,7 @@ class AnswerSummary(Struct, frozen=True, kw_only=True):
 
     >>> usage = TokenUsage(input=50, output=60, cache_read=900, cache_written=50)
     >>> print(AnswerSummary(backend="claude", model="claude-opus-5-5", usage=usage, thinking=Estimate(40), seconds=2.5).line)
-    claude, claude-opus-5-5 · 1,000 tokens in (90 % from the cache), 60 out (≈40 of them thought) · 2.5 s
+    claude, claude-opus-5-5 · 1,000 tokens in (90 % from the cache), 60 out (≈40 of them thinking) · 2.5 s
     """
 
     backend: str = ""
@@ -77,7 +77,7 @@ def _tokens_text(usage: TokenUsage, efficiency: float | None, thinking: int | Es
         share = "<1" if efficiency < 1 else ">99" if 99 < efficiency < 100 else f"{efficiency:.0f}"
         cache = f" ({share} % from the cache)"
     count = f"≈{thinking.tokens:,}" if isinstance(thinking, Estimate) else f"{thinking:,}" if thinking is not None else ""
-    thought = f" ({count} of them thought)" if count else ""
+    thought = f" ({count} of them thinking)" if count else ""
     tokens = "token" if whole == 1 else "tokens"
     return f"{whole:,} {tokens} in{cache}, {about}{usage.output:,} out{thought}"
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-COMPACTED: Final = "the conversation had become too long for the model: it goes on from a summary, and the whole is kept"
+COMPACTED: Final = "the conversation was too long for the model: it continues from a summary, and all turns are kept"
 _PAUSE: Final = 0.08
 """Seconds between two pictures."""
 _SILENCE: Final = 2.0

@@ -282,10 +282,10 @@ CLAUDE_CODE = Format(
     does="A Claude Code transcript, one line for each block.",
     losses=(
         FOREIGN,
-        "which backend made an answer, its account, and what was changed on the way",
-        "the model that answered, where another one was asked for",
+        "the backend and account of each answer, and the changes to its request",
+        "the model that answered, if the client asked for another one",
         MARKS,
-        "what Claude Code noted besides (attachments): a model that binds its thinking to all before it leaves it out",
+        "Claude Code's attachments; a model that binds its thinking to all text before it therefore drops that thinking",
     ),
     write=write,
     read=read_transcript,

@@ -144,7 +144,7 @@ def _read_line(number: int, raw: bytes, principal: str, thread: Thread | None) -
             return structs.replace(line.thread, principal=principal)
         if isinstance(line.turn, Raw):
             if _sum_of(bytes(line.turn)) != line.sum:
-                raise ValueError("this is not what was written: a byte of it was changed")
+                raise ValueError("this line was changed after the export")
             return _read_turn(_turn_line.decode(line.turn), principal, thread)
         return None if line.clew == _KIND else Skipped("of another shape")
     except (*UNREADABLE, ValueError) as error:
@@ -198,7 +198,7 @@ def fits(head: bytes) -> bool:
 CLEW_JSONL = Format(
     name="clew",
     suffix=".clew.jsonl",
-    does="JSON lines with all that is kept of a conversation; importing it gives the same conversation again.",
+    does="JSON lines with everything that is kept of a conversation; an import gives the same conversation again.",
     losses=("the whole requests and answers of the exchange page", "when a block was last seen in a request"),
     write=write,
     read=read,

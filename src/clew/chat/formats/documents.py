@@ -57,10 +57,10 @@ _MAX_TOKENS: Final = 4096
 _MOST_BYTES: Final = 64 * 1024 * 1024
 """A document is read as a whole. Larger files are not conversations."""
 
-BRANCHES = "branches other than the newest answer's, and questions that nobody answered"
-FOREIGN = "thinking that no Claude signed"
-MARKS = "cache marks, fields that need a beta, and the role of system messages (they are said as reminders)"
-ORIGINS = "who made an answer, when, its tokens, and what was changed on the way"
+BRANCHES = "other branches than that of the newest answer, and questions without an answer"
+FOREIGN = "thinking that was not signed by Claude"
+MARKS = "cache marks, fields that need a beta, and the role of system messages (they become reminders)"
+ORIGINS = "the backend, time and tokens of each answer, and the changes to its request"
 UNKEPT = "the system prompt, the tools and the parameters (they are not kept)"
 
 

@@ -152,7 +152,7 @@ class Importer:
         except (StoreError, ValueError, ArithmeticError, TypeError) as error:
             if self._store.health().state != "ok":
                 raise
-            self._add_fault(0, f"the store does not take a turn: {error}")
+            self._add_fault(0, f"the store does not accept a turn: {error}")
             return
         self.tally.turns, self.tally.known = self.tally.turns + new, self.tally.known + (not new)
         if new and done.thread and done.thread not in self._threads:

@@ -25,7 +25,7 @@ from clew.model.turn import TurnRecord
 from clew.store.text import ending_word, unfinished_word
 from clew.store.values import Thread
 
-FOR_PEOPLE = ("everything but what people read: signatures, ids, tokens, changes, images", "it cannot be imported")
+FOR_PEOPLE = ("everything but the text: signatures, ids, tokens, changes, images", "it cannot be imported")
 
 PartKind: TypeAlias = Literal["text", "aside", "thinking", "call", "result", "failure", "other"]
 
@@ -83,7 +83,7 @@ def _answer_section(turn: TurnRecord, newest: str | None) -> PageSection:
         return PageSection("no answer", at, _clean(f"{ending_word(turn.exchange)}, {turn.exchange.status}"), ())
     notes = [] if recording.whole else [unfinished_word(turn.exchange)]
     if newest is not None and recording.followed != newest:
-        notes.append("goes on from an earlier answer" if recording.followed else "starts a new line")
+        notes.append("continues from an earlier answer" if recording.followed else "starts a new line")
     parts = [_part_of(msgspec.json.decode(raw, type=JsonObject)) for raw in recording.blocks]
     who = _clean(f"{recording.origin.model} ({recording.origin.backend})")
     return PageSection(who, at, ", ".join(notes), parts)
@@ -127,7 +127,7 @@ def _part_of(block: JsonObject) -> PagePart:
         return PagePart("text", "", _clean(str(block.get("text") or "")))
     if kind == "thinking":
         text = _clean(str(block.get("thinking") or ""))
-        return PagePart("thinking", "Thinking", text or "(its maker does not show it)")
+        return PagePart("thinking", "Thinking", text or "(without its text)")
     if kind.endswith("tool_use"):
         return PagePart("call", _clean(str(block.get("name"))), _clean(msgspec.json.encode(block.get("input")).decode()))
     if kind.endswith("tool_result"):
@@ -167,7 +167,7 @@ MARKDOWN = Format(
     losses=(
         *FOR_PEOPLE,
         "system text and reminders: a line says how long each is",
-        "where a model's own Markdown ends: it stands as it was written",
+        "the border between the model's own Markdown and the page's",
     ),
     write=write_markdown,
 )

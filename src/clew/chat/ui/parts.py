@@ -53,9 +53,9 @@ _REASONS: Final = {
     "refusal": "content-filter",
 }
 
-_KEPT: Final = "What you said is kept."
+_KEPT: Final = "Your question is kept."
 _ADVICE: Final[tuple[tuple[type[ClewError], str], ...]] = (
-    (CredentialsExhausted, "Ask again when the key is right, or choose another backend."),
+    (CredentialsExhausted, "Correct the key and ask again, or choose another backend."),
     (BackendRejected, "Asking again in the same way will not help: choose another model or backend."),
     (BackendOverloaded, "Try again in a moment, or choose another backend."),
     (BackendTimedOut, "Try again, or choose another backend."),
@@ -119,7 +119,9 @@ def error_text(error: BaseException) -> str:
     words = str(error).strip().rstrip(".") or "The answer failed"
     advice = next((text for kind, text in _ADVICE if isinstance(error, kind)), "See `clew doctor`.")
     if isinstance(error, BackendRejected) and error.status in (401, 403):
-        advice = "The backend does not take the credential that came with the question: check it, or choose another backend."
+        advice = (
+            "The backend does not accept the credential that came with the question: check it, or choose another backend."
+        )
     return f"{words}. {_KEPT} {advice}"
 
 

@@ -77,7 +77,7 @@ def ui_asked(body: JsonValue) -> UiAsked:
     answered = (part for part in parts_in(last) if part.get("state") == "approval-responded")
     decisions = {id: decision for part in answered for id, decision in decisions_in(part).items()}
     if not decisions:
-        raise RequestInvalid("the last message is an answer, and nothing in it was decided", path="messages")
+        raise RequestInvalid("the last message is an answer, and no call in it was decided", path="messages")
     return UiAsked(decisions=decisions, thread=thread, message=str(last.get("id") or ""))
 
 
@@ -104,7 +104,7 @@ def api_messages(messages: Sequence[JsonObject], *, mode: Conversion = "signed")
     read: list[JsonObject] = [{"role": message["role"], "content": [*map(_block, parts_in(message))]} for message in ready]
     for block in (block for message in read if message["role"] == "user" for block in blocks_in(message)):
         if what := _MODELS_ONLY.get(str(block["type"])):
-            raise RequestInvalid(f"a user message has {what}: that belongs in a message of the assistant", path="messages")
+            raise RequestInvalid(f"a user message has {what}: only a message of the assistant can have it", path="messages")
     return [message for message in read if message["content"]]
 
 
@@ -132,7 +132,7 @@ def user_content(message: JsonObject) -> list[JsonObject]:
     """The blocks of the user's message. Raises RequestInvalid if there are none, or one cannot be sent."""
     blocks = [block for read in api_messages([message]) for block in blocks_in(read)]
     if not blocks:
-        raise RequestInvalid("the user's message says nothing: it has no text, no file and no tool result", path="messages")
+        raise RequestInvalid("the user's message is empty: it has no text, no file and no tool result", path="messages")
     return blocks
 
 

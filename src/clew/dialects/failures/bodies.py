@@ -39,7 +39,7 @@ def error_of(body: bytes) -> JsonObject:
         return {"message": text[:_SHOWN].strip()}
     title = _TITLE.search(text)
     words = title[2] if title else _TAGS.sub(" ", text)
-    return {"message": f"a page instead of an answer: {' '.join(words.split())[:_SHOWN]}"}
+    return {"message": f"an HTML page instead of an answer: {' '.join(words.split())[:_SHOWN]}"}
 
 
 def error_in(value: JsonObject) -> JsonObject | None:

@@ -35,20 +35,20 @@ FAILED: Final = {
 
 _UNSAID: Final[dict[int, str]] = {
     413: "Request exceeds the maximum size",
-    429: "the backend asks to wait, without a word why",
+    429: "the backend asks to wait and gives no reason",
     529: "Overloaded",
 }
 """What a status says where the backend says nothing."""
 
 FILTERED: Final = "the backend's content filter refused this: "
-BAD_CALL: Final = "the model's answer was no valid tool call or JSON, and the backend threw it away: "
+BAD_CALL: Final = "the model's answer was not a valid tool call or JSON, and the backend discarded it:  "
 
 _BEFORE: Final[dict[Reason, str]] = {"filter": FILTERED, "answer": BAD_CALL}
 _WAITING: Final = frozenset({429, 529})
 
 
 CUT: Final = Failure(502, "api_error", "the backend's stream ended before the answer did", broken=True)
-UNREADABLE: Final = Failure(502, "api_error", "the backend sent an event that is no JSON object", broken=True)
+UNREADABLE: Final = Failure(502, "api_error", "the backend sent an event that is not a JSON object", broken=True)
 
 
 def failure_of(status: int, body: bytes) -> Failure:
@@ -99,7 +99,7 @@ def _from(error: JsonObject, given: int, *, unsaid: int = 500) -> Failure:
 
 
 def _failure(status: int, message: str, error: JsonObject) -> Failure:
-    words = message or _UNSAID.get(status, f"the backend reported an error ({status}) without a word why")
+    words = message or _UNSAID.get(status, f"the backend reported an error ({status}) and gave no reason")
     return Failure(status, error_type_of(status), words, wait_of(error, message) if status in _WAITING else NO_WAIT)
 
 

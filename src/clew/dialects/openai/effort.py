@@ -19,18 +19,18 @@ from clew.model.json import JsonObject
 RESERVE = 1024
 """Tokens that a budget leaves for the answer itself."""
 
-UNKNOWN = "no backend knows this effort"
-UNKNOWN_FORM = "no backend knows this form of thinking; its own default holds"
-OUTRANKED = "the thinking setting overrides it"
-EFFORT_FIRST = "an effort overrides a budget"
-LOWEST = "only some Claude models think between tools; here it is the lowest level"
-WHOLE = "here an effort holds for the whole request; the newest one does"
-OLDER = "here an effort holds for the whole request, and a newer one does"
-NO_BUDGET = "a budget of nothing is no thinking"
-SHOWN = "what is shown of its thoughts is for the backend to say"
-NO_KNOB = "this backend is not told how much to think"
-LOST = "a tool call's reasoning is lost, and this backend refuses it without: no thinking this time"
-FORCED = "this backend refuses a forced tool while it thinks: no thinking this time"
+UNKNOWN = "this is not a known effort"
+UNKNOWN_FORM = "this is not a known form of thinking; the backend's default is used"
+OUTRANKED = "the thinking setting is used instead"
+EFFORT_FIRST = "the effort is used instead of the budget"
+LOWEST = "only some Claude models think between tools; this backend gets its lowest level"
+WHOLE = "this backend takes one effort for the whole request: the newest one is used"
+OLDER = "this backend takes one effort for the whole request: a newer one is used"
+NO_BUDGET = "a budget of 0 means no thinking"
+SHOWN = "the backend decides what it shows of its thinking"
+NO_KNOB = "this backend has no setting for the amount of thinking"
+LOST = "the reasoning of a tool call is lost, and this backend needs it: this request is sent without thinking"
+FORCED = "this backend refuses a forced tool together with thinking: this request is sent without thinking"
 
 _BY_NAME: Final[dict[str, Level]] = {"none": "off", **{level: level for level in RANKED}}
 _FORMS: Final = frozenset({"", "adaptive", "enabled", "disabled", "between_tools"})
@@ -141,7 +141,9 @@ def effort_fields(wish: EffortWish, max_tokens: int | None, options: EffortOptio
     budget = _budget_that_fits(row, wish.budget, max_tokens) if options.budgets else None
     if budget is not None:
         if budget != wish.budget:
-            changes.add(wish.path, "set", f"{budget} tokens: the backend's bounds, and room for the answer")
+            changes.add(
+                wish.path, "set", f"{budget} tokens, to stay within the backend's limits and to leave room for the answer"
+            )
         field: JsonObject = {row.budget[-1]: budget}
         for key in reversed(row.budget[:-1]):
             field = {key: field}

@@ -27,7 +27,10 @@ def file_document(file: RawObject) -> Canonical:
     """A file that comes with the request. One that lies at the vendor can be read by nobody else."""
     url = file.string("file_data")
     if not url:
-        raise invalid(file.path, "only a file with file_data can be passed on: one that lies at the vendor is not there")
+        raise invalid(
+            file.path,
+            "only a file with file_data can be passed on: other backends do not have a file that is stored at the vendor",
+        )
     data = _DATA_URL.fullmatch(url)
     if data is None or ";base64" not in data[2].lower():
         raise invalid(f"{file.path}.file_data", "it must be a data: URL with base64")

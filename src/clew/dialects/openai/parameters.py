@@ -20,14 +20,16 @@ SCHEMA_NAME: Final = "answer"
 """A schema must have a name; the client gave none."""
 
 NO_STRICT = "this backend does not check tool inputs strictly"
-OPEN = "this backend is strict only about objects that require all their properties and allow no others"
+OPEN = "this backend checks strictly only objects that require all their properties and allow no others"
 NO_TOOLS = "there are no tools to choose from"
 NO_PARALLEL = "this backend has no switch for parallel tool calls"
-THINKING = "this backend refuses a forced tool while it thinks; the choice is left to the model"
-NOT_TOLD = "this backend is not told who asks"
-TOO_LONG = "longer than this backend takes; its SHA-256 stands for it"
-NO_SCHEMA = "this backend does not take a schema for its answer"
-NOT_HELD = "it is asked for, not held to: that takes objects that require all their properties and allow no others"
+THINKING = "this backend refuses a forced tool together with thinking: the model chooses"
+NOT_TOLD = "this backend has no field for a user id"
+TOO_LONG = "longer than this backend accepts: replaced by its SHA-256"
+NO_SCHEMA = "this backend does not support a schema for its answer"
+NOT_HELD = (
+    "the schema is requested but not enforced: enforcing needs objects that require all their properties and allow no others"
+)
 ANY_JSON = "this backend promises JSON, but not this schema"
 
 _CHOICES: Final = {"auto": "auto", "any": "required", "none": "none"}
@@ -83,7 +85,7 @@ def write_tool_choice(
     elif choice.type == "tool":
         sent["tool_choice"] = one_tool(tool_name(choice.string("name"), "tool_choice.name", changes))
     elif choice.type not in _CHOICES:
-        raise Unrepresentable(f"tool_choice: a choice of type {choice.type!r} cannot be said to this backend")
+        raise Unrepresentable(f"tool_choice: this backend has no choice of type {choice.type!r}")
     if choice.value("disable_parallel_tool_use", BOOLEAN):
         if options.parallel:
             sent["parallel_tool_calls"] = False
@@ -119,7 +121,7 @@ def answer_schema(
         return None
     changes.leave_out_unknown(form.path, form.fields, {"type", "schema"})
     if form.type != "json_schema":
-        raise Unrepresentable(f"{form.path}: an answer of type {form.type!r} cannot be asked of this backend")
+        raise Unrepresentable(f"{form.path}: an answer of type {form.type!r} is not supported by this backend")
     if options.schema == "none":
         changes.leave_out(form.path, NO_SCHEMA)
         return None

@@ -34,9 +34,9 @@ FAILED: Final = "Error: "
 AS_TEXT = "a document is sent as its text"
 RESULT_AS_TEXT = "a search result is sent as its text"
 UNREAD = "this backend does not read documents of this kind"
-BLIND = "this backend does not take images"
-LOADED = "a loaded tool is named in words; its definition is among the tools"
-NO_FAILURE = f"a tool's answer has no such field; its text begins with {FAILED!r}"
+BLIND = "this backend does not support images"
+LOADED = "a loaded tool is named in a text; its definition is among the tools"
+NO_FAILURE = f"a tool result has no such field in this API; its text begins with {FAILED!r}"
 
 _WEB = ("http://", "https://", "data:")
 

@@ -10,7 +10,7 @@ from clew.dialects.openai.fields import RawObject, RequestChanges, blocks_in
 BILLING: Final = "x-anthropic-billing-header:"
 """How the line begins that Claude Code puts before its system prompt: for Anthropic, and another in each conversation."""
 
-NOT_OURS = "this line is for Anthropic's billing, and would defeat the backend's prefix cache"
+NOT_OURS = "this line is for Anthropic's billing, and it would make this backend's prefix cache miss"
 NOT_TEXT = "a system message holds only text"
 AS_USER = "this backend takes a system message only at the start"
 

@@ -20,10 +20,10 @@ from msgspec import Struct
 from clew.dialects.openai.fields import BOOLEAN, OBJECTS, RawObject, RawRequest, RequestChanges, blocks_in
 from clew.errors import Unrepresentable
 
-NOT_LOADED = "a deferred tool that nothing has loaded yet"
-TOO_LONG = "this backend takes names of 64 characters at most"
+NOT_LOADED = "a deferred tool that is not loaded yet"
+TOO_LONG = "this backend accepts names of at most 64 characters"
 THEIRS = "is run by Anthropic's servers, and this backend cannot run it: leave the tool out, or ask a Claude model"
-UNDESCRIBED = "is known by its name only to Claude models: describe it as a tool of your own, with an input_schema"
+UNDESCRIBED = "is known to Claude models only: describe it as a tool of your own, with an input_schema"
 
 LONGEST_NAME: Final = 64
 _HASH: Final = 8

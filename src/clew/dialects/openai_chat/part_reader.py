@@ -8,7 +8,7 @@ from clew.dialects.openai.fields import OBJECT, Canonical, RawObject, RequestCha
 from clew.dialects.openai.media import file_document, image_source
 from clew.model.json import JsonObject
 
-NO_DETAIL: Final = "the canonical request does not say how closely to look"
+NO_DETAIL: Final = "the Messages API has no field for the detail of an image"
 
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 _EPHEMERAL: Final[JsonObject] = {"type": "ephemeral"}

@@ -18,31 +18,35 @@ _UNCHECKED: Final = {"extra_content": {"google": {"thought_signature": "skip_tho
 """Google's own word, on a call, for a signature that is not there. Others than Google's endpoint serve its models, too."""
 
 _KINDS: Final[Mapping[str, RepairKind]] = {
-    "less": RepairKind({}, "refused for the length of the answer that was asked for: it is asked for less", is_plain=True),
+    "less": RepairKind({}, "the backend refused max_tokens: asked again with less", is_plain=True),
     "images": RepairKind(
-        {"images": "omit"}, "refused for an image: each is left out, with a text in its place", is_plain=True
+        {"images": "omit"}, "the backend refused an image: asked again with a text in place of each image", is_plain=True
     ),
     "roles": RepairKind(
         {"apart": frozenset(get_args(Apart))},
-        "refused for the order of its roles: those that may not follow each other have a message between them",
+        "the backend refused the order of roles: asked again with messages in between",
         is_plain=True,
     ),
     "fill": RepairKind(
         {"missing": "space", "missing_on": "all", "empty": {}},
-        "refused for missing reasoning: every answer gets the least that can stand for it",
+        "the backend missed reasoning: asked again with a placeholder in every answer",
     ),
-    "none": RepairKind({"reasoning": "", "missing": "nothing"}, "refused for reasoning that came back: none goes"),
-    "entries": RepairKind({"entries": False}, "refused for reasoning that it could not read: only its text goes"),
+    "none": RepairKind(
+        {"reasoning": "", "missing": "nothing"}, "the backend refused returned reasoning: asked again without it"
+    ),
+    "entries": RepairKind({"entries": False}, "the backend could not read its reasoning: asked again with the text only"),
     "signatures": RepairKind(
-        {"unsigned_call": _UNCHECKED}, "refused for a call without a signature: each such gets the vendor's word for that"
+        {"unsigned_call": _UNCHECKED},
+        "the backend refused a call without a signature: asked again with the vendor's placeholder",
     ),
-    "budget": RepairKind({"budgets": False}, "refused for the tokens to think with: a level is asked for instead"),
+    "budget": RepairKind({"budgets": False}, "the backend refused the thinking budget: asked again with a level"),
     "levels": RepairKind(
-        {"levels": ("low", "medium", "high")}, "refused for this effort: the nearest of low, medium and high is asked for"
+        {"levels": ("low", "medium", "high")},
+        "the backend refused this effort: asked again with the nearest of low, medium and high",
     ),
-    "effort": RepairKind({"knob": ""}, "refused for the effort: the backend's default holds"),
-    "free tools": RepairKind({"forced": "auto"}, "refused for a forced tool: the choice is free"),
-    "off": RepairKind({"thinks": False}, "refused for its reasoning: no thinking this time"),
+    "effort": RepairKind({"knob": ""}, "the backend refused the effort: asked again without it"),
+    "free tools": RepairKind({"forced": "auto"}, "the backend refused a forced tool: asked again with a free choice"),
+    "off": RepairKind({"thinks": False}, "the backend refused thinking: asked again without it"),
 }
 """The options that each repair changes."""
 

@@ -22,17 +22,17 @@ from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject, JsonValue
 
-EMPTY = "an empty message says nothing"
-RESULTS_FIRST = "tool messages come directly after the calls that they answer"
-REPEATED = "an entry that is in this history already would be refused by its id"
-BEGUN = "this backend refuses an answer as the last message, unless it is told to go on with it"
+EMPTY = "the message is empty"
+RESULTS_FIRST = "tool results must come directly after their calls"
+REPEATED = "this history already has an entry with this id, and the backend refuses a second one"
+BEGUN = "this backend refuses an answer as the last message, unless the request asks to continue it"
 APART = "this backend refuses a message of role {!r} behind one of role {!r}, so one of role {!r} stands between them"
 
-SERVER_SIDE = "a block that only its own vendor can read"
-NOTHING_LEFT = "nothing is left of this message"
-AFTER_CALLS = "text comes before tool calls in a message of Chat Completions"
-WORDLESS = "this backend refuses an answer that was thought and not said"
-UNSIGNED_CALL = "this backend refuses a call without its signature, and this is its word for a call that has none"
+SERVER_SIDE = "only its own vendor can read this block"
+NOTHING_LEFT = "this message is empty now"
+AFTER_CALLS = "in Chat Completions, text comes before tool calls"
+WORDLESS = "this backend refuses an answer with thinking only"
+UNSIGNED_CALL = "this backend refuses a call without a signature, and this is its placeholder for a missing one"
 
 _KNOWN: Final = {"text": frozenset({"type", "text"}), "tool_use": frozenset({"type", "id", "name", "input"})}
 _BETWEEN: Final = {"assistant": "Noted.", "user": "Go on."}

@@ -15,8 +15,8 @@ from clew.dialects.openai.fields import RawObject, RequestChanges
 from clew.dialects.openai.parts import Part, PartForms, PartWriter, media_apart
 from clew.dialects.openai_chat.options import ChatRequestOptions
 
-ONLY_TEXT = "a tool message takes only text: images and files follow in a user message"
-NINE = "this backend takes only ids of nine letters and digits"
+ONLY_TEXT = "a tool message can only have text: images and files follow in a user message"
+NINE = "this backend accepts only ids of nine letters and digits"
 
 _NINE = re.compile(r"[a-zA-Z0-9]{9}")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

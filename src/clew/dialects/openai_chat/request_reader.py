@@ -36,11 +36,11 @@ from clew.wire.strict_json import decode_json
 NAME: Final = "openai-chat"
 STEP: Final = "openai_chat"
 NO_WORDS: Final = "Chat Completions has no field for it"
-NO_PLACE: Final = "the canonical request has no place for it"
-CAPPED: Final = "a temperature is at most 1"
-ANY_JSON: Final = "the canonical request asks for JSON by a schema alone; the client's own words ask for any JSON"
-LENGTH_GIVEN: Final = "max_completion_tokens says how long the answer may be"
-USER_GIVEN: Final = "user says who asks"
+NO_PLACE: Final = "the Messages API has no field for it"
+CAPPED: Final = "the Messages API allows a temperature of at most 1"
+ANY_JSON: Final = "the Messages API has JSON output only with a schema; the prompt must ask for JSON"
+LENGTH_GIVEN: Final = "max_completion_tokens is used instead"
+USER_GIVEN: Final = "user is used instead"
 HIGHEST_TEMPERATURE: Final = 1
 
 _READ: Final = frozenset(
@@ -57,7 +57,7 @@ def read_request(raw: bytes, headers: ClientHeaders, wanted: Wanted = ALWAYS) ->
     parameters, changes = _parameters(raw), RequestChanges(STEP, NO_PLACE)
     count = parameters.value("n", INTEGER)
     if count is not None and count != 1:
-        raise invalid("n", "it must be 1: there is one answer to a request")
+        raise invalid("n", "it must be 1: clew gives one answer to a request")
     unread = {name: value for name, value in said_in(parameters.fields).items() if name not in _READ}
     changes.leave_out_unknown("", unread, ())
     if parameters.object("response_format").type == "json_object":
@@ -163,5 +163,5 @@ def _answer_format(form: RawObject, changes: RequestChanges) -> Canonical | None
             return {"type": "json_schema", "schema": described.fields["schema"]}
         case kind:
             raise invalid(
-                f"{form.path}.type", f"an answer of type {kind!r} cannot be asked for: text, json_object or json_schema"
+                f"{form.path}.type", f"an answer of type {kind!r} is not supported: use text, json_object or json_schema"
             )

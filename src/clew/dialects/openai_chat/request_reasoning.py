@@ -22,11 +22,11 @@ from clew.dialects.openai_chat.payloads import join_entry
 from clew.model.blocks import THINKING_TYPES, payload_of
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of
 
-NO_FIELD = "this backend takes no reasoning back"
-NO_TEXT = "this backend takes only its own reasoning back, and another backend made this"
-NO_TAGS = "it stood between tags in the text, and this backend does not read it there again"
-NOTHING = "there is nothing in it that this backend could read"
-UNSIGNED = "the model behind this backend refuses a thought without its signature"
+NO_FIELD = "this backend does not accept reasoning back"
+NO_TEXT = "this backend accepts only its own reasoning, and another backend made this"
+NO_TAGS = "it was between tags in the text, and this backend does not read it from there"
+NOTHING = "it has nothing that this backend can read"
+UNSIGNED = "the model behind this backend refuses reasoning without its signature"
 NEEDED = "this backend refuses an assistant message of this kind without reasoning"
 
 _FILL: Final = {"empty": "", "space": " "}

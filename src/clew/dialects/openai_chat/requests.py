@@ -27,8 +27,8 @@ from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.request import NativeRequest, Request
 
-TOO_MANY = "this backend takes fewer stop sequences"
-AT_MOST = "this backend says at most {} tokens at once"
+TOO_MANY = "this backend accepts fewer stop sequences"
+AT_MOST = "this backend allows at most {} tokens for an answer"
 NO_TOP_K = "this backend has no top_k"
 
 

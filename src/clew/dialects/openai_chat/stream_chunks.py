@@ -123,7 +123,7 @@ _decoder: Final = msgspec.json.Decoder(Chunk)
 
 
 def read_chunk(data: bytes) -> Chunk | None:
-    """The chunk; None if the data is no JSON object."""
+    """The chunk; None if the data is not a JSON object."""
     try:
         return _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

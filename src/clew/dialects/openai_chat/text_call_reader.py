@@ -196,7 +196,7 @@ class TextCallReader:
             self.call = TextCall(self._tools.client_name(self._name), arguments, form.name)
 
     def _json_arguments(self) -> str | None:
-        """As they were written; None if they are no JSON object."""
+        """As they were written; None if they are not a JSON object."""
         raw = self._value.whole().encode()
         try:
             if not self._name:

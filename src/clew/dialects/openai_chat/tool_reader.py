@@ -14,8 +14,8 @@ from msgspec import Raw
 from clew.dialects.openai.fields import BOOLEAN, NULL, OBJECT, OBJECTS, Canonical, RawObject, RequestChanges, invalid
 from clew.model.json import JsonObject
 
-SOME_TOOLS: Final = "a choice among some of the tools cannot be said: the model may choose among all of them"
-NO_GRAMMAR: Final = "the canonical request has no grammar for the text of a tool"
+SOME_TOOLS: Final = "this API cannot limit the choice to some tools: the model may choose any of them"
+NO_GRAMMAR: Final = "the Messages API has no grammars for tools"
 NO_TOOLS: Final = "the request has no tools"
 
 CUSTOM_SCHEMA: Final[JsonObject] = {

@@ -21,10 +21,10 @@ from clew.dialects.openai_responses.tools import ToolNames
 from clew.model.blocks import signature_of
 from clew.model.json import JsonObject, JsonValue, text_of
 
-NO_DETAIL = "how closely to look can be said to OpenAI's models alone"
-BROKEN = "the arguments are no JSON object: they are passed on as a text in one"
-ID_REPLACED = "an id is made of letters, digits, _ and - alone"
-UNREADABLE = "only its maker can read it"
+NO_DETAIL = "only OpenAI's models have a field for the detail of an image"
+BROKEN = "the arguments are not a JSON object: they are passed on as a text inside one"
+ID_REPLACED = "an id may have only letters, digits, _ and -"
+UNREADABLE = "only the backend that made it can read it"
 
 _TEXTS: Final = {"input_text": "text", "output_text": "text", "text": "text", "summary_text": "text", "refusal": "refusal"}
 """The member that holds the text, by the type of a part."""

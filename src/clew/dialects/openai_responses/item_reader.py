@@ -25,10 +25,10 @@ from clew.dialects.openai_responses.item_parts import (
 )
 from clew.dialects.openai_responses.tools import ToolNames
 
-MOVED = "an output stands right after the answer that called"
-NOTHING = "there is nothing in it that could be passed on"
-ONLY_HERE = "only OpenAI's models know what this says"
-FORMAT = "the form of the answer holds for the whole request"
+MOVED = "an output must come directly after the answer with its call"
+NOTHING = "it has nothing that can be passed on"
+ONLY_HERE = "only OpenAI's models can read this"
+FORMAT = "the format of the answer is set for the whole request"
 
 _OF_ALL: Final = frozenset({"type", "id", "status"})
 _OUTPUT: Final = _OF_ALL | {"call_id", "output", "name", "namespace"}

@@ -27,10 +27,10 @@ from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject
 
-EMPTY = "an empty message says nothing"
-SERVER_SIDE = "a block that only its own vendor can read"
-RESULTS_FIRST = "outputs come before what the user says with them"
-NOT_KNOWN = "this backend does not know items of this kind"
+EMPTY = "the message is empty"
+SERVER_SIDE = "only its own vendor can read this block"
+RESULTS_FIRST = "tool outputs must come before the user's text"
+NOT_KNOWN = "this backend does not know this kind of item"
 
 _KNOWN: Final = {"text": frozenset({"type", "text"}), "tool_use": frozenset({"type", "id", "name", "input"})}
 _CUSTOM: Final = frozenset({"custom_tool_call", "custom_tool_call_output"})

@@ -17,12 +17,12 @@ from clew.model.json import JsonObject, object_of, text_of
 
 ENCRYPTED: Final = "reasoning.encrypted_content"
 
-AT_MOST = "this backend says at most {} tokens at once"
-AT_LEAST = "this backend takes no fewer than {} tokens"
+AT_MOST = "this backend allows at most {} tokens for an answer"
+AT_LEAST = "this backend needs at least {} tokens"
 NO_SAMPLING = "this backend does not take it"
 NO_STOPS = "this API has no stop sequences"
 NO_TOP_K = "this API has no top_k"
-NO_SUMMARY = "this backend gives no summary of its thoughts"
+NO_SUMMARY = "this backend gives no summary of its thinking"
 
 
 def max_tokens_of(parameters: RawObject, options: ResponsesOptions) -> int | None:
@@ -91,7 +91,7 @@ def answer_format(parameters: RawObject, options: ResponsesOptions, changes: Req
 # functions.
 
 
-UNKNOWN_KIND = "this backend does not know tools of this kind"
+UNKNOWN_KIND = "this backend does not know this kind of tool"
 
 
 def may_go_as_offered(detail: ResponsesDetail, options: ResponsesOptions) -> bool:

@@ -13,9 +13,9 @@ from clew.dialects.openai.fields import RawObject, RequestChanges
 from clew.dialects.openai.parts import Part, PartForms, PartWriter, media_apart
 from clew.dialects.openai_responses.options import ResponsesOptions
 
-ONLY_TEXT = "an output takes only text here: images and files follow in a user message"
-TOO_LONG = "this backend takes ids of 64 characters at most"
-TOO_MANY = "this backend takes fewer cache marks"
+ONLY_TEXT = "a tool output can only be text here: images and files follow in a user message"
+TOO_LONG = "this backend accepts ids of at most 64 characters"
+TOO_MANY = "this backend accepts fewer cache marks"
 
 LONGEST_ID: Final = 64
 _BREAKPOINT: Final = {"mode": "explicit"}

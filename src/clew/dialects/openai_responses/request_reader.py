@@ -37,10 +37,10 @@ from clew.wire.strict_json import decode_json
 
 STEP: Final = "openai_responses"
 HIGHEST_TEMPERATURE: Final = 1
-NO_PLACE: Final = "the canonical request has no place for it"
-CAPPED: Final = "a temperature is at most 1"
+NO_PLACE: Final = "the Messages API has no field for it"
+CAPPED: Final = "the Messages API allows a temperature of at most 1"
 NAME_GIVEN: Final = "safety_identifier says who asks"
-ANY_JSON: Final = "an answer can be held to a schema, not to JSON of any kind"
+ANY_JSON: Final = "the Messages API can enforce a schema, but not any JSON"
 
 _READ: Final = frozenset(
     {"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature"}
@@ -49,9 +49,9 @@ _READ: Final = frozenset(
 _KEPT_HERE: Final = frozenset({"store", "include", "stream_options", "previous_response_id", "background", "conversation"})
 """What is heeded by the gateway itself, or refused."""
 _REFUSED: Final = {
-    "background": "an answer cannot be made in the background here: send background false, and stream",
-    "conversation": "there are no conversations here: send the whole input, or a previous_response_id",
-    "prompt": "a prompt that lies at OpenAI is not there: send its text as instructions",
+    "background": "answers in the background are not supported here: send background false, and stream",
+    "conversation": "conversations are not supported here: send the whole input, or a previous_response_id",
+    "prompt": "prompts that are stored at OpenAI are not supported here: send the text as instructions",
 }
 _ITEMS: Final = msgspec.json.Decoder(list[Raw])
 _TRIGGER: Final = "compaction_trigger"
@@ -248,7 +248,7 @@ def _answer_format(form: RawObject) -> Canonical | None:
             return {"type": "json_schema", "schema": form.fields["schema"]}
         case kind:
             raise invalid(
-                f"{form.path}.type", f"an answer of type {kind!r} cannot be asked for: text, json_object or json_schema"
+                f"{form.path}.type", f"an answer of type {kind!r} is not supported: use text, json_object or json_schema"
             )
 
 

@@ -19,11 +19,11 @@ from clew.dialects.openai_responses.request_client_items import OwnItem
 from clew.model.blocks import payload_of
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of
 
-NO_TEXT = "this backend takes only its own reasoning back, and another backend made this"
-NOTHING = "there is nothing in it that this backend could read"
-REPEATED = "an item that is in this history already would be refused by its id"
+NO_TEXT = "this backend accepts only its own reasoning, and another backend made this"
+NOTHING = "it has nothing that this backend can read"
+REPEATED = "this history already has an item with this id, and the backend refuses a second one"
 NEEDED = "this backend refuses an answer of this kind without reasoning"
-ALONE = "this backend refuses a thought that nothing follows"
+ALONE = "this backend refuses reasoning that nothing follows"
 
 _any: Final[msgspec.json.Decoder[JsonValue]] = msgspec.json.Decoder()
 _FILL: Final = {"empty": "", "space": " "}

@@ -16,36 +16,47 @@ from clew.dialects.openai.repairs import RepairKind, TableRepairs
 from clew.dialects.openai_responses.options import ResponsesOptions
 
 _KINDS: Final[Mapping[str, RepairKind]] = {
-    "less": RepairKind({}, "refused for the length of the answer that was asked for: it is asked for less", is_plain=True),
+    "less": RepairKind({}, "the backend refused max_tokens: asked again with less", is_plain=True),
     "images": RepairKind(
-        {"images": "omit"}, "refused for an image: each is left out, with a text in its place", is_plain=True
+        {"images": "omit"}, "the backend refused an image: asked again with a text in place of each image", is_plain=True
     ),
     "summary": RepairKind(
-        {"summary": ""}, "refused for a summary of its thoughts, which this organisation may not have: none is asked for"
+        {"summary": ""}, "the backend refused a summary of its thinking to this organisation: asked again without it"
     ),
-    "sampling": RepairKind({"sampling": False}, "refused for its sampling: the backend's own holds", is_plain=True),
-    "user": RepairKind({"user": ""}, "refused for the name of who asks: it is not told", is_plain=True),
-    "parallel": RepairKind({"parallel": False}, "refused for its wish about parallel calls: it is not said", is_plain=True),
-    "ids": RepairKind({"ids": False}, "refused for the id of an item: items go without", is_plain=True),
-    "phases": RepairKind({"phases": False}, "refused for the phase of a message: messages go without", is_plain=True),
-    "marks": RepairKind({"cache_marks": 0}, "refused for a cache mark: none goes", is_plain=True),
+    "sampling": RepairKind(
+        {"sampling": False}, "the backend refused the sampling parameters: asked again without them", is_plain=True
+    ),
+    "user": RepairKind({"user": ""}, "the backend refused the user id: asked again without it", is_plain=True),
+    "parallel": RepairKind(
+        {"parallel": False}, "the backend refused parallel_tool_calls: asked again without it", is_plain=True
+    ),
+    "ids": RepairKind({"ids": False}, "the backend refused the id of an item: asked again without ids", is_plain=True),
+    "phases": RepairKind(
+        {"phases": False}, "the backend refused the phase of a message: asked again without it", is_plain=True
+    ),
+    "marks": RepairKind(
+        {"cache_marks": 0}, "the backend refused a cache mark: asked again without cache marks", is_plain=True
+    ),
     "plain": RepairKind(
         {"own_items": False, "namespaces": False, "custom_tools": False},
-        "refused for an item or a tool that it does not know: all tools are functions",
+        "the backend does not know an item or a tool: asked again with functions only",
         is_plain=True,
     ),
-    "encrypted": RepairKind({"encrypted": False}, "refused for encrypted thoughts: only their text goes"),
-    "entries": RepairKind({"items": False}, "refused for a thought that it could not read: only its text goes"),
+    "encrypted": RepairKind({"encrypted": False}, "the backend refused encrypted reasoning: asked again with the text only"),
+    "entries": RepairKind({"items": False}, "the backend could not read its reasoning: asked again with the text only"),
     "fill": RepairKind(
         {"missing": "space", "missing_on": "all", "thought_text": "content"},
-        "refused for missing reasoning: every answer gets the least that can stand for it",
+        "the backend missed reasoning: asked again with a placeholder in every answer",
     ),
     "levels": RepairKind(
-        {"levels": ("low", "medium", "high")}, "refused for this effort: the nearest of low, medium and high is asked for"
+        {"levels": ("low", "medium", "high")},
+        "the backend refused this effort: asked again with the nearest of low, medium and high",
     ),
-    "effort": RepairKind({"knob": "", "summary": "", "thinks": True}, "refused for the effort: the backend's default holds"),
-    "free tools": RepairKind({"forced": "auto"}, "refused for a forced tool: the choice is free"),
-    "off": RepairKind({"thinks": False}, "refused for its reasoning: no thinking this time"),
+    "effort": RepairKind(
+        {"knob": "", "summary": "", "thinks": True}, "the backend refused the effort: asked again without it"
+    ),
+    "free tools": RepairKind({"forced": "auto"}, "the backend refused a forced tool: asked again with a free choice"),
+    "off": RepairKind({"thinks": False}, "the backend refused thinking: asked again without it"),
 }
 
 _VALUES: Final = r"supported values|does not support '|invalid value|one of|input should be"

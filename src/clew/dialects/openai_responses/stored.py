@@ -181,7 +181,7 @@ def list_input(items: Sequence[Raw], exchange: str, query: str) -> bytes:
 def _shown(raw: Raw, exchange: str, index: int) -> JsonObject:
     """An item of the input as OpenAI shows it: with a type, an id, and its content as parts."""
     item = read_json(bytes(raw))
-    assert isinstance(item, dict), "only what was read as an item is kept"
+    assert isinstance(item, dict), "only a valid item is kept"
     shown: JsonObject = {"type": "message", **item}
     shown["id"] = shown.get("id") or f"item_{exchange}_{index}"
     content = shown.get("content")

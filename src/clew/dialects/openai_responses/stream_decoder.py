@@ -47,7 +47,7 @@ _ENDS: Final = frozenset({"response.completed", "response.incomplete", "response
 _FAILED: Final = frozenset({"failed", "cancelled"})
 _RENUMBERED: Final = 1 << 32
 """From here on, places of items whose server gives every item the same one."""
-_NO_REASON: Final = "the backend gave up without a word why"
+_NO_REASON: Final = "the backend stopped and gave no reason"
 
 
 class ResponseDecoder:

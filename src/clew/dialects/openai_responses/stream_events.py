@@ -90,7 +90,7 @@ _RAW: Final = ("item", "response", "annotation")
 
 
 def read_event(data: bytes) -> ResponsesEvent | None:
-    """The event; None if the data is no JSON object."""
+    """The event; None if the data is not a JSON object."""
     try:
         return _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

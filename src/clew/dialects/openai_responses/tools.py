@@ -88,13 +88,13 @@ def canonical_name(detail: ResponsesDetail, kind: ToolKind, namespace: str, name
 # OpenAI runs, or that only its models know, cannot: they are left out, and a request that forces one is refused.
 
 
-NOT_OURS = "a tool of OpenAI's own, which only its models know"
+NOT_OURS = "a tool of OpenAI's own, known only to its models"
 NO_TOOLS = "the request has no tools"
-NO_GRAMMAR = "only OpenAI's models are held to a grammar: the tool takes any text"
-NO_LIST = "a choice among some of the tools cannot be said: all of them are offered"
+NO_GRAMMAR = "only OpenAI's models support a grammar: here the tool accepts any text"
+NO_LIST = "this API cannot limit the choice to some tools: all of them are offered"
 PRIVATE = "a keyword of OpenAI's own"
-TWICE = "a tool of this name is there already"
-NAMESPACE = "a namespace is part of its tools' names"
+TWICE = "another tool already has this name"
+NAMESPACE = "the namespace becomes a part of its tools' names"
 
 INPUT_SCHEMA: Final = Raw(b'{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}')
 """What a custom tool takes, in the canonical request."""
@@ -237,7 +237,7 @@ def _choice(parameters: RawObject, tools: ReadTools, changes: RequestChanges) ->
             return None  # `hosted_choice`
         case kind:
             raise invalid(
-                "tool_choice", f"a tool of type {kind!r} cannot be asked for here: only functions and custom tools can"
+                "tool_choice", f"a tool of type {kind!r} is not supported here: only functions and custom tools are"
             )
 
 

@@ -55,7 +55,7 @@ PREVIEW: Final = 50
 OPEN: Final = 10_000
 """Requests whose decisions wait for their end. More were never finished: the oldest are forgotten."""
 
-AS_IT_CAME: Final = "its reader takes it, as it came"
+AS_IT_CAME: Final = "sent as it came"
 
 _LEVELS: Final = {
     "error": logging.ERROR,

@@ -104,7 +104,7 @@ class Sink(logging.Handler):
                 self._writing = True
                 self._bytes = self._lost = 0
             if lost:
-                told = "lines were lost: the log could not be written fast enough"
+                told = "lines of the log were lost: it could not be written fast enough"
                 batch.append(logging.LogRecord("clew", logging.WARNING, "", 0, told, None, None))
                 batch[-1].fields = {"lost": lost}
             yield batch

@@ -270,7 +270,7 @@ class ResponseReader:
             raise _StopError
         coding, length = head.first.get(b"transfer-encoding"), head.first.get(b"content-length")
         if coding is not None and coding.strip().lower() != b"chunked":
-            self._stop("no transfer coding but chunked is understood")
+            self._stop("the only transfer coding that is supported is chunked")
         if length is not None and limits.body_bytes is not None and int(length) > limits.body_bytes:
             self._stop(f"a body of more than {limits.body_bytes} bytes")
         self._to_the_end = coding is None and length is None and status not in _NO_BODY
@@ -295,10 +295,10 @@ class ResponseReader:
 
     def _stopped(self, error: httptools.HttpParserError | httptools.HttpParserUpgrade) -> None:
         if isinstance(error, httptools.HttpParserUpgrade):
-            raise ResponseBroken("it switches to a protocol that nobody asked for") from error
+            raise ResponseBroken("it switches to a protocol that was not requested") from error
         if self._why:
             raise ResponseBroken(self._why) from None
         if self.done:
             self.keep_alive = False
             return
-        raise ResponseBroken(f"this is no HTTP: {error}") from error
+        raise ResponseBroken(f"this is not HTTP: {error}") from error

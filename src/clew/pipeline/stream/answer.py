@@ -37,7 +37,7 @@ class AnswerSoFar(Struct, frozen=True, kw_only=True, eq=False):
     illegal: StreamIllegal | None = None
     """What broke the stream's own grammar, if something did: then this is what came before it."""
     broken_calls: tuple[BrokenCall, ...] = ()
-    """Calls that are told as whole, though their arguments are no JSON object."""
+    """Calls that are told as whole, though their arguments are not a JSON object."""
 
     @property
     def stop_reason(self) -> str:

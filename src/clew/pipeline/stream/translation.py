@@ -135,10 +135,10 @@ class WholeAnswerReader:
         for place, block in enumerate(content):  # nothing is told in part: a client takes a stream for all that there is
             kind = block.get("type") if isinstance(block, dict) else None
             if not isinstance(block, dict) or not isinstance(kind, str):
-                raise StreamIllegal(f"content.{place} of the message is no block with a type")
+                raise StreamIllegal(f"content.{place} of the message is not a block with a type")
             for name in _TEXTS.get(kind, ()):
                 if not isinstance(block.get(name) or "", str):
-                    raise StreamIllegal(f"content.{place}.{name} of the message is no text")
+                    raise StreamIllegal(f"content.{place}.{name} of the message is not a text")
         start, *rest = events_of(self._message, chunk=_DELTA_CHARACTERS)
         assert isinstance(start, MessageStart)
         return [altered(start, message={**start.message, "model": self._model}), *rest]

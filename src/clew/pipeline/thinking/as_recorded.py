@@ -20,7 +20,7 @@ from clew.pipeline.thinking.outcomes import STEP, open_seal
 from clew.thinking.keys import key_of, proof_of, text_hash
 from clew.thinking.seal import is_seal
 
-CHANGED = "the client had changed it, and kept its signature"
+CHANGED = "the client had changed its text, and kept its signature"
 
 
 def as_recorded(

@@ -30,8 +30,8 @@ from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.seal import is_seal
 from clew.thinking.strands import longest_tail, strand_keys
 
-ASIDE = "not in the strand of this model's last answer"
-OTHERS = "another model's, after this model's last answer"
+ASIDE = "this model's last answer was given without it"
+OTHERS = "made by another model, after this model's last answer"
 
 
 # ── a whole copy

@@ -40,12 +40,12 @@ from clew.thinking.keys import key_of, proof_of
 from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.strands import LEFT_OUT, remarks_of, strand_keys
 
-UNRECORDED = "made by a backend that nobody recorded"
+UNRECORDED = "made by an unknown backend"
 
 _PLACEHOLDERS = {"empty": "", "space": " "}
 
-REFUSED_BEFORE = "its maker refused it before it gave its last answer"
-MISSING = "this backend wants reasoning in every answer, and this one has none"
+REFUSED_BEFORE = "its maker refused it in an earlier request"
+MISSING = "this backend needs reasoning in every answer, and this one has none"
 
 
 def for_open(request: Request, found: Sequence[RecognisedAnswer], target: Target, facts: Facts) -> list[AnswerOutcome]:
@@ -144,7 +144,7 @@ def _with_missing(outcome: AnswerOutcome, target: Target) -> AnswerOutcome:
 ANTHROPIC_DIALECT: Final = "anthropic"
 CHAT_DIALECT: Final = "openai-chat"
 """Of a payload that names none."""
-ELSEWHERE = "its maker wants it back in another dialect alone"
+ELSEWHERE = "its maker accepts it back in another dialect only"
 
 
 def in_its_dialect(outcome: AnswerOutcome, target: Target) -> AnswerOutcome:
@@ -181,7 +181,7 @@ _OPAQUE: Final = frozenset({"reasoning_details", "thinking_blocks", "tool_calls"
 _REST: Final = re.compile(r'"rest_of":"[0-9a-f]{32}"\}')
 _REST_SIZE: Final = 45
 
-UNREAD = "its maker could not read it when it gave its last answer: only its text goes"
+UNREAD = "its maker could not read it in an earlier request: only its text is sent"
 
 
 def as_for_the_last(

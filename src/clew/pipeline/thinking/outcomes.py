@@ -22,12 +22,12 @@ from clew.thinking.seal import Seal, is_seal
 STEP = "thinking"
 
 UNSIGNED = "unsigned: no maker accepts it"
-NO_SIGNATURE = "what it has for a signature is not Claude's"
+NO_SIGNATURE = "its signature is not Claude's"
 UNVERIFIED = "its seal does not verify"
-LOST = "its recording is gone, and its seal holds only a reference"
+LOST = "its recording was deleted, and its seal holds only a reference"
 DROPPED = "the client had left it out"
-UNSEEN = "the client was given nothing to send back for it"
-APART = "its answer came back in another shape"
+UNSEEN = "the client never got this block"
+APART = "the client sent this answer back in another form"
 
 
 class AnswerOutcome(Struct, frozen=True, eq=False):

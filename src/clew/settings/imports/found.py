@@ -86,7 +86,7 @@ def endpoint(url: str, dialect: str = "") -> dict[str, JsonValue]:
     """`preset`, `url` and `dialect` for an address. A known host gives its preset; other hosts keep their address."""
     url = url.strip().rstrip("/")
     if not urlsplit(url).hostname:
-        raise SettingsInvalid(f"{url or 'the address'} is no address of a server")
+        raise SettingsInvalid(f"{url or 'the address'} is not the address of a server")
     for end, of in _ENDS.items():
         if url.endswith(end):
             url, dialect = url.removesuffix(end), of

@@ -70,7 +70,7 @@ def _providers(file: Path) -> list[Provider]:
     try:
         return providers_in_rows(table_rows(file, _PROVIDERS))
     except StoreError as error:
-        raise SettingsInvalid(f"{file} is no database of cc-switch: {error}", file=str(file)) from None
+        raise SettingsInvalid(f"{file} is not a database of cc-switch: {error}", file=str(file)) from None
 
 
 def _read(file: Path) -> bytes:
@@ -81,7 +81,7 @@ def _read(file: Path) -> bytes:
         raise SettingsInvalid(f"cannot read {file}: {error.strerror or error}", file=str(file)) from None
     if len(raw) > _MOST_BYTES and not is_database(raw):
         raise SettingsInvalid(
-            f"{file} has more than {_MOST_BYTES // 1_000_000} MB: that is no settings file", file=str(file)
+            f"{file} has more than {_MOST_BYTES // 1_000_000} MB: that is not a settings file", file=str(file)
         )
     return raw
 
@@ -90,7 +90,7 @@ def _text(file: Path) -> str:
     try:
         return _read(file).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise SettingsInvalid(f"{file} is no text in UTF-8", file=str(file)) from None
+        raise SettingsInvalid(f"{file} is not UTF-8 text", file=str(file)) from None
 
 
 def _json(file: Path) -> Tree:
@@ -98,14 +98,14 @@ def _json(file: Path) -> Tree:
     try:
         return tree(msgspec.json.decode(plain))
     except (msgspec.DecodeError, RecursionError) as error:
-        raise SettingsInvalid(f"{file} is no JSON: {error}", file=str(file)) from None
+        raise SettingsInvalid(f"{file} is not JSON: {error}", file=str(file)) from None
 
 
 def _toml(file: Path) -> Tree:
     try:
         return tomllib.loads(_text(file))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsInvalid(f"{file} is no TOML: {error}", file=str(file)) from None
+        raise SettingsInvalid(f"{file} is not TOML: {error}", file=str(file)) from None
 
 
 def _yaml(file: Path) -> Tree:
@@ -117,4 +117,4 @@ def _yaml(file: Path) -> Tree:
     try:
         return tree(yaml.safe_load(_text(file)))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise SettingsInvalid(f"{file} is no YAML: {' '.join(str(error).split())}", file=str(file)) from None
+        raise SettingsInvalid(f"{file} is not YAML: {' '.join(str(error).split())}", file=str(file)) from None

@@ -58,7 +58,7 @@ def examine_library() -> Iterator[StoreFinding]:
 def examine_file(path: Path, now: float) -> Iterator[StoreFinding]:
     """The schema is clew's, SQLite's quick check finds nothing, and the content is consistent."""
     if not path.exists():
-        yield StoreFinding("ok", f"{path} is not there yet; it is made at the first start")
+        yield StoreFinding("ok", f"{path} does not exist yet; the first start makes it")
         return
     if not path.is_file():
         repair = "move it away, or name another file in `[store] url`"

@@ -63,7 +63,7 @@ class AnswerWatch:
         self._open: dict[int, _Open] = {}
 
     def event(self, data: bytes, now: float) -> Registration:
-        """Reads one event's data. An event that is no JSON object, or out of place, registers nothing."""
+        """Reads one event's data. An event that is not a JSON object, or out of place, registers nothing."""
         try:
             event: JsonValue = msgspec.json.decode(data)
         except (ValueError, RecursionError) as error:
