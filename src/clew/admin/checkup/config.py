@@ -33,7 +33,7 @@ def config(at: Circumstances) -> Iterator[CheckFinding]:
         return
     settings = at.loaded.settings
     where = f"{at.loaded.file}" if at.loaded.file else "no config file; the backends come from the environment"
-    active = f"{settings.active} is active unless `clew use` chose another backend backend"
+    active = f"{settings.active} is active unless `clew use` chose another backend"
     yield fine(f"{where}: {_count(len(settings.backends), 'backend')}, {active}")
     yield from (fine(each.says) for each in at.loaded.variables if not each.is_bad)
     elsewhere = {each.says for each in settings.disabled.values()}  # by the check of the backends
