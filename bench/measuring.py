@@ -28,7 +28,7 @@ __all__ = ["Bench", "Sample"]
 SLICE = 0.6
 """Seconds that a case takes on a target, about."""
 PUT_OFF = 0.4
-"""Seconds of silence after which nothing is put off any more: a store lets what nobody waits for linger for 0.25."""
+"""Seconds of silence after which nothing is put off any more: a store delays what nobody waits for by 0.25."""
 STARTS = 5
 SLOW_PACE = 2000
 WARM = Case("warm", "warming up", "short", connections=2)
@@ -48,7 +48,7 @@ class Sample:
 
 
 class Bench:
-    """The files, the backend and the targets of one run. Targets are put in by whoever runs it."""
+    """The files, the backend and the targets of one run. Targets are put in by anyone who runs it."""
 
     def __init__(self, folder: Path, nginx: Path | None, histories: Iterable[int] = (), *, tls: bool = True) -> None:
         self.folder = folder

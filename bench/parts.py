@@ -93,7 +93,7 @@ THREADS = {
     "clew store clew.db": "the store's writer",
     "clew store bodies": "the store's thread for bodies",
     "clew log": "the log's thread",
-    "clew glance": "the thread that glances at settings and store",
+    "clew poll": "the thread that polls at settings and store",
     "clew look-up": "threads that ask the store for a history",
     "uvloop": "threads of the loop: large requests, the feed",
 }

@@ -133,7 +133,7 @@ def _type(annotation: object) -> str:
 
 
 def _default(value: object) -> str:
-    """As it would be written. What is made anew each time, or is too long to read, is not."""
+    """As it would be written. What is made again each time, or is too long to read, is not."""
     said = f"{type(value).__name__}()" if isinstance(value, msgspec.Struct) else repr(value)
     return "…" if "<" in said or len(said) > _LONGEST_DEFAULT else said
 

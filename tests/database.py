@@ -11,7 +11,7 @@ from clew.store.sqlite.store import SqliteStore
 __all__ = ["connected", "leave_empty_store"]
 
 PATIENCE = 10_000
-"""Milliseconds. Whoever has the store open may be writing, also when nobody asked: it keeps house, and what was seen."""
+"""Milliseconds. Anyone who has the store open may be writing, also when nobody asked: it keeps house, and what was seen."""
 
 
 def leave_empty_store(path: Path) -> None:

@@ -1,7 +1,7 @@
 """Ports that nobody else gets.
 
 One that was free a moment ago may be another's when it is needed: a run of the tests opens hundreds. So it stays bound, without
-listening, until this process ends. Whoever calls there is refused; whoever asks for it by its number, as a gateway does, can
+listening, until this process ends. Anyone who calls there is refused; anyone who asks for it by its number, as a gateway does, can
 have it all the same.
 """
 

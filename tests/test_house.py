@@ -244,7 +244,7 @@ def unexplained(source: str) -> Iterator[str]:
 
 
 def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
-    """But for pytest: whoever uses the plugin has it."""
+    """But for pytest: anyone who uses the plugin has it."""
     project = tomllib.loads((SOURCE.parent.parent / "pyproject.toml").read_text())["project"]
     rows = [*project["dependencies"], *(row for extra in project["optional-dependencies"].values() for row in extra)]
     declared = {re.split(r"[^\w.-]", row)[0] for row in rows}

@@ -56,7 +56,7 @@ def known() -> dict[str, Known]:
 
 
 def _vendor_rule(name: str, row: dict) -> Known:
-    """As `_rule`. What befalls a request on demand is no rule about it."""
+    """As `_rule`. What happens to a request on demand is no rule about it."""
     return Known() if name.startswith("status-") else _rule({"grade": "B", **row})
 
 

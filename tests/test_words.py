@@ -54,7 +54,14 @@ UNUSUAL = (
     *("inasmuch", "insofar", "kin", "linger", "lingering", "lingers", "nonetheless", "notwithstanding"),
     *("outrank", "outranked", "outranks", "owing", "sundry", "thereafter", "thereupon", "thrice"),
     *("vouch", "vouched", "vouches", "whereupon"),
+    *("befalling", "behold", "betwixt", "fain", "glance", "glanced", "glances", "heretofore", "hitherto", "perchance"),
+    *("thusly", "tidings", "verily", "whither"),
 )
+STIFF = re.compile(
+    r"\b(?:is|are) no (?:JSON|TOML|YAML|PDF|number|time|limit|address)\b|\bwithout a word\b"
+    r"|\b(?:which|that) nobody asked for\b|\bopens nothing\b"
+)
+"""Sentences that are turned around: "is not JSON", "gave no reason", "was not requested" and "is revoked" say the same."""
 _FOUND = re.compile(rf"\b(?:{'|'.join(UNUSUAL)})\b", re.IGNORECASE)
 
 
@@ -96,6 +103,32 @@ def test_messages_are_in_usual_words() -> None:
         if (words := [word for message in messages_of(file) for word in unusual_in(message)])
     }
     assert found == {}
+
+
+def test_messages_say_plainly_what_is_not_so() -> None:
+    found = {
+        str(file.relative_to(SOURCE)): turned
+        for file in sorted(SOURCE.rglob("*.py"))
+        if (turned := [message for message in messages_of(file) if STIFF.search(message)])
+    }
+    assert found == {}
+    assert STIFF.search("a.json is no JSON")
+
+
+CODE = sorted(
+    file
+    for folder in (SOURCE, *(ROOT / name for name in ("docs", "examples", "bench", "release", "plugin", "deploy")))
+    for file in folder.rglob("*")
+    if file.suffix in {".py", ".toml", ".html", ".js", ".md", ".scenario"}
+)
+
+
+def test_code_with_its_comments_and_decisions_is_in_usual_words() -> None:
+    """For those who change the code, who are readers too."""
+    pages = [*CODE, *ROOT.glob("*.md")]
+    assert len(pages) > 700
+    wrong = {str(file.relative_to(ROOT)): words for file in pages if (words := unusual_in(file.read_text()))}
+    assert wrong.keys() <= {"CHANGELOG.md"}, wrong
 
 
 READ = [

@@ -58,7 +58,7 @@ class Client:
             self._keep("user", [self._result(call) for call in calls])
 
     def compact(self) -> None:
-        """Go on from a summary. Words that asked for thinking are gone with the rest, so the budget is worked out anew."""
+        """Go on from a summary. Words that asked for thinking are gone with the rest, so the budget is worked out again."""
         summary = self.ask(SUMMARY)
         self.history = []
         self._keep("user", f"This is what was done so far: {summary}", is_meta=True)

@@ -1,7 +1,7 @@
 """A chat of your own: FastAPI in front, an agent of clew behind it, and any front end with the AI SDK's `useChat`.
 
 The agent looks by itself and asks before it writes: the front end shows a request for approval, and what the user decides
-comes with the next request. Conversations are in clew's store; the thread travels in the metadata of the answers. Whoever
+comes with the next request. Conversations are in clew's store; the thread travels in the metadata of the answers. Anyone who
 knows a thread's id can go on with it: an app with users of its own also keeps whose each thread is, and looks.
 
     pip install clew fastapi uvicorn

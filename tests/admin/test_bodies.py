@@ -37,7 +37,7 @@ def test_silence_inside_a_body_has_a_limit(booth: Booth, monkeypatch: pytest.Mon
 
 
 def test_all_bodies_that_are_read_share_a_bound(booth: Booth, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever exceeds it is refused; what the others hold is given back when they are done."""
+    """Anyone who exceeds it is refused; what the others hold is given back when they are done."""
     monkeypatch.setattr(parameters, "MOST_TOGETHER", 50_000)
     with sent(booth, 60_000, b"x" * 40_000) as first:
         until(lambda: parameters.BodyBytes.together == 40_000)

@@ -43,7 +43,7 @@ def test_each_principal_has_room_of_its_own() -> None:
     crowd.admit(scopes[2], BOB)
 
 
-def test_whoever_goes_makes_room_also_where_it_failed() -> None:
+def test_anyone_who_goes_makes_room_also_where_it_failed() -> None:
     crowd = RequestLimit(1)
     for _ in range(3):
         scope: dict[str, Any] = {}
@@ -53,7 +53,7 @@ def test_whoever_goes_makes_room_also_where_it_failed() -> None:
     assert not crowd._running
 
 
-def test_whoever_was_refused_takes_no_room_from_the_others() -> None:
+def test_anyone_who_was_refused_takes_no_room_from_the_others() -> None:
     crowd = RequestLimit(1)
     first: dict[str, Any] = {}
     second: dict[str, Any] = {}
@@ -145,7 +145,7 @@ def silent(booth: Booth, count: int) -> Iterator[None]:
         yield
 
 
-def test_whoever_fills_the_port_leaves_the_owner_the_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_anyone_who_fills_the_port_leaves_the_owner_the_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "MOST_CONNECTIONS", 3)
     with Booth(tmp_path / "h") as booth, silent(booth, 3):
         until(lambda: booth.ask("/healthz", port=True).status == 503)

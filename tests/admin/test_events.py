@@ -75,7 +75,7 @@ def test_an_answer_that_takes_its_time_is_told_while_it_does_and_when_it_is_over
         assert 'outcome="whole",status="2xx"} 2.0' in booth.ask("/metrics").raw.decode()
 
 
-def test_whoever_comes_back_gets_what_it_missed_first(booth: Booth) -> None:
+def test_anyone_who_comes_back_gets_what_it_missed_first(booth: Booth) -> None:
     assert booth.store is not None
     answers = conversation(3)
     for number, answer in enumerate(answers):

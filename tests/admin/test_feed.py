@@ -38,12 +38,12 @@ def test_more_than_a_page_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Mo
     assert told == [f"id{number:02}" for number in range(1, 18)]
 
 
-def test_what_was_written_is_told_after_a_glance_and_what_was_written_before_at_once(tmp_path: Path) -> None:
+def test_what_was_written_is_told_after_a_poll_and_what_was_written_before_at_once(tmp_path: Path) -> None:
     """Nobody polls: a feed that nobody tells of a change looks at nothing, but once at its beginning."""
 
     async def run(store: SqliteStore) -> list[str]:
         current = present(Home(tmp_path), store)
-        current.glance()
+        current.poll()
         feed = Feed(Hub(), store, lambda: ["local"], current)
         await feed.begin()
         record(store, 1)
@@ -51,7 +51,7 @@ def test_what_was_written_is_told_after_a_glance_and_what_was_written_before_at_
             following = asyncio.ensure_future(feed.run())
             told = [await _next(events)]
             record(store, 2)
-            await asyncio.to_thread(current.glance)
+            await asyncio.to_thread(current.poll)
             told.append(await _next(events))
         following.cancel()
         await asyncio.wait([following])
@@ -101,7 +101,7 @@ def test_what_others_do_in_a_shared_store_is_read_only_while_somebody_watches(tm
         following = asyncio.ensure_future(feed.run())
         record(store, 1)
         await asyncio.to_thread(current.look)
-        await asyncio.to_thread(store.data_version)  # whoever would read now has had the time to begin
+        await asyncio.to_thread(store.data_version)  # anyone who would read now has had the time to begin
         hub.publish(feeds.EXCHANGE, ended(2))
         assert (read.call_count, counted) == (0, ["id02"])
         async with feed.watch() as events:

@@ -85,7 +85,7 @@ def test_a_link_logs_a_browser_in_once(booth: Booth) -> None:
     assert (second.status, "set-cookie" in second.headers) == (401, False)
 
 
-def test_a_link_that_was_used_leads_whoever_is_logged_in_to_the_page(booth: Booth) -> None:
+def test_a_link_that_was_used_leads_anyone_who_is_logged_in_to_the_page(booth: Booth) -> None:
     """A tab that a browser opens again has the old address. Nobody else gets in by it, and no session is made."""
     path = booth.admin.login_url.removeprefix(booth.admin.url)
     cookie = {"cookie": booth.ask(path, port=True).headers["set-cookie"].partition(";")[0]}

@@ -154,7 +154,7 @@ def test_exchanges_are_listed_newest_first_and_followed_oldest_first(booth: Boot
     assert (ids("?thread=t"), ids("?thread=other"), ids("?principal=other")) == (["x-r2", "x-r1", "x-r0"], [], [])
 
 
-def test_an_exchange_says_all_that_befell_it(booth: Booth) -> None:
+def test_an_exchange_says_everything_that_happened_to_it(booth: Booth) -> None:
     answer = recorded("r")
     told = turn(answer, bodies=Bodies(asked=b'{"a":1}', sent=b'{"b":2}', answered=b"data: \xff"))
     record(booth, told)

@@ -92,7 +92,7 @@ def test_branches_with_the_same_words_are_told_apart_by_who_answered_and_when(vi
         assert re.search(r"\w+ \d\d:\d\d(:\d\d)?$", text), text
 
 
-def test_whoever_asks_again_by_keyboard_can_go_on_writing(visit: Visit) -> None:
+def test_anyone_who_asks_again_by_keyboard_can_go_on_writing(visit: Visit) -> None:
     """The button that had the focus is gone with its turn."""
     page = asked(visit)
     page.get_by_role("button", name="Retry").press("Enter")

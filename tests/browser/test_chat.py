@@ -236,7 +236,7 @@ def test_effort_and_model_go_with_the_question(demo: Demo, visit: Visit) -> None
     assert exchange["asked_model"] == "claude-opus-5-5"
 
 
-def test_whoever_is_not_logged_in_any_more_is_told_how_to_come_back(visit: Visit) -> None:
+def test_anyone_who_is_not_logged_in_any_more_is_told_how_to_come_back(visit: Visit) -> None:
     """The gateway was started again, for example. That others come with a key is of no use to them."""
     page = visit.open("/chat")
     visit.context.clear_cookies()

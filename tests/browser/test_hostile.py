@@ -119,7 +119,7 @@ def addresses() -> Iterator[str]:
 
 
 def open_all(page: Page) -> None:
-    """Every fold, and everything that is shown to whoever points at it."""
+    """Every fold, and everything that is shown to anyone who points at it."""
     page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
     page.evaluate("document.querySelectorAll('.turn, .pair').forEach((each) => each.scrollIntoView())")
 

@@ -1,4 +1,4 @@
-"""Pages of other sites, and whoever got hold of a cookie or a link: refused."""
+"""Pages of other sites, and anyone who got hold of a cookie or a link: refused."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -142,7 +142,7 @@ def test_a_script_of_the_page_itself_cannot_read_the_cookie(visit: Visit) -> Non
 
 @proves("fault:X19")
 def test_a_change_without_its_token_is_refused_from_the_page_itself(visit: Visit, demo: Demo) -> None:
-    """The cookie alone changes nothing, whoever sends it."""
+    """The cookie alone changes nothing, anyone who sends it."""
     visit.allow("403")
     post = """(headers) => fetch("/api/use", { method: "POST", body: '{"backend":"other"}',
       headers: { "content-type": "application/json", ...headers } }).then((answer) => answer.status)"""

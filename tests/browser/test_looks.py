@@ -110,7 +110,7 @@ def test_every_list_can_be_walked_by_keyboard(looks: dict[str, Look]) -> None:
     assert [address for address, look in looks.items() if not look.walks] == []
 
 
-def test_nothing_moves_for_whoever_wants_it_so(looks: dict[str, Look]) -> None:
+def test_nothing_moves_for_anyone_who_wants_it_so(looks: dict[str, Look]) -> None:
     """prefers-reduced-motion."""
     assert {address: look.moves for address, look in looks.items() if look.moves} == {}
 

@@ -31,7 +31,7 @@ class Chaos:
         self.chance = random.Random(seed)
         self.turns = 0
         self.done: list[str] = []
-        """What was done, for whoever has to find out why it went wrong."""
+        """What was done, for anyone who has to find out why it went wrong."""
         self._backends = backends
         self._escapes = escapes
         self._words = 0
@@ -46,7 +46,7 @@ class Chaos:
                 self._meddle()
                 self._step(pool)
 
-    # --- what befalls them
+    # --- what happens to them
 
     def _meddle(self) -> None:
         if self._happens(0.30):

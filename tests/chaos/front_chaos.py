@@ -149,7 +149,7 @@ class FrontChaos:
         self.chance = random.Random(seed)
         self.turns = 0
         self.done: list[str] = []
-        """What was done, for whoever has to find out why it went wrong."""
+        """What was done, for anyone who has to find out why it went wrong."""
         self._client = client
         self._count = 0
         self._talkers = [self._new()]
@@ -165,7 +165,7 @@ class FrontChaos:
         self._count += 1
         return Talker(name=f"client {self._count}", client=self._client, model=self.chance.choice(MODELS))
 
-    # --- what befalls them
+    # --- what happens to them
 
     def _meddle(self) -> None:
         if self._happens(0.35):

@@ -85,7 +85,7 @@ class Gate:
         """As `clew use` does it; what follows the store's settings looks at once instead of twice a second."""
         assert self._runtime.store is not None
         self._runtime.store.set(ACTIVE, backend, at=time.time()).result(120)
-        self._runtime.current.glance()
+        self._runtime.current.poll()
 
     def restart(self) -> None:
         self._background.call(self._open.aclose())

@@ -1,4 +1,4 @@
-"""The tests that the founding document lists for its display of thinking, under its names, with its flaws mended."""
+"""The tests that the founding document lists for its display of thinking, under its names, with its flaws corrected."""
 
 import pytest
 

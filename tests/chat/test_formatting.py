@@ -203,7 +203,7 @@ def test_what_nobody_knows_the_maker_of_goes_to_claude_if_it_is_signed_and_to_no
 
 
 def test_calls_without_a_result_are_answered_for_a_target() -> None:
-    """What would be refused is mended by the projection; without a target, it goes as it is."""
+    """What would be refused is corrected by the projection; without a target, it goes as it is."""
     kept = [ASKED, CALLED, ASKED]
     assert [message["role"] for message in format_messages(kept)] == ["user", "assistant", "user"]
     sent = format_messages(kept, target=target(OPUS))

@@ -20,9 +20,9 @@ def result(id: str = "toolu_1") -> Message:
 def test_a_call_that_is_removed_is_removed_from_raw_content_too() -> None:
     """S2-16: the other call and everything else stay."""
     message = format_response(answer(T, X, CALL, SECOND))
-    mended = without_calls(message, ["toolu_1"])
-    assert mended.tool_calls == (ToolCall("toolu_2", "list", "{}"),)
-    assert mended.raw_content == [T, X, SECOND]
+    corrected = without_calls(message, ["toolu_1"])
+    assert corrected.tool_calls == (ToolCall("toolu_2", "list", "{}"),)
+    assert corrected.raw_content == [T, X, SECOND]
     assert message.raw_content == [T, X, CALL, SECOND]
 
 
@@ -47,9 +47,9 @@ def test_thinking_that_led_to_a_removed_call_alone_goes_with_it() -> None:
 def test_a_crash_between_call_and_result_leaves_a_conversation_that_is_legal_again() -> None:
     """S2-16: one of two calls was answered before the crash; then the user came back."""
     broken = [ASKED, format_response(answer(T, X, CALL, SECOND)), result(), ASKED]
-    mended = recovered(broken)
-    assert [message.raw_content for message in mended] == [None, [T, X, CALL], None, None]
-    assert check(raw(*format_messages(mended), thinking={"type": "adaptive"})) == ()
+    corrected = recovered(broken)
+    assert [message.raw_content for message in corrected] == [None, [T, X, CALL], None, None]
+    assert check(raw(*format_messages(corrected), thinking={"type": "adaptive"})) == ()
     assert check(raw(*format_messages(broken), thinking={"type": "adaptive"})) != ()
 
 

@@ -301,7 +301,7 @@ def test_on_a_terminal_the_answer_is_drawn(home: Home) -> None:
     assert not any("waiting" in line or "thinking…" in line for line in lines)
 
 
-def test_whoever_is_waited_for_is_told_and_can_leave(home: Home, simulator: Simulator) -> None:
+def test_anyone_who_is_waited_for_is_told_and_can_leave(home: Home, simulator: Simulator) -> None:
     """A question on standard input has no end until somebody ends it."""
     with on_terminal(home, "ask", "-") as terminal:
         terminal.until("reading standard input until it ends (Ctrl-D); Ctrl-C stops")

@@ -267,7 +267,7 @@ def test_ctrl_c_stops_the_answer_and_keeps_it_and_twice_at_the_prompt_leaves(hom
 
 
 def test_ctrl_c_that_comes_when_the_answer_is_over_does_not_leave(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever meant to stop the answer would be thrown out of the conversation."""
+    """Anyone who meant to stop the answer would be thrown out of the conversation."""
     late = iter([KeyboardInterrupt])
 
     def summary(*_: object) -> None:

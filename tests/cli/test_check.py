@@ -538,7 +538,7 @@ def test_a_backend_of_the_config_is_a_target_by_its_name(tmp_path: Path) -> None
 
 
 def test_what_a_backend_in_another_dialect_cannot_be_told_is_no_clean_request(tmp_path: Path) -> None:
-    """The gateway refuses it, so whoever asks beforehand must not hear that all is well."""
+    """The gateway refuses it, so anyone who asks beforehand must not hear that all is well."""
     config = tmp_path / "clew.toml"
     config.write_text(
         '[backends.mine]\ndialect = "openai-chat"\nurl = "http://127.0.0.1:9/v1"\nauth = "none"\nmodel = "m"\n'

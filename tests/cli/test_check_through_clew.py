@@ -75,7 +75,7 @@ def test_a_program_reads_both_verdicts(clew: Clew) -> None:
 
 
 def test_what_clew_cannot_mend_does_not_work(clew: Clew) -> None:
-    """A conversation of this clew is refused all the same, where what is wrong is nothing that clew mends."""
+    """A conversation of this clew is refused all the same, where what is wrong is nothing that clew repairs."""
     file = clew.home / "request.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "max_tokens": -1}))
     done = clew("check", str(file))

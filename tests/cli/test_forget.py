@@ -38,7 +38,7 @@ def test_nothing_is_deleted_without_a_yes(home: Home) -> None:
 
 
 @pytest.mark.parametrize(("answer", "left"), [("y\n", ["ff00ff"]), ("n\n", [THREAD, "ff00ff"]), ("\n", [THREAD, "ff00ff"])])
-def test_whoever_is_asked_decides(home: Home, monkeypatch: pytest.MonkeyPatch, answer: str, left: list[str]) -> None:
+def test_anyone_who_is_asked_decides(home: Home, monkeypatch: pytest.MonkeyPatch, answer: str, left: list[str]) -> None:
     monkeypatch.setattr("clew.cli.forget._has_person", lambda: True)
     done = home.clew("forget", "last", input=answer)
     assert done.exit_code == (0 if answer == "y\n" else 1)

@@ -212,7 +212,7 @@ def test_a_long_import_shows_a_bar_to_a_person(home: Home, tmp_path: Path, monke
 
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_came_before_it_and_says_so(home: Home, tmp_path: Path) -> None:
-    """The second file is a pipe in which nothing comes: whoever opened it has imported the first."""
+    """The second file is a pipe in which nothing comes: anyone who opened it has imported the first."""
     file, pipe = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
     file.write_bytes(transcript(1).raw)
     os.mkfifo(pipe)

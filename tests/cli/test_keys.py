@@ -124,7 +124,7 @@ def test_a_name_that_is_not_there_says_which_are(clew: Clew, command: str) -> No
 
 
 def test_a_name_that_is_taken_is_refused(clew: Clew) -> None:
-    """1, as a backend that is there already: no file has to be mended."""
+    """1, as a backend that is there already: no file has to be corrected."""
     clew("keys", "add", "a")
     result = clew("keys", "add", "a")
     assert (result.exit_code, result.stderr) == (

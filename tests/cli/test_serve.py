@@ -96,7 +96,7 @@ def test_a_port_that_a_gateway_has_is_named_with_that_gateway(tmp_path: Path) ->
         told = list(moved_warning(first.port, "http://127.0.0.1:9", Home(first.home)))
     assert told == [
         f"port {first.port} is in use by {owner}, so http://127.0.0.1:9 is taken instead: "
-        f"a client that calls port {first.port} talks to the other one"
+        f"a client that calls port {first.port} reaches the other program"
     ]
 
 
@@ -111,7 +111,7 @@ def test_the_second_of_two_gateways_says_who_has_the_usual_port(tmp_path: Path) 
             second.send_signal(signal.SIGTERM)
             told = second.communicate(timeout=MOST_SECONDS)[1]
     assert other != url
-    assert f"so {other} is taken instead: a client that calls port 2539 talks to the other one" in told
+    assert f"so {other} is taken instead: a client that calls port 2539 reaches the other program" in told
     assert "warning: port 2539 is in use by " in told
 
 
@@ -128,7 +128,7 @@ def test_a_busy_port_for_the_admin_is_named_with_its_own_option() -> None:
 
 @pytest.mark.slow
 def test_a_busy_port_of_the_settings_is_not_exchanged_for_another(tmp_path: Path) -> None:
-    """Whoever wrote it there forwards it, or looks at the metrics behind it."""
+    """Anyone who wrote it there forwards it, or looks at the metrics behind it."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         (tmp_path / "clew.toml").write_text(f"[gateway]\nport = 0\nadmin_port = {port}\n")
@@ -224,7 +224,7 @@ def test_the_greeting_names_the_backend_that_clew_use_chose(tmp_path: Path) -> N
     ("host", "others"),
     [("127.0.0.1", ""), ("0.0.0.0", ", and on every other address of this machine (0.0.0.0)")],
 )
-def test_whoever_lets_others_in_is_told_so(tmp_path: Path, host: str, others: str) -> None:
+def test_anyone_who_lets_others_in_is_told_so(tmp_path: Path, host: str, others: str) -> None:
     loaded = load(None, {"CLEW_HOME": str(tmp_path)})
     said = greeting(loaded, url_of(host, 1), "key", Home(tmp_path), host).splitlines()[0]
     assert said == f"clew listens on http://127.0.0.1:1{others}"

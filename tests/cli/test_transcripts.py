@@ -1,4 +1,4 @@
-"""Claude Code transcripts: read leniently, mended without touching anything else."""
+"""Claude Code transcripts: read leniently, corrected without touching anything else."""
 
 import json
 from collections import Counter

@@ -131,7 +131,7 @@ def test_a_gateway_that_reports_nothing_is_named(home: Home) -> None:
 
 
 def test_threads_that_stay_with_a_backend_are_listed_with_the_command_that_lets_them_go(home: Home) -> None:
-    """By whoever lists or switches backends, and by the status: what is active is not what such a thread gets."""
+    """By anyone who lists or switches backends, and by the status: what is active is not what such a thread gets."""
     home.keep(*talk(yesterday()))
     home.environ["A_KEY_THAT_NOBODY_SET"] = "a-key"
     assert (home.json("use")["pins"], home.json("status")["pins"]) == ([], [])

@@ -130,7 +130,7 @@ class Gateway:
             self._process.wait()
 
     def restart_when_it_dies(self, client: subprocess.Popen[str] | None = None) -> None:
-        """Wait until somebody killed it, and start it again: as whoever watches over services does. Not after the client."""
+        """Wait until somebody killed it, and start it again: as anyone who watches over services does. Not after the client."""
         process = self._process
         assert process is not None
         until(lambda: process.poll() is not None or (client is not None and client.poll() is not None))

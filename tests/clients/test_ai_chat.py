@@ -109,7 +109,7 @@ def test_the_transport_and_the_reader_alone(front: Front, claude: Simulator) -> 
 def test_a_dropped_connection_is_resumed(
     front: Front, chat: ChatServer, claude: Simulator, place: str, content: int
 ) -> None:
-    """The answer went on; whoever comes back has all of it, once."""
+    """The answer went on; anyone who comes back has all of it, once."""
     claude.reset()
     id = f"dropped-{place}"
     claude.fault(f"stall 0.6 content={content}")
@@ -162,14 +162,14 @@ def test_regenerate_and_edit_make_branches(front: Front, chat: ChatServer, claud
 def test_an_error_is_told_and_asking_again_mends_it(front: Front, chat: ChatServer, claude: Simulator) -> None:
     claude.reset()
     claude.fault("status 529")
-    failed = front.do("send", "mended", text="One. [[scenario:text]]")
+    failed = front.do("send", "corrected", text="One. [[scenario:text]]")
     assert failed.status == "error" and failed.error is not None and failed.error.endswith("choose another backend.")
-    again = front.do("regenerate", "mended")
+    again = front.do("regenerate", "corrected")
     assert (again.status, said(again.messages[-1])) == ("ready", ["step-start", "text"])
-    assert [message["role"] for message in chat.messages("mended")] == ["user", "assistant"]
+    assert [message["role"] for message in chat.messages("corrected")] == ["user", "assistant"]
 
 
-def test_whoever_stops_an_answer_keeps_what_was_finished_and_goes_on(
+def test_anyone_who_stops_an_answer_keeps_what_was_finished_and_goes_on(
     front: Front, chat: ChatServer, claude: Simulator
 ) -> None:
     """The client hears that it was interrupted, and sends nothing by itself."""

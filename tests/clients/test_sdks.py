@@ -47,7 +47,7 @@ def test_each_backend_gets_its_own_back_and_nothing_else(sdk: Sdk, tmp_path: Pat
 
 def test_a_model_that_is_set_while_the_conversation_runs_is_probed_and_then_used(tmp_path: Path) -> None:
     """The agent SDK asks for one token first to see whether the model is there; then its Claude Code strips what another
-    model thought (clients, 1.1 and 1.6), and the gateway gives it back to whoever made it."""
+    model thought (clients, 1.1 and 1.6), and the gateway gives it back to anyone who made it."""
     models = ["claude-opus-4-8", "claude-sonnet-5", "claude-opus-4-8"]
     with scene("think: Short.\ntext: Yes.", tmp_path) as stage:
         stage.gateway.use("b")

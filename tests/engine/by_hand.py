@@ -158,7 +158,7 @@ class ByHand:
     async def asks(
         self, id: str, call: Call, body: bytes, answer: Sequence[bytes], *, ends: bool = False, then: Sequence[bytes] = ()
     ) -> Seen:
-        """`answer` comes read by read, and with `ends` the connection ends behind it. `then`: what whoever is asked next
+        """`answer` comes read by read, and with `ends` the connection ends behind it. `then`: what anyone who is asked next
         says, if it is something else."""
         self._id, self._answers, self._ends = id, [answer, then or answer], [ends, ends and not then]
         self._told, self._sent = [], []

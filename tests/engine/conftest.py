@@ -1,4 +1,4 @@
-"""Two vendors and a gateway between them and whoever asks."""
+"""Two vendors and a gateway between them and anyone who asks."""
 
 from __future__ import annotations
 

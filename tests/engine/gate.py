@@ -172,7 +172,7 @@ class Gate:
         """As `clew use` does, and seen at once."""
         assert self.store is not None
         self.store.set(ACTIVE, backend, at=0.0).result()
-        self.current.glance()
+        self.current.poll()
 
     def ask(self, body: Any, *, path: str = "/v1/messages", headers: Mapping[str, str] | None = None) -> Answer:
         """POST it. Bytes go as they are."""

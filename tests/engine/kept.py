@@ -36,7 +36,7 @@ def store_of(gate: Gate) -> SqliteStore:
 
 
 def exchange_of(gate: Gate, answer: Answer, principal: str = "local") -> Exchange:
-    """What befell this one. An answer that is not whole is kept without anybody waiting for it."""
+    """What happened to this one. An answer that is not whole is kept without anybody waiting for it."""
     return once_over(gate, answer.headers["x-clew-exchange"], principal)
 
 

@@ -120,7 +120,7 @@ def test_an_error_in_a_stream_does_not_tell_our_key(gating: Gating, a: Simulator
 def test_a_key_that_is_a_word_does_not_blank_what_a_backend_says(
     gating: Gating, a: Simulator, key: str, stream: bool
 ) -> None:
-    """Whoever runs a server at home gives it any key; a client compacts by exactly these words."""
+    """Anyone who runs a server at home gives it any key; a client compacts by exactly these words."""
     words = "prompt is too long: 210000 tokens > 200000 maximum"
     gate = gating(claude(a, keys=(Secret(key),)), retry=Retry(retries=0))
     a.fault(f"error invalid_request_error after=5 message='{words}'" if stream else f"status 400 message='{words}'")

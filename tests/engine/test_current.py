@@ -51,21 +51,21 @@ def current(environ: dict[str, str], **more) -> Current:
     return Current(load(None, environ), sealer, environ=environ, **more)
 
 
-def glances(now: Current) -> None:
+def polls(now: Current) -> None:
     """Twice: a file must be the same for a moment before it is read."""
-    now.glance()
-    now.glance()
+    now.poll()
+    now.poll()
 
 
 def test_a_new_file_is_taken_over_and_the_switch_is_told(environ: dict[str, str], tmp_path: Path) -> None:
-    """Whole, and only once it is left alone; whoever holds the old snapshot keeps it."""
+    """Whole, and only once it is left alone; anyone who holds the old snapshot keeps it."""
     switches: list[tuple[str, str]] = []
     now = current(environ, switched=lambda old, new: switches.append((old, new)))
     before = now.snapshot
     (tmp_path / "clew.toml").write_text(TWO.format(active="b"))
-    now.glance()
+    now.poll()
     assert now.snapshot is before
-    now.glance()
+    now.poll()
 
     assert (before.active, now.snapshot.active, switches) == ("a", "b", [("a", "b")])
 
@@ -82,11 +82,11 @@ def test_a_file_that_cannot_be_used_changes_nothing_and_is_told(
         file.unlink()
     else:
         file.write_text(broken)
-    glances(now)
+    polls(now)
     assert (now.settings is before, bool(now.problem), now.snapshot.problem) == (True, True, now.problem)
 
     file.write_text(TWO.format(active="b"))
-    glances(now)
+    polls(now)
     assert (now.snapshot.active, now.problem) == ("b", "")
 
 
@@ -99,7 +99,7 @@ def test_the_choice_in_the_store_outranks_the_file_and_one_gateways_own_outranks
         seen = [now.snapshot.active]
         for value, scope in (("b", ""), ("a", "g"), (None, "g"), ("nobody", ""), (None, "")):
             store.set(ACTIVE, value, scope=scope, at=0.0).result(120)
-            now.glance()
+            now.poll()
             seen.append(f"{now.snapshot.active} by {now.snapshot.active_from}")
         chosen = current(environ, store=store, gateway="g", choice="b")
 
@@ -118,13 +118,13 @@ def test_a_turn_in_the_store_leaves_the_snapshot_as_it_is(environ: dict[str, str
     """What is known of requests is known under a snapshot: every answer that is kept would have it learnt anew."""
     with SqliteStore(tmp_path / "s" / "clew.db") as store, SqliteStore(tmp_path / "s" / "clew.db") as other:
         now = current(environ, store=store)
-        now.glance()
+        now.poll()
         before = now.snapshot
         other.set("said", "by somebody", at=1.0).result()
-        now.glance()
+        now.poll()
         assert now.snapshot is before
         other.set(AGENTS, "b", at=2.0).result()
-        now.glance()
+        now.poll()
         assert now.snapshot is not before
         assert now.snapshot.chosen == (RoutingRule(agent="*", backend="b"),)
 
@@ -138,11 +138,11 @@ def test_a_thread_that_somebody_deletes_is_told_of_once(environ: dict[str, str],
         now = current(environ, store=store, deleted=lambda: told.append("deleted"))
         for thread in ("t", "u"):
             other.record(turn(recorded(f"r-{thread}", thread=thread))).result(120)
-        now.glance()
+        now.poll()
         assert told == []
         for number, thread in enumerate(("t", "u"), 1):
             other.forget("local", thread, at=1.0 + number).result(120)
-            glances(now)
+            polls(now)
             assert told == ["deleted"] * number
 
 
@@ -154,13 +154,13 @@ def test_a_store_that_cannot_be_read_for_a_moment_changes_nothing(
     with SqliteStore(tmp_path / "clew.db") as store:
         store.set(ACTIVE, "b", at=0.0).result(120)
         now = current(environ, store=store, switched=lambda old, new: switches.append((old, new)))
-        now.glance()
+        now.poll()
         store.set(AGENTS, "b", at=1.0).result(120)
         with monkeypatch.context() as broken:
             broken.setattr(store, "settings", Mock(side_effect=StoreError("a disk that stutters", file="clew.db")))
-            now.glance()
+            now.poll()
         during = now.snapshot.active, now.snapshot.chosen
-        now.glance()
+        now.poll()
 
     assert (during, switches) == (("b", ()), [])
     assert now.snapshot.chosen == (RoutingRule(agent="*", backend="b"),)
@@ -173,11 +173,11 @@ def test_a_choice_for_a_part_is_a_rule_in_front_of_the_files_own(environ: dict[s
         now = current(environ, store=store)
         for name, value in ((AGENTS, "b"), (family_choice("haiku"), "b"), (family_choice("opus"), "nobody")):
             store.set(name, value, at=0.0).result(120)
-        now.glance()
+        now.poll()
         chosen, rules = now.snapshot.chosen, now.snapshot.settings.rules
         store.set(AGENTS, None, at=0.0).result(120)
         store.set(family_choice("haiku"), None, at=0.0).result(120)
-        now.glance()
+        now.poll()
 
     gone = RoutingRule(family="opus", backend="nobody")
     assert set(chosen) == {RoutingRule(agent="*", backend="b"), RoutingRule(family="haiku", backend="b"), gone}
@@ -185,27 +185,27 @@ def test_a_choice_for_a_part_is_a_rule_in_front_of_the_files_own(environ: dict[s
     assert (now.snapshot.chosen, now.snapshot.settings.rules) == ((gone,), (rules[0], gone, rules[4]))
 
 
-def test_seals_of_a_key_that_another_process_made_open_after_a_glance(environ: dict[str, str], tmp_path: Path) -> None:
+def test_seals_of_a_key_that_another_process_made_open_after_a_poll(environ: dict[str, str], tmp_path: Path) -> None:
     now = current(environ, secret=tmp_path / "secret")
     token = rotate_keyring(tmp_path / "secret", environ).sealer().mint(Seal("local", GLM, "x", 0), "text")
-    now.glance()
+    now.poll()
 
     assert now.snapshot.sealer.open(token, "text", principal="local").origin == GLM
 
 
 @proves("fault:P7")
 def test_all_is_well_is_said_when_it_is(environ: dict[str, str], tmp_path: Path) -> None:
-    """Whoever waits until the problem is gone, and asks then, is served by the mended file."""
+    """Anyone who waits until the problem is gone, and asks then, is served by the corrected file."""
     seen: list[str] = []
     now = current(environ, switched=lambda old, new: seen.append(now.problem))
     (tmp_path / "clew.toml").write_text('active = "')
-    glances(now)
+    polls(now)
     (tmp_path / "clew.toml").write_text(TWO.format(active="b"))
-    glances(now)
+    polls(now)
     assert (len(seen), bool(seen[0]), now.problem) == (1, True, "")
 
 
-def test_whoever_needs_the_settings_has_new_ones_before_anybody_is_served_by_them(
+def test_anyone_who_needs_the_settings_has_new_ones_before_anybody_is_served_by_them(
     environ: dict[str, str], tmp_path: Path
 ) -> None:
     """No log shows the keys of a file that it does not know yet; and a file that cannot be used is nobody's news."""
@@ -213,7 +213,7 @@ def test_whoever_needs_the_settings_has_new_ones_before_anybody_is_served_by_the
     now = current(environ, reloaded=lambda settings: told.append((settings.active, now.snapshot.active)))
     for text in ('active = "', TWO.format(active="b")):
         (tmp_path / "clew.toml").write_text(text)
-        glances(now)
+        polls(now)
     assert told == [("b", "a")]
 
 
@@ -228,10 +228,10 @@ async def followed(now: Current) -> AsyncIterator[None]:
 
 
 def glancing() -> int:
-    return sum(thread.name == "clew glance" for thread in threading.enumerate())
+    return sum(thread.name == "clew poll" for thread in threading.enumerate())
 
 
-def test_a_change_is_told_in_the_loop_of_whoever_attends_and_no_thread_is_left(
+def test_a_change_is_told_in_the_loop_of_anyone_who_attends_and_no_thread_is_left(
     environ: dict[str, str], tmp_path: Path
 ) -> None:
     async def run() -> list[tuple[str, bool]]:
@@ -253,18 +253,20 @@ def test_a_change_is_told_in_the_loop_of_whoever_attends_and_no_thread_is_left(
     assert glancing() == before
 
 
-def test_whoever_attends_is_told_whoever_glanced_and_not_when_he_has_left(environ: dict[str, str], tmp_path: Path) -> None:
-    """The admin glances at once when it has switched: the next glance finds nothing new."""
+def test_an_attendant_is_told_in_the_thread_that_polled_and_not_after_it_left(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    """The admin polls at once when it has switched: the next poll finds nothing new."""
 
     async def run(store: SqliteStore) -> list[str]:
         now, told = current(environ, store=store), list[str]()
         with now.attend(lambda: told.append(now.snapshot.active)):
             for backend in ("b", "b", "a"):
                 store.set(ACTIVE, backend, at=0.0).result(120)
-                await asyncio.to_thread(now.glance)
-                await asyncio.to_thread(now.glance)
+                await asyncio.to_thread(now.poll)
+                await asyncio.to_thread(now.poll)
         store.set(ACTIVE, "b", at=0.0).result(120)
-        await asyncio.to_thread(now.glance)
+        await asyncio.to_thread(now.poll)
         await asyncio.sleep(0)
         return told
 
@@ -272,20 +274,20 @@ def test_whoever_attends_is_told_whoever_glanced_and_not_when_he_has_left(enviro
         assert asyncio.run(run(store)) == ["b", "b", "a"]
 
 
-def test_a_glance_that_goes_wrong_is_told_and_not_the_last(
+def test_a_poll_that_goes_wrong_is_told_and_not_the_last(
     environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nobody waits for it, so nobody else would know."""
-    glances, again = iter([RuntimeError("a bug"), None]), threading.Event()
+    polls, again = iter([RuntimeError("a bug"), None]), threading.Event()
 
-    def glance(*, whole: bool) -> None:
-        if error := next(glances, None):
+    def poll(*, whole: bool) -> None:
+        if error := next(polls, None):
             raise error
         again.set()
 
     async def run() -> bool:
         now = current(environ)
-        monkeypatch.setattr(now, "glance", glance)
+        monkeypatch.setattr(now, "poll", poll)
         async with followed(now):
             return await asyncio.to_thread(again.wait, 20)
 

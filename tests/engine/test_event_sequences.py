@@ -270,7 +270,7 @@ def test_arguments_in_pieces_join_to_json_and_double_ids_become_unique(asking: A
 @public("gateway")
 @proves("req:S3-30")
 def test_an_unstreamed_answer_has_the_same_blocks(asking: Asking) -> None:
-    """S3-30: whoever asks without `stream` gets one message."""
+    """S3-30: anyone who asks without `stream` gets one message."""
     streamed, whole = asking(CALLS), asking(CALLS, streamed=False)
     assert whole.headers["content-type"].startswith("application/json")
     assert said(content_of(whole)) == said(content_of(streamed))

@@ -147,7 +147,7 @@ def test_one_of_two_keys_is_dead(gating: Gating, a: Simulator) -> None:
 
 @proves("fault:U6")
 def test_all_keys_of_ours_are_dead(gating: Gating, a: Simulator) -> None:
-    """It is ours to mend, so the client does not read a 401 that is none of its business, and need not ask ten times."""
+    """It is ours to correct, so the client does not read a 401 that is none of its business, and need not ask ten times."""
     gate = gating(claude(a, keys=(Secret("sim-invalid"),)), retry=QUICK)
     answer = ask(gate)
     assert (answer.status, answer.json["error"]["type"]) == (502, "api_error")
@@ -242,7 +242,7 @@ def test_headers_of_one_backend_are_not_told_as_anothers(gating: Gating, a: Simu
     assert exchange_of(gate, answer).request_id == ""
 
 
-def test_the_request_is_projected_anew_for_whoever_answers(gating: Gating, a: Simulator, b: Simulator) -> None:
+def test_the_request_is_projected_anew_for_anyone_who_answers(gating: Gating, a: Simulator, b: Simulator) -> None:
     """A failover is a switch like any other: nobody gets anybody else's blocks."""
     gate = gating(claude(a), other(b), failover=("glm",), retry=ONCE)
     talk = Talk(gate)

@@ -1,4 +1,4 @@
-"""Ids: each another one, whoever asks."""
+"""Ids: each another one, anyone who asks."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Log files: one begins anew when it is full, whoever writes to it, and what they cannot be is said at the start."""
+"""Log files: one begins anew when it is full, anyone who writes to it, and what they cannot be is said at the start."""
 
 from __future__ import annotations
 

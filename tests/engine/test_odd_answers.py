@@ -36,7 +36,7 @@ STOPPED = re.compile(rb'"stop_reason": ?"')
 async def second(
     now: Snapshot, first: bytes, odd: Sequence[bytes], *, stream: bool, gone: bool, mood: Mood | None = None
 ) -> Seen:
-    """The second question on a connection, which is answered so; whoever is asked next answers as the first was."""
+    """The second question on a connection, which is answered so; anyone who is asked next answers as the first was."""
     hand, call = ByHand(now, KeptByHand(mood) if mood else None), Call(body=b"")
     await hand.asks("a", call, question("one", stream=stream), [first])
     seen = await hand.asks("b", call, question("two", stream=stream), odd, ends=gone, then=[first])
@@ -73,7 +73,7 @@ def test_wherever_a_translated_answer_breaks_off_it_is_told_once(gone: bool) -> 
 @pytest.mark.parametrize("mood", [None, "willing", "slow", "unwilling"])
 @pytest.mark.parametrize("chunked", [True, False])
 def test_an_answer_that_is_the_last_on_its_connection_is_asked_for_once(mood: Mood | None, chunked: bool) -> None:
-    """The end of a connection that cannot be used again is no news to whoever has its answer."""
+    """The end of a connection that cannot be used again is no news to anyone who has its answer."""
     last = framed(json.dumps(MESSAGE).encode(), "connection: close", chunked=chunked)
     for pieces in ([last], [last[:50], last[50:]], [last[:-3], last[-3:]]):
         for gone in (True, False):

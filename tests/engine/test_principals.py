@@ -105,7 +105,7 @@ def test_a_block_that_is_not_ones_own_is_like_one_that_was_made_up(
 
 
 def test_ones_own_seal_opens_without_any_memory(gating: Gating, a: Simulator, b: Simulator) -> None:
-    """The other side of X14: a seal belongs to whoever it was made for, on any gateway with the same secret."""
+    """The other side of X14: a seal belongs to anyone who it was made for, on any gateway with the same secret."""
     hers = Talk(gating(other(b), claude(a), others=OTHERS), headers=HERS, tools=[])
     hers.says("One.")
     hers.gate = gating(other(b), claude(a), others=OTHERS, home="elsewhere")

@@ -226,7 +226,7 @@ def test_a_switch_does_not_touch_a_request_under_way(gate: Gate, a: Simulator) -
     talk = Talk(gate)
     talk.messages = [user("[[scenario:text]]")]
     store_of(gate).set("active", "glm", at=0.0).result()
-    soon = threading.Timer(0.1, gate.current.glance)
+    soon = threading.Timer(0.1, gate.current.poll)
     soon.start()
     assert talk.send().headers["x-clew-backend"] == "claude"
     soon.join()
@@ -245,7 +245,7 @@ def test_a_backend_that_was_chosen_and_is_not_there_is_said_and_no_other_is_aske
         store.pin("local", thread, "gone").result()
     else:
         store.set(choice, "gone", at=0.0).result()
-        gate.current.glance()
+        gate.current.poll()
     talk.messages.append(user("Two."))
     body = {"model": MODEL, "max_tokens": 2000, "messages": talk.messages}
     answer = gate.ask(body, headers=AGENT if choice == "active.agents" else {})

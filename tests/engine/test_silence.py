@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 
 class Busy:
-    """Has no time for the first who asks. Whoever asks again waits for the first words, and others in the middle."""
+    """Has no time for the first who asks. Anyone who asks again waits for the first words, and others in the middle."""
 
     def __init__(self) -> None:
         self.refused = Event()
@@ -45,7 +45,7 @@ class Busy:
         respond.end()
 
 
-def test_whoever_asks_again_elsewhere_and_hears_nothing_leaves_the_first_connection_alone(
+def test_anyone_who_asks_again_elsewhere_and_hears_nothing_leaves_the_first_connection_alone(
     clock: Clock, gating: Gating
 ) -> None:
     """It was given back after the refusal, and by then another answer comes there, whose end somebody waits for."""

@@ -1,4 +1,4 @@
-"""What the store holds of strands grows with a conversation, and not with its square, whoever answers."""
+"""What the store holds of strands grows with a conversation, and not with its square, anyone who answers."""
 
 from __future__ import annotations
 

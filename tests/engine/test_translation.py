@@ -181,7 +181,7 @@ def test_a_body_that_is_no_answer_is_an_error(gating: Gating, body: bytes, kind:
 
 
 def test_an_error_inside_a_200_before_any_content_is_a_status(gating: Gating, deepseek: Simulator) -> None:
-    """The client can act on it, and so can whoever would try again."""
+    """The client can act on it, and so can anyone who would try again."""
     gate = gating(chat(deepseek, "deepseek"), retry=ONCE)
     deepseek.fault("error service_unavailable_error after=1 message='The server is overloaded'")
     answer = ask(gate)

@@ -256,7 +256,7 @@ def test_a_vendor_without_a_preset_that_refuses_its_reasoning_does_not_get_it_ba
 def test_a_gemini_without_a_preset_goes_on_with_a_call_that_another_made(
     gating: Gating, simulators: StartSimulator, a: Simulator
 ) -> None:
-    """Dialects 3: whoever serves it, a call that it did not sign gets the vendor's word for that, once it was refused."""
+    """Dialects 3: anyone who serves it, a call that it did not sign gets the vendor's word for that, once it was refused."""
     gemini = simulators(kind="gemini-chat", realm="gemini")
     gate = gating(claude(a), chat_row("unknown", gemini.url, 'model = "gemini-3-pro"'))
     talk = Talk(gate)
@@ -276,7 +276,7 @@ def test_a_gemini_without_a_preset_goes_on_with_a_call_that_another_made(
 def test_a_vendor_that_wants_its_roles_in_order_takes_a_reminder_behind_a_result(
     gating: Gating, simulators: StartSimulator
 ) -> None:
-    """Whoever serves Mistral's models checks the order of roles as it does; Claude Code's reminders stand behind results."""
+    """Anyone who serves Mistral's models checks the order of roles as it does; Claude Code's reminders stand behind results."""
     mistral = simulators(kind="mistral", realm="mistral")
     gate = gating(chat(mistral, "mistral", "[backends.mistral.wire]", "apart = []"))
     talk = Talk(gate)
@@ -357,7 +357,7 @@ def test_entries_that_their_maker_could_not_read_stay_out_and_later_ones_go_whol
 
 
 def test_a_repair_is_in_the_log(gating: Gating, deepseek: Simulator) -> None:
-    """With its reason, so that whoever looks knows what was sent."""
+    """With its reason, so that anyone who looks knows what was sent."""
     gate = gating(chat(deepseek, "deepseek"))
     talk = Talk(gate, tools=[])
     talk.says("[[scenario:thinking]] One.")

@@ -1,4 +1,4 @@
-"""Backends that do not heed `stream`: one piece where a stream was asked for, a stream where one piece was."""
+"""Backends that do not use `stream`: one piece where a stream was asked for, a stream where one piece was."""
 
 from __future__ import annotations
 

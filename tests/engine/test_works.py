@@ -42,7 +42,7 @@ def test_a_ca_file_is_taken_over_by_a_gateway_that_runs(play: Play[Any], certifi
                 await fetch(runtime.pool, endpoint)
             file.write_text(f'ca_file = "{certificate.file}"\n[store]\nurl = "off"\n')
             for _ in range(2):  # a file is read once it has been left alone
-                await asyncio.to_thread(runtime.current.glance)
+                await asyncio.to_thread(runtime.current.poll)
             assert await fetch(runtime.pool, endpoint) == (200, b"hello")
         await runtime.close()
 
@@ -56,18 +56,18 @@ def test_a_ca_file_that_comes_after_the_settings_that_name_it_is_taken_over(
     file, late, environ = tmp_path / "clew.toml", tmp_path / "late.pem", {"CLEW_HOME": str(tmp_path)}
     file.write_text('[store]\nurl = "off"\n')
 
-    async def glances(runtime: Runtime) -> None:
+    async def polls(runtime: Runtime) -> None:
         for _ in range(3):
-            await asyncio.to_thread(runtime.current.glance)
+            await asyncio.to_thread(runtime.current.poll)
 
     async def scene() -> None:
         runtime = await build_runtime(load(file, environ), Home(tmp_path).make(), file=file, environ=environ, logs=False)
         async with site(saying(OK), context=certificate.context()) as place:
             file.write_text(f'ca_file = "{late}"\n[store]\nurl = "off"\n')
-            await glances(runtime)
+            await polls(runtime)
             assert "ca_file: there is no such file" in runtime.current.problem
             late.write_bytes(certificate.file.read_bytes())
-            await glances(runtime)
+            await polls(runtime)
             assert runtime.current.problem == ""
             assert await fetch(runtime.pool, Endpoint("localhost", place.port, True)) == (200, b"hello")
         await runtime.close()
@@ -90,7 +90,7 @@ def test_another_ca_file_of_the_same_name_is_taken_over_too(
         trusted.with_suffix(".new").write_bytes(text)
         trusted.with_suffix(".new").replace(trusted)
         for _ in range(2):  # a file is read once it has been left alone
-            await asyncio.to_thread(runtime.current.glance)
+            await asyncio.to_thread(runtime.current.poll)
 
     async def scene() -> None:
         runtime = await build_runtime(load(file, environ), Home(tmp_path).make(), file=file, environ=environ, logs=False)
@@ -125,7 +125,7 @@ def test_what_another_process_deletes_is_forgotten_here_too(play: Play[Any], tmp
         with SqliteStore(home.root / "clew.db") as other:
             other.record(turn(recorded("r", thread="t"))).result(120)
             other.forget("local", "t", at=2e9).result(120)
-        await asyncio.to_thread(runtime.current.glance)
+        await asyncio.to_thread(runtime.current.poll)
         assert histories.bytes == 0
         await runtime.close()
 
@@ -141,7 +141,7 @@ def follow(text: str, then: str, home: Path, judge: Callable[[Runtime], None]) -
         runtime = await build_runtime(load(file, environ), Home(home).make(), file=file, environ=environ, logs=False)
         file.write_text(then)
         for _ in range(2):  # a file is read once it has been left alone
-            await asyncio.to_thread(runtime.current.glance)
+            await asyncio.to_thread(runtime.current.poll)
         judge(runtime)
         await runtime.close()
 
@@ -160,7 +160,7 @@ def follow(text: str, then: str, home: Path, judge: Callable[[Runtime], None]) -
 def test_what_is_to_be_kept_is_taken_over_too(
     tmp_path: Path, began: str, then: str, title: str, bodies: Bodies | None
 ) -> None:
-    """Whoever does not want to be recorded any more need not stop anything for it."""
+    """Anyone who does not want to be recorded any more need not stop anything for it."""
     said = turn(recorded("r"), exchange="x", bodies=WHOLE)
 
     def judge(runtime: Runtime) -> None:

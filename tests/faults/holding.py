@@ -18,7 +18,7 @@ _LONGEST = 100
 
 
 class Held:
-    """`with Held(simulator.url) as way:`; whoever asks at `way.url` gets what the backend says.
+    """`with Held(simulator.url) as way:`; anyone who asks at `way.url` gets what the backend says.
 
     After `hold(b"…")` an answer stops behind these words, and `held` is set; `release` lets it go on.
     """
@@ -52,7 +52,7 @@ class Held:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.release()
         with suppress(OSError):
-            self._server.shutdown(socket.SHUT_RDWR)  # wakes whoever waits in `accept`
+            self._server.shutdown(socket.SHUT_RDWR)  # wakes anyone who waits in `accept`
         self._server.close()
         self._sockets.close()
 

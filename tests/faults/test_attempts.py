@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 ONE, TWO = "sim-a-1", "sim-a-2"
 KEYS = (Secret(ONE), Secret(TWO))
 NEVER_WAITS = Retry(retries=2, first_wait=60, most_wait=60, budget=1000)
-"""Whoever waits at all would be seen."""
+"""Anyone who waits at all would be seen."""
 
 
 def dead(url: str) -> Backend:

@@ -43,7 +43,7 @@ STREAM = wire_bytes(events_of({**WHOLE, "content": SAID}, chunk=3))
 
 
 class CutAnswer:
-    """A world in which a backend's answer ends after so many bytes: whole for whoever only counts chunks, or broken."""
+    """A world in which a backend's answer ends after so many bytes: whole for anyone who only counts chunks, or broken."""
 
     def __init__(self, data: bytes, worn: ViewOptions, *, looks_whole: bool) -> None:
         self.data = data

@@ -39,7 +39,7 @@ def locked(gate: Gate) -> Iterator[None]:
 def test_an_answer_that_only_waits_for_the_store_ends_as_it_is(
     gating: Gating, a: Simulator, stream: bool, words: str, again: bool
 ) -> None:
-    """P1: it is recorded as whole, so whoever is told of an overload would ask, and pay, again."""
+    """P1: it is recorded as whole, so anyone who is told of an overload would ask, and pay, again."""
     gate = gating(claude(a))
     if again:
         gate.ask(question(words, stream=stream))

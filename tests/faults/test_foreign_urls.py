@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 class Tripwire:
-    """A port that notes whoever connects, and would send them elsewhere."""
+    """A port that notes anyone who connects, and would send them elsewhere."""
 
     def __init__(self) -> None:
         self.met = 0

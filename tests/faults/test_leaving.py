@@ -150,7 +150,7 @@ def test_a_client_that_leaves_while_we_wait_to_try_again(
 
 @proves("fault:C1")
 def test_what_was_large_and_cut_is_told_like_everything_else(gating: Gating, a: Simulator, calling: Calling) -> None:
-    """A request that is worked on in a thread is in the store, and told to whoever watches."""
+    """A request that is worked on in a thread is in the store, and told to anyone who watches."""
     gate = gating(claude(a), **impatient())
 
     async def watched() -> list[Any]:

@@ -99,7 +99,7 @@ def test_the_next_turn_knows_the_answer_before_it(gating: Gating, a: Simulator, 
 def test_a_thread_that_is_deleted_while_its_answer_comes_stays_deleted(
     gating: Gating, a: Simulator, calling: Calling
 ) -> None:
-    """What befell it is kept, and no word of it."""
+    """What happened to it is kept, and no word of it."""
     gate = gating(claude(a))
     client, store = warm(gate, calling, stream=True), gate.store
     assert store is not None

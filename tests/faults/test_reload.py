@@ -44,8 +44,8 @@ def save(gate: Gate, text: str | bytes) -> None:
     fresh.write_bytes(text if isinstance(text, bytes) else text.encode())
     fresh.chmod(0o600)
     fresh.replace(gate.home / "clew.toml")
-    gate.current.glance()
-    gate.current.glance()
+    gate.current.poll()
+    gate.current.poll()
 
 
 @contextmanager
@@ -121,7 +121,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
 @proves("fault:P6")
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_is_refused_whole_and_the_old_one_stays(gating: Gating, a: Simulator, b: Simulator, name: str) -> None:
-    """P6: said in `/readyz`, with the place; then it is mended."""
+    """P6: said in `/readyz`, with the place; then it is corrected."""
     text, says = BROKEN[name]
     gate = gating(claude(a, "a"), **impatient())
     save(gate, forms(a, b)[2])
@@ -149,8 +149,8 @@ def test_a_file_that_is_not_there_any_more_is_no_end(gating: Gating, a: Simulato
     file.unlink()
     if gone == "a directory":
         file.mkdir()
-    gate.current.glance()
-    gate.current.glance()
+    gate.current.poll()
+    gate.current.poll()
     assert readiness(gate)["status"] == "ready"
     if gate.current.problem:
         assert gate.ask(question()).headers["x-clew-backend"] == "renamed"
@@ -165,11 +165,11 @@ def test_a_file_that_is_written_in_two_steps_is_read_when_it_rests(gating: Gatin
     for cut in range(10, len(whole), 25):
         file.write_text(whole[:cut])
         file.chmod(0o600)
-        gate.current.glance()
+        gate.current.poll()
         assert (gate.current.problem, gate.current.snapshot.active) == ("", "a")
     file.write_text(whole)
-    gate.current.glance()
+    gate.current.poll()
     assert gate.current.snapshot.active == "a"
-    gate.current.glance()
+    gate.current.poll()
     assert (gate.current.problem, gate.current.snapshot.active) == ("", "renamed")
     assert story(gate.ask(question())) == "whole"

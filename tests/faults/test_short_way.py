@@ -18,7 +18,7 @@ ONCE = Retry(retries=0)
 
 @pytest.mark.parametrize("known", [False, True], ids=["first", "second"])
 def test_an_answer_under_way_needs_no_task(gating: Gating, a: Simulator, calling: Calling, known: bool) -> None:
-    """On a new connection and on one that rests: whoever holds a thousand streams holds no thousand tasks."""
+    """On a new connection and on one that rests: anyone who holds a thousand streams holds no thousand tasks."""
     gate = gating(claude(a))
     if known:
         assert gate.ask(question()).status == 200

@@ -1,4 +1,4 @@
-"""Stores that are full, broken, locked or held: answers go on, it is said, nothing is damaged, and it mends itself."""
+"""Stores that are full, broken, locked or held: answers go on, it is said, nothing is damaged, and it repairs itself."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_full_disk_stops_no_answer_and_no_conversation(
 
 
 @proves("fault:S1")
-def test_a_full_disk_is_told_to_whoever_watches(opening: Opening, a: Simulator, disk: FaultyDisk) -> None:
+def test_a_full_disk_is_told_to_anyone_who_watches(opening: Opening, a: Simulator, disk: FaultyDisk) -> None:
     """S1: by the exchange that was not kept."""
     gate = opening(claude(a), vfs=disk.name)
     told: list[Any] = []
@@ -128,7 +128,7 @@ def test_a_disk_that_fails_makes_the_store_read_only_and_answers_go_on(
 
 @proves("fault:S3")
 def test_a_log_that_somebody_holds_is_bounded_and_answers_go_on(opening: Opening, a: Simulator) -> None:
-    """S3: then nothing more is kept, until whoever holds it lets go."""
+    """S3: then nothing more is kept, until the holder lets go."""
     gate = opening(claude(a), limits=WriterLimits(checkpoint_pages=20, wal_bytes=400_000))
     gate.ask(question("before"))
     reader = connected(gate.home / "clew.db")

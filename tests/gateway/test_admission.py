@@ -128,7 +128,7 @@ HELD = {"x_api_key": "vendor"}
 def test_a_vendors_key_that_the_gateway_holds_opens_it_on_this_machine_only(
     making: Making, host: str, given: dict[str, str], status: int
 ) -> None:
-    """Clients that read only ANTHROPIC_API_KEY send that key. Whoever has it can spend it without the gateway as well."""
+    """Clients that read only ANTHROPIC_API_KEY send that key. Anyone who has it can spend it without the gateway as well."""
     gateway = making(settings_with(KEYED, hosts=("clew.example",)), host=host)
     assert gateway.ask(**given)[0] == status
     assert [(call.principal, "x-api-key" in call.headers) for call in gateway.engine.calls] == [("local", False)] * (

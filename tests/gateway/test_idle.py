@@ -11,7 +11,7 @@ from tests.waiting import until
 pytestmark = pytest.mark.slow
 
 MOST_WAKES = 4.0
-"""In a second, of all threads together. Two and a half are the glances at what may have changed."""
+"""In a second, of all threads together. Two and a half are the polls at what may have changed."""
 
 
 def wakes(pid: int) -> int:

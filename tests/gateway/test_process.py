@@ -150,7 +150,7 @@ def test_it_enters_itself_among_what_runs_and_leaves_nothing_behind(vendors: dic
 
 @proves("fault:P6", "fault:P7")
 def test_a_config_that_cannot_be_used_changes_nothing_and_is_told(vendors: dict[str, Simulator]) -> None:
-    """Written in two steps, as an editor might; then mended."""
+    """Written in two steps, as an editor might; then corrected."""
     with Served(config(vendors, drain=1)) as gateway:
         good = gateway.config.read_text()
         gateway.config.write_text('active = "sho')

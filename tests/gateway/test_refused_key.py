@@ -1,4 +1,4 @@
-"""A backend that refuses its key: whoever reads it learns which backend, where the key comes from, and what to do."""
+"""A backend that refuses its key: anyone who reads it learns which backend, where the key comes from, and what to do."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What an operator, or whoever reads over the shoulder, gets to see of a request: never what opened a door.
+"""What an operator, or anyone who reads over the shoulder, gets to see of a request: never what opened a door.
 
 Each secret is another word that nothing else holds, in a place where clients, proxies before us and vendors put such things.
 """

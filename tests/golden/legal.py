@@ -1,6 +1,6 @@
 """What every client needs of a stream, as one checker of bytes.
 
-Whoever has bytes that a client would get, from a golden file, a fuzzer, a hand-over or a real gateway, asks `problems`. It
+Anyone who has bytes that a client would get, from a golden file, a fuzzer, a hand-over or a real gateway, asks `problems`. It
 reads them as a client does, with nothing of the code that wrote them, and names each rule that they break. The rules are the
 strictest of all clients: one of them needs `event:` lines, another indices without gaps, a third exactly one signature for each
 thought, a fourth only types that it knows. A stream that no rule objects to is safe for all.

@@ -156,4 +156,4 @@ REQUESTS: dict[str, Callable[[int], bytes]] = {
     "escapes of letters": lambda n: raw(user("ä" * 50 * n), assistant(""), user("And?")),
     "braces in a text": lambda n: raw(user('{"role":' * 10 * n), assistant(""), user("And?")),
 }
-"""Those with something to mend are mended, so that what writes them again is counted too."""
+"""Those with something to repair are repaired, so that what writes them again is counted too."""

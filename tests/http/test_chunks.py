@@ -221,7 +221,7 @@ def test_what_goes_as_it_came_ends_a_silence_too() -> None:
         assert runner.run(scene()) == [False, False, False, True]
 
 
-def test_what_whoever_looks_at_it_raises_ends_the_exchange() -> None:
+def test_what_anyone_who_looks_at_it_raises_ends_the_exchange() -> None:
     async def scene() -> tuple[str, bool]:
         connection = await begun(Client())
         connection.data_received(chunk(b"data: broken\n\n"))

@@ -64,7 +64,7 @@ def test_all_bodies_together_reserve_so_much_ahead_and_no_more(monkeypatch: pyte
 
 
 def test_nothing_is_lent_before_something_came() -> None:
-    """Whoever waits for a 100 before it sends the body has sent nothing yet."""
+    """Anyone who waits for a 100 before it sends the body has sent nothing yet."""
     body = LongBody(1 << 20)
     assert (body.fill(lambda free: 1), body.due) == (0, 1 << 20)
 

@@ -25,7 +25,7 @@ class Reads:
         self.log.append(f"resume {self.name}")
 
 
-def test_whoever_reads_beyond_the_budget_of_a_round_goes_on_in_a_later_one() -> None:
+def test_anyone_who_reads_beyond_the_budget_of_a_round_goes_on_in_a_later_one() -> None:
     async def told() -> list[str]:
         log: list[str] = []
         budget = ReadBudget(asyncio.get_running_loop())

@@ -67,7 +67,7 @@ def test_requests_in_a_row_are_answered_in_order_one_at_a_time(serving: Serving)
     assert later.most == 1
 
 
-def test_whoever_holds_the_answer_for_a_client_that_leaves_is_told(serving: Serving) -> None:
+def test_anyone_who_holds_the_answer_for_a_client_that_leaves_is_told(serving: Serving) -> None:
     """C1."""
     later = Later(seconds=20)
     peer = serving(later).peer().send(GET)
@@ -78,7 +78,7 @@ def test_whoever_holds_the_answer_for_a_client_that_leaves_is_told(serving: Serv
     assert later.told == ["gone"]
 
 
-def test_whoever_holds_an_answer_when_the_server_ends_may_say_so(serving: Serving) -> None:
+def test_anyone_who_holds_an_answer_when_the_server_ends_may_say_so(serving: Serving) -> None:
     """P1."""
     later = Later(seconds=20)
     site = serving(later)
@@ -143,7 +143,7 @@ def test_a_client_that_is_gone_at_once_gets_nothing_and_nothing_stays_taken() ->
     assert asyncio.run(scene()) == ["began", "put back"]
 
 
-def test_whoever_goes_on_in_a_task_in_the_moment_in_which_the_client_is_lost_begins_before_it_ends() -> None:
+def test_anyone_who_goes_on_in_a_task_in_the_moment_in_which_the_client_is_lost_begins_before_it_ends() -> None:
     """What the backend says last may come in the same turn of the loop: what was taken is put back then, too."""
 
     async def scene() -> list[str]:

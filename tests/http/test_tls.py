@@ -240,7 +240,7 @@ def test_a_server_that_has_said_its_last_word_is_asked_nothing_more(play: Play[A
 
 @pytest.mark.parametrize("kept", [0, 1, 10, 30], ids=["between two", "in the length", "in the words", "in the seal"])
 def test_a_cut_is_never_an_end(play: Play[Any], certificate: Certificate, kept: int) -> None:
-    """Whoever can cut a connection could else shorten an answer."""
+    """Anyone who can cut a connection could else shorten an answer."""
 
     async def script(peer: Peer) -> None:
         await peer.request()
@@ -277,7 +277,7 @@ def test_what_was_altered_on_the_way_is_not_taken(play: Play[Any], certificate: 
 
 
 class Above(asyncio.Protocol):
-    """Whoever writes, and what it is told about it."""
+    """Anyone who writes, and what it is told about it."""
 
     def __init__(self) -> None:
         self.told: list[str] = []

@@ -91,7 +91,7 @@ def test_members_that_nobody_knows_are_kept() -> None:
         ({"type": "error", "error": "Overloaded"}, "error: error must be dict, not str"),
     ],
 )
-def test_an_event_with_a_member_amiss_cannot_be_built(data: JsonObject, words: str) -> None:
+def test_an_event_with_a_wrong_member_cannot_be_built(data: JsonObject, words: str) -> None:
     with pytest.raises(StreamIllegal, match=words) as caught:
         read_event(data)
 

@@ -1,4 +1,4 @@
-"""Generated requests that are wrong in the ways that the steps mend, and in no other."""
+"""Generated requests that are wrong in the ways that the steps repair, and in no other."""
 
 from __future__ import annotations
 

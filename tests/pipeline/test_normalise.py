@@ -1,4 +1,4 @@
-"""Content that is certain to be refused is mended; everything else keeps its bytes."""
+"""Content that is certain to be refused is corrected; everything else keeps its bytes."""
 
 import json
 
@@ -76,7 +76,7 @@ def test_what_is_legal_is_the_same_request(messages: list) -> None:
 
 
 def test_only_an_answer_is_cut_at_its_end() -> None:
-    """R37 speaks of assistant messages; thinking of a user is refused by another rule, and not ours to mend."""
+    """R37 speaks of assistant messages; thinking of a user is refused by another rule, and not ours to correct."""
     body, changes = run(normalise, request(user(text(""), "a"), assistant("b"), user(T)))
     assert body["messages"] == [user(text("a")), assistant("b"), user(T)]
     assert [change.path for change in changes] == ["messages.0.content.0"]

@@ -48,7 +48,7 @@ class Talk:
 
 
 def test_the_maker_gets_its_own_ids_in_calls_and_results() -> None:
-    """Law 1: what is put on for the client's sake comes off again."""
+    """Law 1: what is put on for the client comes off again."""
     talk = Talk(["call_0", "call_1"], ["call_0"])
     going, changes = maker_ids(request(*talk.held), target(GLM), talk.facts)
     assert sent(going) == talk.own

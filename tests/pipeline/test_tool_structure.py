@@ -1,4 +1,4 @@
-"""Tool calls and results in the order that the API wants, mended where they are not."""
+"""Tool calls and results in the order that the API wants, corrected where they are not."""
 
 from typing import Any
 

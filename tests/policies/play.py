@@ -122,7 +122,7 @@ class Play:
         return client, vendor.says(allowed, verdict, self.chance, shown=self.shown)
 
     def _asked(self, client: ClaudeCode, vendor: Vendor, body: Json) -> tuple[JudgeVerdict, bytes]:
-        """To the backend, mended as often as the policy can."""
+        """To the backend, corrected as often as the policy can."""
         self.tally.requests += 1
         going: bytes | None = self.policy.going(body, client, vendor)
         while True:
@@ -130,7 +130,7 @@ class Play:
             verdict, sent = vendor.judged(going, self._stance), going
             if verdict.violation is None:
                 return verdict, sent
-            going = self.policy.mended(verdict.violation)
+            going = self.policy.corrected(verdict.violation)
             if going is None:
                 self.tally.refused += 1
                 return verdict, sent

@@ -37,7 +37,7 @@ class Policy(Protocol):
         """What the backend gets."""
         ...
 
-    def mended(self, violation: VendorRefusal) -> bytes | None:
+    def corrected(self, violation: VendorRefusal) -> bytes | None:
         """What it gets after a refusal; None if the refusal is the client's to see."""
         ...
 
@@ -66,7 +66,7 @@ class Strip:
         rest = [block for block in message["content"] if block["type"] not in THINKING or not self._unwanted(block)]
         return {**message, "content": rest or [text(FILLER)]}
 
-    def mended(self, violation: VendorRefusal) -> None:
+    def corrected(self, violation: VendorRefusal) -> None:
         return None
 
     def held(self, blocks: list[Json], *, whole: bool) -> list[Json]:
@@ -90,7 +90,7 @@ class Session:
         filtered: Any = self._registry.filter_request(body, self._now).body
         return _sent(filtered, vendor)
 
-    def mended(self, violation: VendorRefusal) -> None:
+    def corrected(self, violation: VendorRefusal) -> None:
         return None
 
     def held(self, blocks: list[Json], *, whole: bool) -> list[Json]:
@@ -131,7 +131,7 @@ class OriginPolicy:
         self._going = project(self._asked, self._target, self._facts()).request
         return encode(self._going)
 
-    def mended(self, violation: VendorRefusal) -> bytes | None:
+    def corrected(self, violation: VendorRefusal) -> bytes | None:
         refusal = refusal_in(violation.status, violation.message)
         healed = heal(self._going, refusal, self._target, self._facts(), self._tried) if refusal else None
         if healed is None:

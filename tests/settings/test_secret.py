@@ -116,7 +116,7 @@ def test_a_file_that_others_can_use_is_refused_with_the_cure(path: Path, mode: i
 
 
 def test_a_directory_into_which_others_can_write_is_refused_before_and_after(path: Path) -> None:
-    """Whoever can put a file there can put another secret there; a directory that others can only list is fine."""
+    """Anyone who can put a file there can put another secret there; a directory that others can only list is fine."""
     path.parent.mkdir()
     path.parent.chmod(0o777)
     message = f"others can put files into {path.parent}, so the secret in it can be replaced: run `chmod 700 {path.parent}`"
@@ -237,7 +237,7 @@ def test_the_file_is_json_with_a_version_and_reads_back() -> None:
 
 
 def test_threads_that_race_to_create_agree(path: Path) -> None:
-    """One secret, whoever was first."""
+    """One secret, anyone who was first."""
     with ThreadPoolExecutor(16) as pool:
         rings = list(pool.map(lambda _: load_keyring(path, NOTHING), range(64)))
 

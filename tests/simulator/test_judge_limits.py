@@ -202,4 +202,4 @@ def test_a_million_messages_are_refused_soon() -> None:
         assert violation.rule == "R17.too-many-messages"
         return time.thread_time() - begun
 
-    assert any(seconds() < 1 for _ in range(3)), "one of three: caches are shared with whoever else is busy"
+    assert any(seconds() < 1 for _ in range(3)), "one of three: caches are shared with everything else that is busy"

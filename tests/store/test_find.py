@@ -144,7 +144,7 @@ def test_what_is_kept_decoded_is_bounded_and_the_longest_unused_goes_first() -> 
 
 
 def test_of_a_thousand_answers_at_one_place_the_newest_are_looked_at(store: SqliteStore) -> None:
-    """Whoever asks the same again and again must not wait for all of it."""
+    """Anyone who asks the same again and again must not wait for all of it."""
     same = [recorded(f"r{number}", words="Hello.", digest=b"") for number in range(lookups.MOST_MARKED + 20)]
     for write in [store.record(turn(each)) for each in same]:
         write.result(120)

@@ -277,7 +277,7 @@ def test_a_thread_goes_with_its_last_turn_answered_or_not(store: SqliteStore, re
 
 
 def test_what_has_no_words_goes_in_larger_bites_and_is_counted_until_it_is_gone(store: SqliteStore) -> None:
-    """Whoever calls until nothing goes leaves none, however many came since the last round."""
+    """Anyone who calls until nothing goes leaves none, however many came since the last round."""
     store.touch("local", keys=[number.to_bytes(32) for number in range(TEXTLESS + 1)], at=NOON).result(120)
     bites = [store.apply_retention(Retention(age=DAY, bytes=None), now=NOON + 2 * DAY).result(120) for _ in range(3)]
     assert bites == [TEXTLESS, 1, 0]

@@ -57,7 +57,7 @@ def test_an_answer_that_ends_later_is_kept_without_a_word(
         assert again.verify() == ()
 
 
-def test_an_answer_of_which_nothing_was_kept_yet_is_heeded_too(store: SqliteStore, path: Path) -> None:
+def test_an_answer_of_which_nothing_was_kept_yet_counts_too(store: SqliteStore, path: Path) -> None:
     """One that is not streamed is kept at its end alone. The thread has earlier turns."""
     store.record(answer("before", began=NOON - 60)).result(120)
     assert store.forget("local", "t", at=NOON + 1).result(120)
@@ -88,7 +88,7 @@ def test_a_fork_that_is_under_way_ends_without_what_it_followed(store: SqliteSto
 
 
 def test_bodies_do_not_come_after_the_deletion(store: SqliteStore, path: Path) -> None:
-    """They are written a moment after their turn. Whoever keeps the same turn again keeps that it was forgotten."""
+    """They are written a moment after their turn. Anyone who keeps the same turn again keeps that it was forgotten."""
     assert store.record(answer()).result(120)
     assert store.forget("local", "t", at=NOON + 10).result(120)
     assert store.record(answer()).result(120) is False
@@ -145,7 +145,7 @@ def test_the_note_of_a_deletion_says_nothing_and_goes_in_time(store: SqliteStore
 
 
 def test_a_thread_that_is_not_there_is_not_noted(store: SqliteStore) -> None:
-    """Whoever may delete may not fill the file with it."""
+    """Anyone who may delete may not fill the file with it."""
     assert store.forget("local", "nothing", at=NOON).result(120) is False
     assert notes(store) == 0
 

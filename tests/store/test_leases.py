@@ -48,7 +48,7 @@ def test_it_is_open_for_everybody_while_its_process_is_there(store: SqliteStore,
         assert outcomes(other) == {"ours": "whole"}
 
 
-def test_whoever_only_looks_or_keeps_what_is_over_leaves_nothing_beside_the_store(store: SqliteStore, path: Path) -> None:
+def test_anyone_who_only_looks_or_keeps_what_is_over_leaves_nothing_beside_the_store(store: SqliteStore, path: Path) -> None:
     store.record(turn(recorded("r"))).result(120)
     assert (outcomes(store), files(path)) == ({"x-r": "whole"}, [])
 

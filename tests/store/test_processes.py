@@ -77,7 +77,7 @@ def test_a_turn_that_was_acknowledged_survives_the_death_of_its_process(path: Pa
 
 
 def test_the_death_of_the_only_process_leaves_a_file_that_opens(path: Path) -> None:
-    """Then the log is recovered by whoever opens the file next."""
+    """Then the log is recovered by anyone who opens the file next."""
     for number in range(examples(3, soak=40)):
         acknowledged = kill_after(start(path, f"a{number}", ENDLESS), 15)
         with SqliteStore(path) as store:

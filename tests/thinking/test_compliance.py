@@ -61,7 +61,7 @@ def test_the_same_request_as_bytes_and_as_an_object_is_judged_alike() -> None:
 
 
 def test_the_check_changes_nothing() -> None:
-    """It never mends what it finds."""
+    """It never repairs what it finds."""
     asked = ask(user(""), assistant(thinking("hm", "")), model=OLD, temperature=3)
     before = copy.deepcopy(asked.body)
     check(asked.body, headers=asked.headers)

@@ -1,4 +1,4 @@
-"""A person who mends a request wants to hear everything at once; the vendor names the first."""
+"""A person who repairs a request wants to hear everything at once; the vendor names the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slots: never more than so many at once, first come, first served, and none is lost with whoever leaves."""
+"""Slots: never more than so many at once, first come, first served, and none is lost with one who leaves."""
 
 import asyncio
 
@@ -43,7 +43,7 @@ async def _served(slots: ConnectionSlots, served: list[int], number: int) -> Non
 
 
 @pytest.mark.parametrize("given_first", [True, False])
-def test_a_slot_is_not_lost_with_whoever_leaves(given_first: bool) -> None:
+def test_a_slot_is_not_lost_with_anyone_who_leaves(given_first: bool) -> None:
     """One that waits is cancelled, before a slot comes or in the very moment in which it does."""
 
     async def story() -> int:

@@ -98,7 +98,7 @@ def test_bodies_of_which_not_all_was_compared_are_said_to_be() -> None:
 
 
 def test_a_line_that_is_there_again_and_again_costs_no_minutes() -> None:
-    """Clients choose the bodies, and whoever looks at one waits."""
+    """Clients choose the bodies, and anyone who looks at one waits."""
     before, after = ("\n".join(f"x\n{side}{number}" for number in range(500)) for side in "ab")
     began = time.thread_time()
     found = difference(before, after)

@@ -27,7 +27,7 @@ def test_a_link_that_was_used_says_how_to_get_another(booth: Booth) -> None:
     assert "This link does not work: it was already used, or is too old." in text and "clew ui" in text
 
 
-def test_a_path_that_leads_nowhere_is_a_page_to_whoever_looks_for_one(booth: Booth) -> None:
+def test_a_path_that_leads_nowhere_is_a_page_to_anyone_who_looks_for_one(booth: Booth) -> None:
     looking = {**booth.logged_in(), "accept": "text/html,*/*"}
     page, told = booth.ask("/nowhere", headers=looking, port=True), booth.ask("/nowhere", port=True)
     assert (page.status, told.status) == (404, 404)

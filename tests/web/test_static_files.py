@@ -27,7 +27,7 @@ def test_a_page_of_an_older_version_gets_the_present_file_and_does_not_keep_it(k
     assert (reply.status, reply.headers["cache-control"]) == (200, "no-cache")
 
 
-def test_what_pays_is_compressed_for_whoever_takes_it(kept_booth: Booth) -> None:
+def test_what_pays_is_compressed_for_anyone_who_takes_it(kept_booth: Booth) -> None:
     path = f"{static_prefix()}/clew.css"
     plain, pressed = kept_booth.ask(path), kept_booth.ask(path, headers={"accept-encoding": "br, gzip"})
     assert pressed.headers["content-encoding"] == "gzip"

@@ -3,7 +3,7 @@
 A gateway key opens none of that: its holder may chat, and sees only the conversations of its principal. How many requests
 each principal may make at the same time is limited here, too.
 
-The token is made anew at each start and is never written down. A browser gets in by a link with a code that works once and
+The token is made again at each start and is never written down. A browser gets in by a link with a code that works once and
 not for long; the code is exchanged for a cookie that scripts cannot read and other sites cannot send, and a request that
 changes something needs a second value in a header, which no other page can know. Only hashes of codes and sessions are kept
 and looked up, so that a wrong one takes as long as a right one.

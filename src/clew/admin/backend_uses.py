@@ -38,9 +38,7 @@ def _uses_in_file(name: str, loaded: Loaded, raw: Mapping[str, Any], *, is_chose
     if raw.get("active") == name:
         yield BackendUse(f'active = "{name}" ({loaded.file}:{line_of(("active",), lines)})', edit)
     elif not raw.get("active") and loaded.settings.active == name and not is_chosen:
-        yield BackendUse(
-            f"it is active, because {loaded.file} names no other backend", 'write `active = "NAME"` at its top'
-        )
+        yield BackendUse(f"it is active, because {loaded.file} names no other backend", 'write `active = "NAME"` at its top')
     if name in raw.get("failover", ()):
         yield BackendUse(f"failover ({loaded.file}:{line_of(('failover',), lines)})", edit)
     for place, rule in enumerate(raw.get("rules", ())):

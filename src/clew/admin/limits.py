@@ -98,7 +98,7 @@ def _limit_of(body: LimitRequest, made_by: str) -> Limit:
 
 async def _roll_out(services: AdminServices) -> Response:
     def wait() -> LimitsReply:
-        services.current.glance()
+        services.current.poll()
         followed = roll_out_limits(services.home, services.kept)
         return LimitsReply(_rows(services), followed)
 

@@ -1,6 +1,6 @@
 """What commands print: pages of lines and tables for people, and JSON for programs.
 
-A page is aligned text, or has colours on a terminal. What is printed comes from files that nobody vouches for. Control
+A page is aligned text, or has colours on a terminal. What is printed comes from files with unchecked content. Control
 characters in it are shown as escapes and never reach the terminal. In JSON they are written as JSON escapes, so the value
 stays the same.
 """

@@ -30,7 +30,7 @@ class Passthrough(Struct, frozen=True, kw_only=True, eq=False):
     unsigned_runs: RunPattern
     """Every delta but signatures, which seals replace."""
     no_runs: RunPattern
-    """Every event is read, because blocks are counted anew."""
+    """Every event is read, because blocks are counted again."""
     read_run: Callable[[bytes], Iterable[Event]]
     """The events of a run, neighbours joined. Raises StreamIllegal."""
     join_run: Callable[[bytes], Iterator[JoinedDeltas]]

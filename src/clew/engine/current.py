@@ -35,15 +35,15 @@ from clew.store.values import Deletions
 from clew.thinking.seal import Sealer
 
 _EVERY = 0.4
-"""Seconds between two glances, where nobody wakes the one who glances."""
+"""Seconds between two polls, where nobody wakes the one who polls."""
 _WRITE_SECONDS = 10.0
 _END = b"e"
 
 Switched: TypeAlias = Callable[[str, str], None]
-"""Told of the old and the new active backend, in the thread that glanced."""
+"""Told of the old and the new active backend, in the thread that polled."""
 
 Reloaded: TypeAlias = Callable[[Settings], None]
-"""Told of the settings of a new file, before anybody is served by them, in the thread that glanced."""
+"""Told of the settings of a new file, before anybody is served by them, in the thread that polled."""
 
 _Stamps: TypeAlias = tuple[Stamp, Stamp]
 """Of the settings file, and of the authorities that it names."""
@@ -75,7 +75,7 @@ class Current:
     ) -> None:
         """`file` is the one that was asked for, if one was; `choice` the backend that this gateway was started with;
         `secret` the file of the sealing keys, which another process may rotate; `deleted` is told that somebody deleted a
-        thread, and `stored` of each change in the store, in the thread that glanced."""
+        thread, and `stored` of each change in the store, in the thread that polled."""
         self.loaded = loaded
         self.problem = ""
         """What is wrong with the settings file, if it cannot be used."""
@@ -97,7 +97,7 @@ class Current:
         self._stamps: _Stamps | None = self._stamped() if is_newest else None
         self._pending: _Stamps | None = None
         self._seen = -1
-        self._glancing = threading.Lock()
+        self._polling = threading.Lock()
         self._attending: tuple[Callable[[], object], ...] = ()
         self._beside: tuple[Callable[[], None], ...] = ()
         self._read: dict[str, Mapping[str, str]] = {}
@@ -119,7 +119,7 @@ class Current:
     async def follow(self, wakeup: Wakeup | None = None) -> None:
         """Keep the snapshot up to date, until cancelled. Others may wake it by `wakeup`, which is closed at the end."""
         waits = wakeup or Wakeup()
-        thread = threading.Thread(target=self._follow, args=(waits,), name="clew glance", daemon=True)
+        thread = threading.Thread(target=self._follow, args=(waits,), name="clew poll", daemon=True)
         thread.start()
         try:
             await asyncio.get_running_loop().create_future()
@@ -136,8 +136,8 @@ class Current:
                 _log.exception("the change cannot be applied")
 
     def look(self, *, whole: bool = False) -> None:
-        """Glance, and let those look who look beside."""
-        self.glance(whole=whole)
+        """Poll, and let those look who look beside."""
+        self.poll(whole=whole)
         for look in self._beside:
             look()
 
@@ -153,23 +153,23 @@ class Current:
 
     @contextmanager
     def beside(self, look: Callable[[], None]) -> Generator[None]:
-        """Be called with each glance, in its thread, until the context is left: who looks so needs no clock of its own."""
+        """Be called with each poll, in its thread, until the context is left: who looks so needs no clock of its own."""
         self._beside = (*self._beside, look)
         try:
             yield
         finally:
             self._beside = tuple(each for each in self._beside if each is not look)
 
-    def glance(self, *, whole: bool = False) -> None:
-        """Take over what changed since the last glance. Any thread may. `whole`: nobody is writing the settings file now."""
-        with self._glancing:
+    def poll(self, *, whole: bool = False) -> None:
+        """Take over what changed since the last poll. Any thread may. `whole`: nobody is writing the settings file now."""
+        with self._polling:
             reloaded = self._reload(whole)
             problem = "" if reloaded else self.problem
-            anew = self._rekeyed() | reloaded | (problem != self.snapshot.problem)
+            reloads = self._rekeyed() | reloaded | (problem != self.snapshot.problem)
             stored = self._store_changed()
-            changed = anew or stored
+            changed = reloads or stored
             if changed:
-                self._swap(self._fresh(problem), anew=anew)
+                self._swap(self._fresh(problem), reloads=reloads)
             if stored:
                 self._refresh()
                 self._stored()
@@ -188,13 +188,13 @@ class Current:
             self._store.set(ACTIVE, backend, scope=self.gateway, at=time.time()).result(_WRITE_SECONDS)
         else:
             self._choice = backend or ""
-        with self._glancing:
-            self._swap(self._fresh(self.snapshot.problem), anew=False)
-        self.glance()
+        with self._polling:
+            self._swap(self._fresh(self.snapshot.problem), reloads=False)
+        self.poll()
 
     def applied(self) -> AppliedSettings:
         """What holds now. The keys are not known here."""
-        with self._glancing:
+        with self._polling:
             settings = self.snapshot.settings
             return AppliedSettings(
                 file=str(self._place.absolute()),
@@ -217,12 +217,12 @@ class Current:
         """Up to which of the store's changes this process has taken over what others chose; -1 if it could not be read."""
         return self._seen
 
-    def _swap(self, fresh: Snapshot, *, anew: bool) -> None:
+    def _swap(self, fresh: Snapshot, *, reloads: bool) -> None:
         """The store changes with every turn, and nearly never in what was chosen: then all that is known under the old
         snapshot stays known."""
         old = self.snapshot
         same = (fresh.active, fresh.active_from, fresh.chosen) == (old.active, old.active_from, old.chosen)
-        if same and not anew:
+        if same and not reloads:
             return
         self.snapshot = fresh
         if old.active != fresh.active:

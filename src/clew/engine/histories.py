@@ -56,7 +56,7 @@ class Histories:
         """About how many are kept."""
 
     def read(self, call: Call, wanted: Wanted = ALWAYS) -> Request:
-        """As the front dialect reads it. Only canonical documents are remembered: others are made anew for each request."""
+        """As the front dialect reads it. Only canonical documents are remembered: others are made again for each request."""
         if len(call.body) < LEAST or not call.front.is_canonical:
             return call.front.read_request(call.body, call.headers, wanted)
         recalled = self._recalled(call, len(call.body) // 2, wanted)
@@ -74,7 +74,7 @@ class Histories:
         return self._recalled(call, LARGE, ALWAYS, measured=True) if is_quick else None
 
     def clear(self) -> None:
-        """Let go of everything: which thread it belongs to, nobody knows here. It is read anew when it comes."""
+        """Let go of everything: which thread it belongs to, nobody knows here. It is read again when it comes."""
         with self._lock:
             self._kept.clear()
             self.bytes = 0

@@ -6,7 +6,7 @@ It grows with what has come, so that to announce a long body reserves no memory;
 so much ahead and no more, beyond which each takes no more than twice of what has come.
 
 The buffer is not cleared, since all of it is written to before anybody reads it: to clear it takes as long as to fill it.
-Bytes are made so inside of Python only (`os.read` does), hence the call of its C interface; and a `BytesIO` that alone has
+Bytes are made so inside of Python only (`os.read` does), so its C interface is called; and a `BytesIO` that alone has
 them lets them be written to.
 """
 

@@ -3,7 +3,7 @@
 An event is its JSON object with names on the members that matter. Members that nobody knows yet live in `extra`, deltas
 and blocks stay JSON objects, so reading and writing an event loses nothing; two events are equal if their JSON is. An
 event that was read keeps the bytes of its data in `raw` and is written back as it came; one that is made, or altered with
-`altered`, has none and is written anew.
+`altered`, has none and is written again.
 
 What a delta or a block *means* is decided elsewhere: `lifecycle` says which may follow which, `assemble` what they add up
 to. Reading them from SSE, and writing them, is `wire.events`. An event that is the same in every answer can be written
@@ -190,7 +190,7 @@ EVENTS: dict[str, type[Event]] = {
 
 
 def read_event(data: JsonObject) -> Event:
-    """The event that an object describes, whose type is one of EVENTS. Raises StreamIllegal if a member is amiss."""
+    """The event that an object describes, whose type is one of EVENTS. Raises StreamIllegal if a member is wrong."""
     kind = EVENTS[str(data["type"])]
     known: dict[str, Any] = {name: data.get(name) for name in kind.members}
     extra = {name: value for name, value in data.items() if name not in known and name != "type"}
@@ -198,7 +198,7 @@ def read_event(data: JsonObject) -> Event:
 
 
 def data_of(event: Event) -> bytes:
-    """The event's data as JSON bytes: as it came, or written anew."""
+    """The event's data as JSON bytes: as it came, or written again."""
     if isinstance(event, Unknown):
         return event.data
     if event.raw:

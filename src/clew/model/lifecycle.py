@@ -146,7 +146,7 @@ STRICT: Table = {
 unknown type are no moves: they may stand anywhere and change nothing (the vendor's versioning policy)."""
 
 _INSIDE = (BlockDelta, BlockStop)
-"""Events of the open block. Named, because a union is made anew each time that it is written out."""
+"""Events of the open block. Named, because a union is made again each time that it is written out."""
 
 _OPEN = (_S.TEXT, _S.THINKING, _S.SIGNED, _S.INPUT, _S.COMPACTION, _S.WHOLE)
 

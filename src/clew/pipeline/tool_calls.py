@@ -117,7 +117,7 @@ def maker_ids(request: Request, target: Target, facts: Facts) -> tuple[Request, 
 
     A client sees a safe id wherever a maker's own may not be unique; the recording knows both. A maker gets its own back, in
     the calls and in their results; every other backend gets the safe one, which is legal everywhere. No Change: a safe id is
-    put on for the client's sake, and comes off again (law 1). Clients of the Messages API have Claude's own ids.
+    put on for the client, and comes off again (law 1). Clients of the Messages API have Claude's own ids.
     """
     has_own = target.binding and request.source.native is None
     own = {} if has_own else _own_ids(request, target, facts)

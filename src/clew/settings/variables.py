@@ -17,7 +17,7 @@ from clew.settings.values import BuildSettings, LogSettings
 from clew.thinking.budgets import VARIABLE, BudgetRules, parse_tokens
 
 _IGNORED = "not used, since `[build] environment` is false"
-_OUTRANKED = "not used, since `[build.budget] variable` says otherwise"
+_NOT_USED = "not used, since `[build.budget] variable` says otherwise"
 _OPEN = "where a request leaves thinking open"
 
 
@@ -55,7 +55,7 @@ def build_variables(build: BuildSettings, environ: Mapping[str, str]) -> tuple[B
     found = list[BuildVariable]()
     value = environ.get(VARIABLE)
     if value and (not build.environment or (build.budget is not None and build.budget.variable is not None)):
-        found.append(BuildVariable(name=VARIABLE, value=value, does=_OUTRANKED if build.environment else _IGNORED))
+        found.append(BuildVariable(name=VARIABLE, value=value, does=_NOT_USED if build.environment else _IGNORED))
     elif value:
         tokens, key = parse_tokens(value), ("build", "budget", "variable")
         does = f"a thinking budget of {tokens} tokens, {_OPEN}"

@@ -150,7 +150,7 @@ class ExchangeStore(Protocol):
     ) -> list[Exchange]:
         """The last exchanges, newest first. With `after`: those that came after this exchange, oldest first.
 
-        After an exchange that was deleted comes nothing: begin anew with the last.
+        After an exchange that was deleted comes nothing: begin again with the last.
         """
         ...
 

@@ -46,7 +46,7 @@ class PoolSettings:
     ca_file: str | None = None
     """Authorities to trust beside the system's."""
     ca_stamp: tuple[int, ...] | None = None
-    """Which version of that file: another one is read anew."""
+    """Which version of that file: another one is read again."""
     proxy_environ: Mapping[str, str] | None = None
     """Where to look for HTTPS_PROXY, HTTP_PROXY and NO_PROXY; None: no proxy, whatever the environment says."""
 

@@ -81,7 +81,7 @@ def test_a_client_that_goes_at_once_is_answered_all_the_same(chat: ChatServer) -
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_whoever_comes_back_hears_it_from_the_beginning(place: str, chat: ChatServer, claude: Simulator) -> None:
+def test_anyone_who_comes_back_hears_it_from_the_beginning(place: str, chat: ChatServer, claude: Simulator) -> None:
     fault, heard = PLACES[place]
     claude.fault(fault.format(0.7))
     id = f"back-{list(PLACES).index(place)}"
@@ -126,7 +126,7 @@ def test_several_may_listen_to_one_answer(chat: ChatServer, claude: Simulator) -
     assert heard == [[*first, *rest]] * 3
 
 
-def test_whoever_comes_back_in_a_tool_loop_gets_the_whole_message(chat: ChatServer, claude: Simulator) -> None:
+def test_anyone_who_comes_back_in_a_tool_loop_gets_the_whole_message(chat: ChatServer, claude: Simulator) -> None:
     """A client that resumes takes what it is told for all of the message."""
     said = [user(THINKING)]
     message = message_of_parts(chat.post(said, chat="mid-loop", tools=TOOLS))
@@ -188,7 +188,7 @@ def test_a_chat_has_one_answer_at_a_time(chat: ChatServer, claude: Simulator) ->
 def test_an_answer_that_nobody_listens_to_any_more_gives_way_to_the_next_question(
     chat: ChatServer, claude: Simulator
 ) -> None:
-    """`useChat` has a stop that only hangs up; whoever then says something else is not kept waiting."""
+    """`useChat` has a stop that only hangs up; anyone who then says something else is not kept waiting."""
     claude.fault("stall 30 content=6")
     with chat.posted(THINKING, chat="hung-up", tools=TOOLS) as reply:
         heard = read_until(reply, "text-delta")

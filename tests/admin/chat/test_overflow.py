@@ -121,7 +121,7 @@ def test_without_the_setting_it_is_refused_in_the_vendors_words(chat: ChatServer
     assert "prompt is too long: 2 tokens > 1 maximum" in of_kind(parts, "error")[0]["errorText"]
 
 
-def test_whoever_stops_it_while_the_summary_is_written_has_the_question_kept(claude: Simulator, tmp_path: Path) -> None:
+def test_anyone_who_stops_it_while_the_summary_is_written_has_the_question_kept(claude: Simulator, tmp_path: Path) -> None:
     claude.reset()
     with ChatServer(configured(tmp_path / "h", {"claude": claude}, COMPACTS)) as server:
         server.post("One.", chat="stopped")

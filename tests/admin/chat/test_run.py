@@ -1,4 +1,4 @@
-"""A run and the table of runs: bounded, whoever listens or does not."""
+"""A run and the table of runs: bounded, anyone who listens or does not."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_long_answer_costs_no_more_than_its_bound_and_cannot_be_told_again() -
     assert b'"type":"error"' in said and said.endswith(b"data: [DONE]\n\n")
 
 
-def test_whoever_listens_along_hears_all_of_a_long_answer() -> None:
+def test_anyone_who_listens_along_hears_all_of_a_long_answer() -> None:
     async def scene() -> bytes:
         run = ChatRun(most_bytes=1_000)
         run.begin([START], nothing)

@@ -55,7 +55,7 @@ def both() -> Iterator[dict[str, Simulator]]:
 
 @pytest.mark.slow
 def test_a_backend_is_chosen_for_one_answer_and_the_chat_is_not_pinned(both: dict[str, Simulator], tmp_path: Any) -> None:
-    """Thinking goes back to whoever made it, and to nobody else."""
+    """Thinking goes back to anyone who made it, and to nobody else."""
     usual = '[chat]\nmodel = "claude-opus-5-5"\nsystem = "Be kind."\n'
     with ChatServer(configured(tmp_path / "h", both, usual)) as chat:
         held: list[Any] = []

@@ -141,7 +141,7 @@ def test_a_decision_may_come_in_another_process(stage: SetUp, approve: Any, deci
 
 
 def test_all_calls_that_wait_are_told_at_once(stage: SetUp) -> None:
-    """Whoever decides sees all of them, and the run goes on only when all are decided."""
+    """Anyone who decides sees all of them, and the run goes on only when all are decided."""
     on, files = stage('turn:\n  call: delete {"path": "a"}\n  call: delete {"path": "b"}\nturn:\n  text: Done.\n'), Files()
     with Agent(model=MODEL, tools=files.tools).open(**on.place) as agent:
         events = list(agent.stream("Go!"))

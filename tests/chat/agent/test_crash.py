@@ -1,4 +1,4 @@
-"""A process that is killed between a call and its result: whoever opens the thread again goes on. So it is on the engine in
+"""A process that is killed between a call and its result: anyone who opens the thread again goes on. So it is on the engine in
 its own process, and on a gateway that runs elsewhere."""
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def test_a_run_over_a_gateway_switches_and_sends_sub_agents(stage: SetUp) -> Non
     assert [(branch.agent[:5], len(branch.exchanges)) for branch in tree] == [("", 3), ("scout", 1)]
 
 
-def test_calls_that_are_pending_are_run_by_whoever_goes_on(stage: SetUp) -> None:
+def test_calls_that_are_pending_are_run_by_anyone_who_goes_on(stage: SetUp) -> None:
     """Nobody began them, and the gateway knows: another process goes on as the one that heard the answer would."""
     on = stage(SCRIPT)
 

@@ -49,7 +49,7 @@ def test_the_first_limit_that_is_reached_is_named(spending: Spending, reached: R
     assert spending.reached() == reached
 
 
-def test_what_a_sub_agent_spends_is_spent_by_whoever_sent_it() -> None:
+def test_what_a_sub_agent_spends_is_spent_by_anyone_who_sent_it() -> None:
     sender = Spending(Limits(tokens=10))
     sent = Spending(Limits(steps=9), sender)
     sent.step()

@@ -1,4 +1,4 @@
-"""The loop: what is told and in which order, tools side by side, failures on the way, and whoever listens."""
+"""The loop: what is told and in which order, tools side by side, failures on the way, and anyone who listens."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_results_that_were_never_answered_go_with_the_next_question(stage: SetUp
 
 
 def test_a_run_that_is_left_goes_no_further_and_can_be_resumed(stage: SetUp) -> None:
-    """Nobody came back for the next event, so the tool was not called; whether it was is not known to whoever resumes."""
+    """Nobody came back for the next event, so the tool was not called; whether it was is not known to anyone who resumes."""
     on = stage(LOOK)
     looks: list[str] = []
 
@@ -412,7 +412,7 @@ def test_a_run_that_nobody_comes_back_to_ends_with_its_agent(stage: SetUp) -> No
 
 
 def test_a_blocking_run_that_nobody_holds_any_more_ends(stage: SetUp) -> None:
-    """Its loop, its store and its thread end with it, without a word from whoever left."""
+    """Its loop, its store and its thread end with it, without a word from anyone who left."""
     on = stage(LOOK)
     before = {thread.name for thread in threading.enumerate()}
     for event in Agent(model=MODEL, tools=[look]).stream("Look!", **on.place):

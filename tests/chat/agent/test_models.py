@@ -83,7 +83,7 @@ def test_a_tool_gets_the_models_own_values() -> None:
     ],
 )
 def test_what_is_wrong_is_said_in_one_line_and_where(points: list[object], words: str) -> None:
-    """A model reads it, and mends it."""
+    """A model reads it, and repairs it."""
     with pytest.raises(ValidationError) as wrong:
         Tool.of(draw).arguments.read({"shape": {"name": "line", "points": points}})
     assert words in str(wrong.value)

@@ -158,7 +158,7 @@ def test_one_that_looked_before_the_other_had_its_answer_does_not_run_the_call_a
 
 
 def test_what_was_stopped_is_begun_and_nobody_is_at_it(scene: Scene) -> None:
-    """Whoever goes on is not kept from it, though the process that stopped is still there."""
+    """Anyone who goes on is not kept from it, though the process that stopped is still there."""
 
     async def talk() -> tuple[Any, ...]:
         till = Till()

@@ -1,4 +1,4 @@
-"""Sub-agents whose calls want a decision that nobody can make yet: suspended with whoever sent them, and resumed with it."""
+"""Sub-agents whose calls want a decision that nobody can make yet: suspended with the agent that sent them, and resumed with it."""
 
 from __future__ import annotations
 

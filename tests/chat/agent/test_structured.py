@@ -1,4 +1,4 @@
-"""Structured output: the answer is a value, whoever answers."""
+"""Structured output: the answer is a value, anyone who answers."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def test_a_sub_agent_has_a_backend_and_a_model_of_its_own(stage: SetUp) -> None:
 
 
 @pytest.mark.parametrize("yes", [True, False])
-def test_whoever_approves_for_the_sender_approves_for_the_sub_agent(stage: SetUp, yes: bool) -> None:
+def test_anyone_who_approves_for_the_sender_approves_for_the_sub_agent(stage: SetUp, yes: bool) -> None:
     on = stage(SEND)
     looks: list[int] = []
 

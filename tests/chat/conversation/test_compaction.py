@@ -73,7 +73,7 @@ def test_it_goes_on_from_a_summary_on_a_line_of_its_own(opening: Opening, a: Sim
     assert [verdict.partition(":")[0] for verdict in refusals(a)] == ["prompt is too long"]
 
 
-def test_a_compaction_is_seen_by_whoever_opens_the_conversation_later(opening: Opening) -> None:
+def test_a_compaction_is_seen_by_anyone_who_opens_the_conversation_later(opening: Opening) -> None:
     async def begin() -> str:
         async with opening(**COMPACTS) as conversation:
             await fill(conversation)
@@ -158,7 +158,7 @@ def test_results_that_do_not_fit_any_more_go_on_as_words(opening: Opening, a: Si
     assert [block["type"] for block in for_summary["messages"][-1]["content"]] == ["tool_result", "text"]
 
 
-def test_whoever_can_hold_the_line_writes_the_summary(opening: Opening, a: Simulator, b: Simulator) -> None:
+def test_anyone_who_can_hold_the_line_writes_the_summary(opening: Opening, a: Simulator, b: Simulator) -> None:
     """A switch to a model with a smaller window: the one that answered last is asked, and the question goes where it was."""
 
     async def talk() -> None:

@@ -136,7 +136,7 @@ def asked_in_haste(gateway: Gateway, path: str, body: Any) -> Iterator[None]:
 
 
 def test_a_gateway_that_is_killed_loses_nothing_that_was_said(a: Simulator) -> None:
-    """The caller hears of it; whoever opens the conversation later finds the question, and asks it again."""
+    """The caller hears of it; anyone who opens the conversation later finds the question, and asks it again."""
 
     async def talk(served: Served) -> str:
         usual: Any = {"model": MODEL, "thinking": SHOWN, "tools": TOOLS}
@@ -164,7 +164,7 @@ def test_a_gateway_that_is_killed_loses_nothing_that_was_said(a: Simulator) -> N
         assert asyncio.run(again(served, thread)) == [["whole", "cut"], ["whole", "whole"]]
 
 
-def test_an_answer_that_comes_can_be_stopped_by_whoever_knows_its_turn(gateway: Gateway, a: Simulator) -> None:
+def test_an_answer_that_comes_can_be_stopped_by_anyone_who_knows_its_turn(gateway: Gateway, a: Simulator) -> None:
     a.fault("stall 30 content=7")
     with asked(gateway, "POST", "/t3/turns", BODY) as response:
         reader, events = SseReader(), list[Any]()
@@ -401,7 +401,7 @@ def test_a_caller_that_was_cut_off_takes_nobody_elses_turn_for_its_own(
     asyncio.run(talk())
 
 
-def test_whoever_looks_for_a_turn_does_not_read_the_whole_conversation_again_and_again(
+def test_anyone_who_looks_for_a_turn_does_not_read_the_whole_conversation_again_and_again(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A question that never arrived is looked for fifty times: a thread of any length says each time that nothing is new."""

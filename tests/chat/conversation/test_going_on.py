@@ -157,7 +157,7 @@ def test_a_conversation_is_opened_again_where_it_was(opening: Opening, a: Simula
 def test_a_backend_that_was_used_is_for_this_conversation_and_does_not_pin_the_thread(
     opening: Opening, home: Path, b: Simulator
 ) -> None:
-    """Whoever opens the thread again, or goes on with it through a gateway, has the active backend."""
+    """Anyone who opens the thread again, or goes on with it through a gateway, has the active backend."""
 
     async def ask() -> str:
         async with opening(backend="deepseek", model="deepseek-chat") as conversation:
@@ -304,7 +304,7 @@ def test_two_conversations_at_once_do_not_mix(opening: Opening, a: Simulator) ->
 
 
 def test_what_others_say_in_a_thread_meanwhile_is_seen_and_two_answers_to_one_are_branches(opening: Opening) -> None:
-    """Two that hold the same conversation: whoever is behind goes on from where they are, and nothing is refused or lost."""
+    """Two that hold the same conversation: anyone who is behind goes on from where they are, and nothing is refused or lost."""
 
     async def talk() -> None:
         async with opening() as one:
@@ -323,7 +323,7 @@ def test_what_others_say_in_a_thread_meanwhile_is_seen_and_two_answers_to_one_ar
     asyncio.run(talk())
 
 
-def test_whoever_looks_again_goes_on_to_the_newest_turn_from_there(opening: Opening, a: Simulator) -> None:
+def test_anyone_who_looks_again_goes_on_to_the_newest_turn_from_there(opening: Opening, a: Simulator) -> None:
     async def talk() -> None:
         async with opening() as one:
             await one.ask("One.")

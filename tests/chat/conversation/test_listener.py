@@ -71,7 +71,7 @@ def test_what_is_handed_over_may_fail_and_is_then_over() -> None:
     assert heard(listen) == ("broken", b"")
 
 
-def test_who_leaves_cancels_whoever_answers_once() -> None:
+def test_who_leaves_cancels_anyone_who_answers_once() -> None:
     class Held:
         cancelled = 0
 

@@ -291,7 +291,7 @@ def test_what_is_held_back_is_not_lost() -> None:
     assert out.getvalue() == "One␍\n"
 
 
-def test_whoever_gets_the_screen_reads_first_what_was_said() -> None:
+def test_anyone_who_gets_the_screen_reads_first_what_was_said() -> None:
     """A person who is asked about a call wants to know why the model makes it."""
     terminal = Terminal()
     with live(terminal, show_thinking=True) as (view, clock):

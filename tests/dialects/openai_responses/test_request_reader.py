@@ -354,7 +354,7 @@ def test_nothing_is_left_out_silently(items: list[Json], fields: Json, named: li
         ("max_output_tokens", {"max_output_tokens": "many"}),
     ],
 )
-def test_fields_that_cannot_be_heeded_are_refused_with_their_path(path: str, fields: Json) -> None:
+def test_fields_that_are_not_supported_are_refused_with_their_path(path: str, fields: Json) -> None:
     assert refused(**fields) == path
 
 

@@ -1,4 +1,4 @@
-"""The calls of an answer are taken by one run, whoever wants them."""
+"""The calls of an answer are taken by one run, anyone who wants them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Answers that come in another process of the same store: followed and stopped by way of the store alone.
 
 A question is stored as an open turn before a backend is asked, and each block of its answer when it is whole. So any gateway
-can show the answer block by block, a moment later than the gateway that gets it, and then its end. Whoever wants it stopped
-leaves a note in the store, which that gateway finds there: gateways need no way to each other.
+can show the answer block by block, a moment later than the gateway that gets it, and then its end. A request to stop it
+is a note in the store, which that gateway finds there: gateways need no way to each other.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class ChatBody(Struct, frozen=True, kw_only=True):
         return self.id
 
     def place(self, tree: Tree) -> UiPosition:
-        """Which turn this is. A message that is named was there before, and is asked anew or in other words."""
+        """Which turn this is. A message that is named was there before, and is asked again or in other words."""
         again, named = self.trigger == "regenerate-message", self.message_id or ""
         if self.messages:
             return position_of(self.messages, tree, again=again or bool(named))

@@ -120,7 +120,7 @@ class _Conversation:
         self._at = time_of(line) or self._at
         position = self._positions.get(line.parent_uuid or "")
         if position is None:
-            # A line without a parent begins anew, in a file where other lines have one.
+            # A line without a parent begins again, in a file where other lines have one.
             is_later = line.type == "user" and bool(line.uuid) and self._newest.chain is not None
             begins = line.parent_uuid is None and (line.subtype == _COMPACTED or is_later)
             position = _Position(_Node(), False) if begins else _Position(self._newest, True)

@@ -71,7 +71,7 @@ class UiPosition(Struct, frozen=True, kw_only=True):
 
 
 def position_of(messages: Sequence[JsonObject], tree: Tree, *, again: bool = False) -> UiPosition:
-    """The position of the last message. `again`: it was there before, and is asked anew or in other words.
+    """The position of the last message. `again`: it was there before, and is asked again or in other words.
 
     Raises RequestInvalid if there is nothing to answer, or the list does not fit the stored thread.
     """

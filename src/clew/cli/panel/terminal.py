@@ -240,8 +240,8 @@ class ClientTerminal:
                 os.write(self._tty, before + self._panel.draw(columns, lines).encode())
 
     def _open_panel(self) -> None:
-        """The first screen comes back by itself. A client that is on the second one must draw it anew: it does when its size
-        changes, so its terminal has a line less until it may draw again."""
+        """The first screen comes back by itself. A client that is on the second one must draw it again: it does so when its
+        size changes, so its terminal has a line less until it may draw again."""
         self._is_opening = False
         self._panel = SwitchPanel(self._facts(), self._key.shown)
         self._is_shorter = self._modes.on_second_screen

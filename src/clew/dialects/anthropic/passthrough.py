@@ -54,7 +54,7 @@ ALL_DELTAS = run_pattern(_HEAD + _REST, _pass_delta)
 UNSIGNED_DELTAS = run_pattern(_HEAD + rb'"index":\d++,"delta":\{"type":"(?:text|thinking|input_json)_delta"' + _REST)
 """Text, thinking and tool input pass; a signature has to be read, because a seal takes its place."""
 NO_DELTAS = run_pattern(rb"(?!)")
-"""Every event is looked at: for a stream whose blocks are counted anew."""
+"""Every event is looked at: for a stream whose blocks are counted again."""
 
 _ALIKE = re.compile(
     rb'(event: content_block_delta\ndata: \{"type":"content_block_delta","index":(0|[1-9]\d{0,5}),"delta":'

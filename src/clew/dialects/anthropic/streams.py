@@ -77,7 +77,7 @@ class AnthropicStreamReader:
 
 
 class _OneBlockAtATime:
-    """Blocks one after the other, counted anew."""
+    """Blocks one after the other, counted again."""
 
     def __init__(self) -> None:
         self._starts: dict[int, JsonObject] = {}

@@ -21,7 +21,7 @@ RESERVE = 1024
 
 UNKNOWN = "this is not a known effort"
 UNKNOWN_FORM = "this is not a known form of thinking; the backend's default is used"
-OUTRANKED = "the thinking setting is used instead"
+NOT_USED = "the thinking setting is used instead"
 EFFORT_FIRST = "the effort is used instead of the budget"
 LOWEST = "only some Claude models think between tools; this backend gets its lowest level"
 WHOLE = "this backend takes one effort for the whole request: the newest one is used"
@@ -79,8 +79,8 @@ def effort_wish(given: RawRequest, changes: RequestChanges, *, is_shown: bool = 
         changes.add("thinking", "replaced", LOWEST)
     if thinking.type in ("disabled", "between_tools"):
         if effort is not None:
-            changes.leave_out(effort.path, OUTRANKED)
-        _leave_out_budget(thinking, OUTRANKED, changes)
+            changes.leave_out(effort.path, NOT_USED)
+        _leave_out_budget(thinking, NOT_USED, changes)
         return EffortWish("off" if thinking.type == "disabled" else "minimal")
     if effort is not None:
         _leave_out_budget(thinking, EFFORT_FIRST, changes)

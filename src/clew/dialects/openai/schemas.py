@@ -1,7 +1,7 @@
 """Schemas that a backend's own check lets pass.
 
 JSON Schema says one thing in many ways, and the checks of some backends know only a few of them; one unknown keyword fails
-the whole request, whatever the tool is for. So a schema is written anew in the words of the check (`validators.toml`), and
+the whole request, whatever the tool is for. So a schema is written again in the words of the check (`validators.toml`), and
 what cannot be said is left out: the model is told less, and the client still checks what it gets. Names of properties are
 never taken for keywords. A schema that passes comes back as it is, so fitting it twice is the same as once.
 """

@@ -223,7 +223,7 @@ class Snapshots:
     MiniMax's own sample code reads each delta as the whole text so far; measured streams of the same vendor send only what
     is new. The second delta decides: if it begins with the first and is longer, the deltas are snapshots, otherwise they
     are pieces, to the end of the run. A text that honestly repeats itself ("ha", "ha") is not longer, so it survives. A
-    piece may begin like the one before it ("h", "ha"), and another thought begins anew: so the first delta that does not
+    piece may begin like the one before it ("h", "ha"), and another thought begins again: so the first delta that does not
     begin with all that came before is new as a whole, and the one behind it decides again.
     """
 

@@ -197,7 +197,7 @@ class InputItemWriter:
 
 
 def _arguments(block: RawObject) -> str:
-    """JSON text without white space: two spellings of one input are one text, and no number is read and written anew."""
+    """JSON text without white space: two spellings of one input are one text, and no number is read and written again."""
     try:
         return msgspec.json.format(bytes(block.fields.get("input", b"{}")), indent=-1).decode()
     except UnicodeDecodeError as error:

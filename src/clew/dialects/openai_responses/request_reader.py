@@ -47,7 +47,7 @@ _READ: Final = frozenset(
     | {"top_p", "stream", "reasoning", "text", "user", "safety_identifier"}
 )
 _KEPT_HERE: Final = frozenset({"store", "include", "stream_options", "previous_response_id", "background", "conversation"})
-"""What is heeded by the gateway itself, or refused."""
+"""What is handled by the gateway itself, or refused."""
 _REFUSED: Final = {
     "background": "answers in the background are not supported here: send background false, and stream",
     "conversation": "conversations are not supported here: send the whole input, or a previous_response_id",

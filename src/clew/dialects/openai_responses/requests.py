@@ -65,7 +65,7 @@ _KNOWN: Final = frozenset(
     | {"stop_sequences", "stream", "metadata", "mcp_servers"}
 )
 _NOT_PASSED: Final = frozenset({"background", "conversation", "include", "previous_response_id", "prompt", "store"})
-"""Fields of a client that are heeded here."""
+"""Fields of a client that are used here."""
 _WRITTEN: Final = frozenset(
     {"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature"}
     | {"top_p", "reasoning", "text", "stream"}

@@ -1,4 +1,4 @@
-"""LogFile: a file for the log that begins anew when it is full, and keeps some of the older ones.
+"""LogFile: a file for the log that begins again when it is full, and keeps some of the older ones.
 
 `clew.log` is the newest, `clew.log.1` the one before it, and so on. Several processes may write to one file: the one that
 finds it full renames it under a lock, and the others notice that the file at this path is another one, and open that. So a

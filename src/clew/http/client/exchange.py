@@ -6,7 +6,7 @@ other connections have their turn between two slices (`SlicedRead`).
 
 Nearly every event of a stream comes alone, as one chunk that is a read of its own. Then the parser has nothing to find out
 (`wire.chunks`): the chunk goes on, framing and all, as it came or with another body. What decides about that stands in one
-place, the `ChunkFlow`. Whatever may change its answers comes the usual way, so they are found out anew after each read that
+place, the `ChunkFlow`. Whatever may change its answers comes the usual way, so they are found out again after each read that
 did.
 """
 

@@ -41,7 +41,7 @@ class TlsTransport(asyncio.Protocol, asyncio.Transport):
         session: ssl.SSLSession | None = None,
         keep: Keep | None = None,
     ) -> None:
-        """`name` is whom the server has to be. With a `session` that was kept it need not prove that anew."""
+        """`name` is whom the server has to be. With a `session` that was kept it need not prove that again."""
         super().__init__()
         self._above = above
         self._keep = keep

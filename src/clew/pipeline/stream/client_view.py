@@ -1,4 +1,4 @@
-"""ClientView: the few things that are put on an answer for the client's sake, and come off again on the way to the maker.
+"""ClientView: the few things that are put on an answer for the client, and come off again on the way to the maker.
 
 The model's name as it was asked for: clients drop thinking of a model that they did not ask for. A seal on every thinking
 block from outside the realm `anthropic`, so that a request that brings the block back says whose it is; for clients that

@@ -4,7 +4,7 @@ A thinking block's own signature is kept from the client: one `signature_delta` 
 because only then the text that the seal covers is known. (An empty signature is said by the start.) Text that a maker puts
 into a block's start is told as a delta, since clients take thinking from deltas alone. Redacted thinking is all in the start
 of its block, seal included: that goes out with the stop, because a seal may refer to the store, which keeps whole blocks.
-Hidden blocks vanish, and the others are counted anew.
+Hidden blocks vanish, and the others are counted again.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def delete_thread_rows(database: PostgresDatabase, threads: Iterable[tuple[str, 
 
 
 def discard_open(database: PostgresDatabase, principal: str, exchange: str) -> bool:
-    """Delete an exchange that is open, because its turn is about to be recorded anew. False if it is over."""
+    """Delete an exchange that is open, because its turn is about to be recorded again. False if it is over."""
     named = (principal, exchange)
     find = "SELECT 1 FROM clew.exchanges WHERE principal = $1 AND id = $2 AND outcome = 'open' FOR UPDATE"
     if database.value(find, *named) is None:

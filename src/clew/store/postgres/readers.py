@@ -1,4 +1,4 @@
-"""Reading connections: two for each process, made when they are first needed, and made anew when they broke."""
+"""Reading connections: two for each process, made when they are first needed, and made again when they broke."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class RowPipeline:
     """Of one connection."""
 
     def __init__(self, connection: psycopg.Connection[Row], statement: RowStatement, *, prepares: bool) -> None:
-        """Without `prepares` the statement is sent anew with each row: behind a pooler its name may be another session's."""
+        """Without `prepares` each row sends the statement again: behind a pooler its name may be another session's."""
         self._connection = connection
         self._statement = statement
         self._formats = statement.formats

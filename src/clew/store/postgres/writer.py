@@ -2,7 +2,7 @@
 
 Whatever waits goes as one transaction, and its turns as one pipeline: the server gets them without a reply in between. A
 batch that fails is done again command by command, so that a failing one does not affect the others. A connection that broke
-is made anew, and what was under way is sent again: a turn is known by its exchange, so that a commit whose reply was lost
+is made again, and what was under way is sent again: a turn is known by its exchange, so that a commit whose reply was lost
 makes no second one.
 """
 

@@ -82,7 +82,7 @@ def delete_thread(connection: Database, deletion: Deletion) -> bool:
 
 
 def discard_open(connection: Database, principal: str, exchange: str) -> bool:
-    """Delete an exchange that is open, because its turn is about to be recorded anew. False if it is over."""
+    """Delete an exchange that is open, because its turn is about to be recorded again. False if it is over."""
     named = (principal, exchange)
     found = connection.execute("SELECT 1 FROM exchanges WHERE principal = ? AND id = ? AND outcome = 'open'", named).get
     if found is None:

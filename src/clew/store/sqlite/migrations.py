@@ -170,7 +170,7 @@ def m013_keys_and_limits(connection: Database) -> None:
     """Keys for others were in a private file of one machine, without an end and without a limit. *keys* has them (hashes
     alone), *limits* how much each holder, principal or team may use, *spent* what was used in each window by each process,
     *reservations* what hard limits set aside for requests under way, *audit* who changed what. Usage gets the key, the
-    thread and the sub-agent of each call, and its price where a limit on money holds, so that sums can be made anew."""
+    thread and the sub-agent of each call, and its price where a limit on money holds, so that sums can be made again."""
     connection.execute(_M013)
 
 

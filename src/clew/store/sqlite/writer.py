@@ -5,7 +5,7 @@ savepoint of its own, so that a failing command does not affect the others. Futu
 checkpoint made; but the future of a command that erases ends when the log is empty too, since the deleted text would still
 be in it. What waits, and what goes together, `clew.store.write_queue` decides.
 
-A disk that is full may have room later, so each batch tries anew. A disk that fails to write or to
+A disk that is full may have room later, so each batch tries again. A disk that fails to write or to
 sync may have lost pages that it had accepted (a second sync can report success for pages that are gone), so after an I/O
 error nothing more is written until the store is opened again.
 """
@@ -131,7 +131,7 @@ class Writer:
         try:
             if self._wal_bytes() > self._limits.wal_bytes:
                 self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
-            if self._wal_bytes() > self._limits.wal_bytes:  # each batch looks anew: writing goes on when the reader is gone
+            if self._wal_bytes() > self._limits.wal_bytes:  # each batch looks again: writing goes on when the reader is gone
                 why = f"has a log of {self._wal_bytes()} bytes, because another process reads without end"
                 raise StoreError(f"{self._path} {why}", file=str(self._path))
             results = self._transact(running)
@@ -208,7 +208,7 @@ class Writer:
         return self._wal_pages * 4096
 
     def _checkpoint(self, mode: int) -> bool:
-        """Move the log into the file as far as readers allow. When all is moved, the log begins anew with the next commit.
+        """Move the log into the file as far as readers allow. When all is moved, the log begins again with the next commit.
         False if it failed."""
         try:
             log, done = self._connection.wal_checkpoint(mode=mode)

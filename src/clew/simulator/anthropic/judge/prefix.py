@@ -4,7 +4,7 @@ A thinking block is bound to `system`, the tools that the model had, and all mes
 Values count, not their formatting. Nothing changes with the order of keys, `cache_control`, a string in place of one text
 block, keys with their default value, or `1.0` for `1`. Messages of one role in a row are one, and a message without content
 is none. A tool with `defer_loading` counts from the `tool_reference` that loads it, by its definition. A compaction block
-with a summary begins the conversation anew: nothing before it counts.
+with a summary begins the conversation again: nothing before it counts.
 
 What a URL serves cannot be known offline. Here a URL without its query always serves the same bytes, so a rotating signature
 in the query changes nothing and another path does.
