@@ -21,7 +21,7 @@ def quoted(found: Figures) -> str:
     """The first column and the last: those of clew."""
     rows = {row.key: row for row in (*found.cases, *found.extras)}
     lines = [(rows[key].name, *(_told(rows[key], place) for place in (0, -1))) for key in ROWS]
-    head = ("CPU in times of nginx's", "as it comes", "store off")
+    head = ("CPU in times of nginx's", "default settings", "store off")
     return "".join(f"| {' | '.join(line)} |\n" for line in (head, ("---",) * 3, *lines)) + f"\n{found.remark}\n"
 
 

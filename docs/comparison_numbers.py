@@ -15,7 +15,7 @@ ROWS: Final = {
     "stream of 300 chunks, translated, in one burst": "stream of 300 chunks, translated, in one burst",
 }
 """What both measure: its name among the others' numbers, and in the README."""
-OWN: Final = ("as it comes", "store off")
+OWN: Final = ("default settings", "store off")
 PEERS: Final = "## Beside other gateways"
 OTHERS: Final = ("LiteLLM", "claude-code-router")
 

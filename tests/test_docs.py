@@ -334,7 +334,7 @@ def test_the_commands_for_your_own_keys_in_the_readme_work(tmp_path: Path) -> No
 def test_every_command_of_the_readme_is_executed_by_a_test() -> None:
     """The demo and the block with your own keys above; the installers by `release/first_minutes.py`, from a clone and by pipx."""
     kinds = [(kind, code.split()[0]) for kind, code in FENCE.findall(readme())]
-    assert kinds == [("console", "uv"), ("console", "export"), ("console", "CLEW_HOME=$PWD/.demo"), ("bash", "export")]
+    assert kinds == [("console", "uv"), ("console", "CLEW_HOME=$PWD/.demo"), ("bash", "export"), ("console", "export")]
     minutes = (ROOT / "release/first_minutes.py").read_text()
     assert '[_uv(), "tool", "install"' in minutes
     assert '"pipx", "install"' in minutes

@@ -173,7 +173,7 @@ def test_the_readme_quotes_default_settings_first(bench: dict[str, ModuleType]) 
     extra = figures.Row(readme.ROWS[-1], "first content", (delay, figures.Cell(), delay))
 
     told = readme.quoted(figures.Figures(("clew", "nginx", "clew, store off"), cases, (extra,), "5 rounds.")).splitlines()
-    assert told[0] == "| CPU in times of nginx's | as it comes | store off |"
+    assert told[0] == "| CPU in times of nginx's | default settings | store off |"
     assert told[2] == "| the session | 15.6× | 3.1× |"
     assert told[-3:] == ["| first content | 0.58 ms | 0.58 ms |", "", "5 rounds."]
 
