@@ -97,7 +97,7 @@ def test_each_role_opens_what_is_its_own(booth: Booth) -> None:
     ]
     assert opened == [[200, 403, 403], [200, 200, 403], [200, 200, 200]]
     told = booth.ask("/api/use", headers={"authorization": f"Bearer {viewer}"}, port=True, **rename)
-    assert told.json["error"]["why"] == "the role viewer does not open this"
+    assert told.json["error"]["why"] == "the role viewer is not allowed to do this"
     entries = booth.ask("/api/audit").json["entries"]
     assert "ann@example.com (proxy, owner)" in {each["who"] for each in entries}
 

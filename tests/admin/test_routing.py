@@ -110,7 +110,7 @@ def test_an_unknown_path_and_an_unknown_method_say_so(booth: Booth) -> None:
     """reliability §6: errors say what, why, next."""
     assert booth.ask("/nowhere").status == 404
     wrong = booth.ask("/api/use")
-    assert (wrong.status, wrong.why) == (405, "it takes POST")
+    assert (wrong.status, wrong.why) == (405, "allowed: POST")
     assert booth.ask("/login?code=x", method="HEAD").status == 405
 
 

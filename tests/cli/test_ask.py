@@ -202,15 +202,15 @@ def test_what_was_changed_on_the_way_is_told_but_not_that_a_backend_has_its_own_
         ((), 2, "There is no question"),
         (("--backend", "nope", "Hi"), 2, "There is no backend 'nope'; there are: claude, gone, local, second."),
         (("--thread", "zz", "Hi"), 2, "There is no thread 'zz'"),
-        (("--show-thinking", "--no-thinking", "Hi"), 2, "cannot both be meant"),
+        (("--show-thinking", "--no-thinking", "Hi"), 2, "contradict each other"),
         (("--system", "@/nowhere", "Hi"), 2, "--system @/nowhere: No such file"),
         (("--attach", "/nowhere.png", "Hi"), 2, "does not exist"),
         (
             ("--attach", __file__, "Hi"),
             2,
-            "is not an image that models read (PNG, JPEG, GIF, WebP); or PDF. Text can be piped in",
+            "is not an image that models read (PNG, JPEG, GIF, WebP), or a PDF. Pipe a text file in",
         ),
-        (("--backend", "local", "Hi"), 5, "which model? Nobody named one for 'local'"),
+        (("--backend", "local", "Hi"), 5, "no model is known for 'local'"),
         (("--backend", "gone", "Hi"), 3, "gone: "),
     ],
 )
@@ -236,7 +236,7 @@ def test_a_refusal_says_what_is_kept_and_how_to_go_on(
     assert (done.exit_code, done.stdout) == (code, "")
     assert words in done.stderr
     [thread] = home.json("show")
-    assert f"the question is kept: `clew chat --thread {thread['id']}` goes on with it" in done.stderr
+    assert f"the question is kept: `clew chat --thread {thread['id']}` continues there" in done.stderr
 
 
 def test_an_answer_that_broke_off_is_shown_as_far_as_it_came(home: Home) -> None:

@@ -53,7 +53,7 @@ def test_a_preset_without_its_key_says_which_variable_is_wanted(home: Path) -> N
 
 def test_a_model_without_a_backend_is_no_name_of_anything(home: Path) -> None:
     told = run(home, "--model", "x", "--", "true")
-    assert (told.returncode, "say which backend with --backend" in told.stderr) == (2, True)
+    assert (told.returncode, "name that backend with --backend" in told.stderr) == (2, True)
 
 
 def test_a_question_goes_to_the_backend_under_the_name_that_was_given(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_a_conversation_is_written_to_a_file(home: Home, tmp_path: Path) -> None
     ("arguments", "words"),
     [
         (("--last",), "No conversation was recorded yet, so there is no last one"),
-        (("--last", "--thread", "x"), "--last is a thread already"),
+        (("--last", "--thread", "x"), "--last and --thread both name a conversation"),
         (("--backend", "nope"), "There is no backend 'nope'"),
     ],
 )
@@ -202,7 +202,7 @@ def test_a_conversation_is_typed_edited_completed_and_resumed(home: Home, simula
         terminal.until(is_at_prompt)
         assert terminal.screen.lines[0] == "claude, claude-opus-5-5 · /help lists commands, Ctrl-D leaves"
         said(terminal, "Helo\x7flo", "You said: “Hello”")
-        said(terminal, "/use se\t", "second answers next")
+        said(terminal, "/use se\t", "second gives the next answer")
         terminal.type("\x1b[A\x1b[A")
         terminal.until(lambda lines: lines[-1] == "> Hello")
         terminal.type(" again\r")
@@ -298,7 +298,7 @@ def test_a_failure_is_told_and_the_conversation_goes_on(home: Home, simulator: S
         said(terminal, "One", "the question is kept, and /retry asks again")
         assert "Error: claude says: evil ␛[2J words" in terminal.screen.lines
         said(terminal, "/retry", "You said: “One”")
-        said(terminal, "/nonsense", "Error: there is no /nonsense; /help lists what there is")
+        said(terminal, "/nonsense", "Error: there is no /nonsense; /help lists the commands")
         terminal.type("\x04")
         assert terminal.ended() == 0
 

@@ -397,7 +397,7 @@ def test_a_terminal_that_is_closed_ends_it_as_a_signal_does(tmp_path: Path, work
     with Simulator(scenario=str(slow)) as vendor:
         home = UserHome(tmp_path / "home", f"[gateway]\nport = 0\nadmin_port = 0\n{backend('vendor', vendor.url)}")
         with on_terminal(home, "serve", "--workers", workers, width=200) as terminal:
-            terminal.until("look at it in a browser")
+            terminal.until("web UI:")
             [gateway] = registered_gateways(Home(home.root))
             key = (home.root / "key").read_text().strip()
             with _asked(gateway.url, key) as answer:
@@ -416,7 +416,7 @@ def test_on_a_terminal_each_request_is_shown_as_clew_log_shows_it(tmp_path: Path
     with Simulator() as vendor:
         home = UserHome(tmp_path / "home", f"[gateway]\nport = 0\nadmin_port = 0\n{backend('vendor', vendor.url)}")
         with on_terminal(home, "serve", "--workers", workers, width=200) as terminal:
-            terminal.until("look at it in a browser")
+            terminal.until("web UI:")
             [gateway] = registered_gateways(Home(home.root))
             with _asked(gateway.url, (home.root / "key").read_text().strip()) as answer:
                 answer.read()
@@ -439,7 +439,7 @@ def test_ctrl_c_says_what_it_waits_for_and_a_second_one_ends_now(tmp_path: Path,
         settings = "[gateway]\nport = 0\nadmin_port = 0\ndrain_seconds = 1800\nclosing_seconds = 30\n"
         home = UserHome(tmp_path / "home", f"{settings}{backend('vendor', vendor.url)}")
         with on_terminal(home, "serve", "--workers", workers, width=200) as terminal:
-            terminal.until("look at it in a browser")
+            terminal.until("web UI:")
             [gateway] = registered_gateways(Home(home.root))
             with _asked(gateway.url, (home.root / "key").read_text().strip()) as answer:
                 assert b"It begins." in b"".join(iter(answer.readline, b"event: content_block_delta\n")) + answer.readline()
@@ -487,8 +487,7 @@ def test_workers_without_a_store_are_said_to_be_unseen(tmp_path: Path, workers: 
         assert line(process)
         process.send_signal(signal.SIGTERM)
     assert (
-        errors.read_text().count("without a store the admin knows of its workers only how many requests are under way")
-        == told
+        errors.read_text().count("without a store, the web UI knows only how many requests the other workers have") == told
     )
 
 

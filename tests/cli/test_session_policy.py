@@ -168,4 +168,4 @@ def test_decisions_about_single_blocks_are_not_in_a_debug_log(session: Session) 
 def test_without_the_policy_there_is_no_table_and_the_command_says_why(backends: tuple[Simulator, Simulator]) -> None:
     with Served('active = "a"\n' + backend("a", backends[0].url), "--no-admin") as gateway:
         gateway.ask().response()
-        assert 'it belongs to `policy = "session"`' in gateway.clew("status", "--blocks").stdout
+        assert 'only `policy = "session"` under [thinking] makes one' in gateway.clew("status", "--blocks").stdout

@@ -53,7 +53,7 @@ def test_a_file_that_lost_all_its_backends_keeps_the_last_settings() -> None:
             assert answered_by(gateway) == (200, "private")
             until(lambda number=number: log_of(gateway).count("the settings were not changed") >= number)
             doctor = gateway.clew("doctor")
-            assert (doctor.returncode, "goes on with its last settings" in doctor.stdout) == (1, True), doctor.stdout
+            assert (doctor.returncode, "still uses its last settings" in doctor.stdout) == (1, True), doctor.stdout
             gateway.config.write_text(HEAD + private(vendor.url))
             until(lambda: not problem_of(gateway))
 
@@ -77,8 +77,8 @@ def test_a_reload_that_asks_for_no_key_any_more_is_logged() -> None:
         assert asked_without_key(gateway) == 401
         gateway.config.write_text(HEAD + private(vendor.url).replace('"key"\nkey = "sim-test-key"', '"passthrough"'))
         until(lambda: asked_without_key(gateway) != 401)
-        until(lambda: log_of(gateway).count("admit more clients") == 2)
-        said = [line for line in log_of(gateway).splitlines() if "admit more clients" in line]
+        until(lambda: log_of(gateway).count("allow more clients") == 2)
+        said = [line for line in log_of(gateway).splitlines() if "allow more clients" in line]
         assert ["clients on this machine need no gateway key" in said[0], "requests go to private" in said[1]] == [
             True,
             True,

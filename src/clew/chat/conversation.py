@@ -263,7 +263,7 @@ class AsyncConversation:
     def _find(self, turn: str | Turn) -> StoredTurn:
         id = turn if isinstance(turn, str) else turn.id
         if id not in self._service.tree:
-            raise RequestInvalid(f"there is no turn {id!r} in this conversation" if id else "nothing was said yet")
+            raise RequestInvalid(f"there is no turn {id!r} in this conversation" if id else "nothing was asked yet")
         return self._service.tree[id]
 
     def _ask(self, asked: tuple[bytes, ...], follows: str) -> AsyncAnswer:

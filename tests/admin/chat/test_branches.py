@@ -180,7 +180,7 @@ def test_a_conversation_that_is_deleted_while_an_answer_comes_is_gone(chat: Chat
 BAD: dict[str, tuple[Any, int, str]] = {
     "nothing": ({"id": "bad"}, 400, "there is no message to answer"),
     "an answer last": ({"messages": [{"id": "a", "role": "assistant", "parts": []}]}, 400, "nothing to answer yet"),
-    "an empty message": ({"messages": [user("")]}, 400, "says nothing"),
+    "an empty message": ({"messages": [user("")]}, 400, "is empty"),
     "no model": ({"messages": [user("Hello.")]}, 400, "which model?"),
     "an unknown backend": ({"messages": [user("Hello.")], "backend": "gemini"}, 400, "there is no backend 'gemini'"),
     "an unknown trigger": ({"messages": [user("Hello.")], "trigger": "resume"}, 400, "trigger"),

@@ -115,7 +115,7 @@ def test_a_sub_agent_that_comes_to_no_answer_is_a_failure_that_the_sender_reads(
     scout = Agent(name="scout", tools=[look], limits=Limits(steps=1))
     result = Agent(model=MODEL, tools=[scout]).run("What is there?", **on.place)
     assert result.ending == "answered"
-    assert results(on)[0] == ("scout came to no answer: the limit of 1 steps is reached.", True)
+    assert results(on)[0] == ("scout gave no answer: the limit of 1 steps is reached.", True)
 
 
 def test_a_sub_agent_answers_with_a_value(stage: SetUp) -> None:

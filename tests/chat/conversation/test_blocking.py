@@ -71,7 +71,7 @@ def test_a_conversation_that_was_closed_says_so(opened: Opened, a: Simulator) ->
         conversation.ask("Hello.").message()
         answer = conversation.ask("And?")
     for late in (answer.message, conversation.as_sent):
-        with pytest.raises(RequestInvalid, match="was closed"):
+        with pytest.raises(RequestInvalid, match="is closed"):
             late()
     assert len(conversation.turns) == 1
 
@@ -158,11 +158,11 @@ def test_results_are_wanted_for_each_call_and_for_no_other(opened: Opened) -> No
     with opened() as conversation:
         with pytest.raises(RequestInvalid, match="results are wanted for"):
             conversation.results({"toolu_1": "?"})
-        with pytest.raises(RequestInvalid, match="nothing was said yet"):
+        with pytest.raises(RequestInvalid, match="nothing was asked yet"):
             conversation.retry()
-        with pytest.raises(RequestInvalid, match="nothing to say"):
+        with pytest.raises(RequestInvalid, match="nothing to send"):
             conversation.ask("")
-        with pytest.raises(RequestInvalid, match="nothing was said yet"):
+        with pytest.raises(RequestInvalid, match="nothing was asked yet"):
             conversation.rename("Nothing")
 
 

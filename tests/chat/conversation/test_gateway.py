@@ -301,9 +301,9 @@ def test_a_key_that_no_header_can_hold_is_refused(gateway: Gateway) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"asked": [{"role": "assistant", "content": "I"}]}, "no message of a user"),
-        ({"asked": [{"role": "user", "content": ""}]}, "nothing to say"),
-        ({"asked": ["Hello"]}, "no message of a user"),
+        ({"asked": [{"role": "assistant", "content": "I"}]}, "not a user message"),
+        ({"asked": [{"role": "user", "content": ""}]}, "nothing to send"),
+        ({"asked": ["Hello"]}, "not a user message"),
         ({"follows": "nowhere"}, "there is no turn 'nowhere'"),
         ({"backend": "nobody"}, "there is no backend 'nobody'"),
         ({"unknown": 1}, "unknown"),

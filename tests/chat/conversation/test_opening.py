@@ -75,10 +75,10 @@ def test_given_backends_are_neither_those_of_the_file_nor_what_was_chosen_among_
         (
             {"config": {"backends": {}}},
             "config",
-            "config is a path, not a dict: backends that are no file go into `backends",
+            "config is a path, not a dict: give backends that are not in a file as `backends",
         ),
-        ({"backends": {}, "config": "x.toml"}, "backends", "backends and config exclude each other"),
-        ({"backends": {}, "url": "auto"}, "backends", "backends and url exclude each other"),
+        ({"backends": {}, "config": "x.toml"}, "backends", "give either backends or config, not both"),
+        ({"backends": {}, "url": "auto"}, "backends", "give either backends or url, not both"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_key(home: Path, given: dict[str, Any], key: str, says: str) -> None:
@@ -113,7 +113,7 @@ def test_a_conversation_is_used_without_a_with_and_closed_twice(home: Path, simu
         assert conversation.ask("Hello!").message().role == "assistant"
         conversation.close()
         conversation.close()
-        with pytest.raises(RequestInvalid, match="this was closed"):
+        with pytest.raises(RequestInvalid, match="this is closed"):
             conversation.ask("And now?").message()
         assert len(conversation.turns) == 1
         del conversation
