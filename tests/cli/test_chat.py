@@ -153,7 +153,7 @@ def test_a_conversation_is_written_to_a_file(home: Home, tmp_path: Path) -> None
     assert "Hello." in file.read_text()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert "the formats are clew, " in home.clew("chat", input="/export nonsense x\n").stderr
-    assert "nothing was said yet" in home.clew("chat", input=f"/export markdown {file}\n").stderr
+    assert "nothing was asked yet" in home.clew("chat", input=f"/export markdown {file}\n").stderr
     assert "talk.md/x: " in home.clew("chat", "--last", input=f"/export markdown {file}/x\n").stderr
 
 

@@ -171,7 +171,7 @@ def test_a_gateway_that_lacks_the_key_of_the_new_backend_is_named_and_answers_50
         status, _, body = gateway.ask(stream=False).response()
         said = json.loads(body)["error"]
         assert (status, said["type"]) == (503, "api_error")
-        assert "the backend glm" in said["message"] and "ZAI_API_KEY" in said["message"]
+        assert "The backend glm" in said["message"] and "ZAI_API_KEY" in said["message"]
         assert answered_by(gateway) == "503"
         status = gateway.clew("status", ZAI_API_KEY="sim-test-key").stdout
         assert "chosen is glm" in status and "none, not glm" in status
@@ -245,7 +245,7 @@ def test_no_gateway_is_no_failure(config: str) -> None:
         gateway.ended()
         used = gateway.clew("use", "b")
         assert (used.returncode, used.stderr) == (0, "")
-        assert "No gateway runs now" in used.stdout
+        assert "No gateway is running" in used.stdout
 
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2")], ids=["one process", "two workers"])

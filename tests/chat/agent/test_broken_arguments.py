@@ -80,4 +80,4 @@ def test_a_run_that_goes_on_with_it_later_does_not_run_it_either(tmp_path: Path)
         assert pending.arguments == HALF
         agent.resume(thread=begun.thread, **place).result()
     assert looking.looked == []
-    assert "are no valid JSON" in results(backend.asked[1])[0]
+    assert "are not valid JSON" in results(backend.asked[1])[0]
