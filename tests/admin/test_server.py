@@ -73,7 +73,7 @@ def _ran(code: str, root: Path) -> str:
 
 @pytest.mark.slow
 def test_frameworks_pages_and_chat_are_loaded_with_the_first_connection(tmp_path: Path) -> None:
-    """Thirteen megabytes for those who look. Some parts wait longer, for whoever needs them."""
+    """Thirteen megabytes for those who look. Some parts wait longer, for anyone who needs them."""
     loaded = "anyio clew.admin.services clew.chat clew.web.frame jinja2 starlette uvicorn"
     assert _ran(ASK, tmp_path).splitlines() == ["", "HTTP/1.1 200 OK", loaded]
 

@@ -57,7 +57,7 @@ def test_what_was_kept_before_there_were_heads_is_read_too() -> None:
     assert unpack_bodies(pack_bodies(new)) == new
 
 
-def test_whoever_compressed_bodies_zlib_reads_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_anyone_who_compressed_bodies_zlib_reads_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole ones and pieces. Stores from before have zlib's, and so have processors that the quicker compressor is not
     made for; another clew may open a store that has both."""
     quick, noise = rows._compress, Random(1)

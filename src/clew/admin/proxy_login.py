@@ -170,7 +170,7 @@ def keys_in(raw: bytes) -> dict[str, tuple[Any, str]]:
         if made.algorithm_name in allowed:
             found[str(key.get("kid", ""))] = (made.key, made.algorithm_name)
     if not found:
-        raise ValueError("it has no public key for signatures")
+        raise ValueError("it has no public key to check signatures")
     return found
 
 

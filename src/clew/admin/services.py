@@ -50,7 +50,7 @@ class CurrentSettings(Protocol):
         """The settings file; None if there is none."""
         ...
 
-    def glance(self) -> None:
+    def poll(self) -> None:
         """Apply what changed in the settings, at once."""
         ...
 
@@ -59,7 +59,7 @@ class CurrentSettings(Protocol):
         ...
 
     def beside(self, look: Callable[[], None]) -> AbstractContextManager[None]:
-        """Be called with each glance, in its thread, until the context is left."""
+        """Be called with each poll, in its thread, until the context is left."""
         ...
 
 
@@ -159,7 +159,7 @@ class AdminServices:
                 await self.note(by, "thread deleted", f"thread:{thread}", f"principal {principal}")
             return found
         finally:
-            await asyncio.to_thread(self.current.glance)  # drops the thread from memory, as in every other process
+            await asyncio.to_thread(self.current.poll)  # drops the thread from memory, as in every other process
 
     def open_thread(
         self, caller: Caller, id: str, credential: Credential = (), *, session: str = "", agent: str = ""

@@ -218,7 +218,7 @@ async def use(services: AdminServices, request: Request) -> Response:
     else:
         value = None if body.reset else body.backend
         await services.wait_for_write(services.kept.set(body.setting, value, scope=body.gateway, at=time.time()))
-        await services.read(services.current.glance)
+        await services.read(services.current.poll)
 
     def wait() -> Rollout:
         if body.thread:

@@ -141,7 +141,7 @@ class EngineListener(Responder):
         try:
             await work
         except asyncio.CancelledError:
-            pass  # it was left, and what was finished is kept
+            pass  # it was left, and the finished part is kept
         except Exception as error:  # told to the reader, which is no part of this task
             self.failure = error
         finally:

@@ -67,7 +67,7 @@ def move_store(source: str, target: str, json_: bool) -> None:
     page = [
         TextLine(printable(f"{here.describe()} was moved to {there.describe()} and checked{went_on}."), "good"),
         printable_table(("table", "rows", "digest"), rows),
-        TextLine("Write the new URL into `[store] url` of the settings. The old store is as it was.", "quiet"),
+        TextLine("Now write the new URL into `[store] url` of the settings. The old store was not changed.", "quiet"),
     ]
     print_result(result, page, as_json=json_)
 

@@ -71,7 +71,7 @@ def _block(where: str, value: Mapping[str, object]) -> str:
 
 def editor_notes(editor: Editor, settings: Settings, key: str, variable: str) -> list[str]:
     """What a person has to know beside the text to paste."""
-    notes = [f"Add these to what stands there, and start {editor.title} again."]
+    notes = [f"Add these lines to the file, and restart {editor.title}."]
     if key and not takes_credentials(settings):
         notes.append(
             f"The key is in {variable}, which an editor from a dock or a menu does not have: start the editor from this "

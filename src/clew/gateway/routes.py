@@ -85,7 +85,7 @@ class _Unserved:
     """What to do; "" for asking the vendor directly."""
 
 
-_BASE_URL: Final = "set the client's base URL to this gateway's address with /v1 behind it, and nothing else"
+_BASE_URL: Final = "set the client's base URL to this gateway's address followed by /v1, and nothing else"
 _NOTHING_BEHIND: Final = "no answer is made in the background here, so there is nothing to cancel or to wait for"
 
 _UNSERVED: Final = (

@@ -195,7 +195,7 @@ def _as_child(wanted: NamedKey, parent: NamedKey) -> NamedKey:
     if not more and wanted.principal != parent.principal:
         more = f"the conversations of {wanted.principal}"
     if more:
-        raise SettingsInvalid(f"{wanted.name!r} would have {more}, which its parent {parent.name!r} has not", key="parent")
+        raise SettingsInvalid(f"{wanted.name!r} would have {more}, but its parent {parent.name!r} has not", key="parent")
     return structs.replace(wanted, team=parent.team)
 
 

@@ -42,7 +42,7 @@ SAMPLING_PARAMETERS = ("temperature", "top_p", "top_k")
 WITHOUT_SAMPLING = "2026-10-21"
 """The API version that has no sampling parameters."""
 
-NOT_ASKED = "the client names no length, and the Messages API needs one: the most that this model gives"
+NOT_ASKED = "the client sent no max_tokens, and the Messages API needs one: this is the model's maximum"
 BLANK = "a blank stop sequence is refused (R15)"
 VERSION = f"anthropic-version {WITHOUT_SAMPLING} has no sampling parameters (R2)"
 DEPRECATED = "deprecated for this model (R14)"
@@ -58,7 +58,7 @@ def answer_length(request: Request, target: Target, facts: Facts) -> tuple[Reque
     elif not cap or asked is None or asked <= cap:
         return request, ()
     else:
-        why = f"{asked} is more than this model gives ({cap}) (R7)"
+        why = f"{asked} is more than this model allows ({cap}) (R7)"
     return request.with_fields(max_tokens=Raw(msgspec.json.encode(cap))), (Change(LIMITS, "max_tokens", "set", why),)
 
 

@@ -81,7 +81,7 @@ _compress = _quickest_compressor()
 
 
 def compress(raw: bytes) -> bytes:
-    """In zlib's format, which `zlib` reads, whoever wrote it. Large values are compressed without the interpreter's lock."""
+    """In the format of `zlib`. Large values are compressed without the interpreter's lock."""
     return _compress(raw, _FASTEST)
 
 

@@ -66,7 +66,7 @@ def test_a_client_that_wants_no_branch_is_told_that_the_chat_went_on(chat: ChatS
     assert texts(chat.messages("windows")) == ["One. [[scenario:text]]", "…", "Three. [[scenario:text]]", "…"]
 
 
-def test_whoever_knows_only_the_id_goes_on_where_the_message_ended(chat: ChatServer) -> None:
+def test_anyone_who_knows_only_the_id_goes_on_where_the_message_ended(chat: ChatServer) -> None:
     """A front end may keep ids and parts alone."""
     one = user("One. [[scenario:text]]")
     first = message_of_parts(chat.post([one], chat="bare"))
@@ -159,7 +159,7 @@ def test_a_chat_that_is_deleted_while_an_answer_comes_is_gone(path: str, chat: C
 
 
 def test_a_conversation_that_is_deleted_while_an_answer_comes_is_gone(chat: ChatServer, claude: Simulator) -> None:
-    """The same for whoever listens over `/api/conversations`."""
+    """The same for anyone who listens over `/api/conversations`."""
     claude.fault("stall 30 content=2")
 
     async def talk() -> str:

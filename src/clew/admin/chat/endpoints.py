@@ -187,7 +187,7 @@ async def _tool_run(services: AdminServices, body: ChatBody, service: LocalThrea
     if body.turn and body.turn not in service.tree:
         raise AdminProblem(404, "there is no such turn in this chat", "it may have been deleted", "load the chat again")
     if body.decisions and service.tree.followers(body.turn):
-        raise AdminProblem(409, "these calls are decided already", "the chat went on after them", "load the chat again")
+        raise AdminProblem(409, "these calls are already decided", "the chat continued after them", "load the chat again")
     place = None if body.decisions else await asyncio.to_thread(_place, body, service.tree)
     conversation, _ = _conversation(body, place.follows if place else body.turn, service)
     agent: AsyncAgent[str] = AsyncAgent(tools=tools, max_tokens=conversation.wishes.max_tokens).on(conversation)
@@ -227,7 +227,7 @@ def _conversation(body: ChatBody, follows: str, service: LocalThreadService) -> 
         _ = conversation.model
     except SettingsInvalid as error:
         how = "name a `model` or a `backend` in the body, or a model under [chat] in the settings"
-        raise AdminProblem(400, "that cannot be asked", str(error), how) from None
+        raise AdminProblem(400, "there is no model to ask", str(error), how) from None
     return conversation, backend
 
 

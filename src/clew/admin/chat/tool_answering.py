@@ -101,7 +101,7 @@ class ToolAnswer:
                 yield output_part(call.id, output, is_error=is_error)
             case RunEnded(result):
                 if result.limit:
-                    said = f"The tools were stopped: {result.limit}. Ask on to let them go on."
+                    said = f"The tools were stopped: {result.limit}. Ask again to let them continue."
                     yield {"type": "error", "errorText": said}
                 if self._turn:
                     yield {"type": "finish-step"}

@@ -51,7 +51,7 @@ _FAILURES: Final[Mapping[str, str]] = {
 }
 """By the first two characters of the server's code."""
 AGAIN: Final = frozenset({"40001", "40P01", UNPREPARED})
-"""Codes after which the same transaction may succeed: another one was in its way, or a statement has to be prepared anew."""
+"""Codes after which the same transaction may succeed: another one was in its way, or a statement must be prepared again."""
 
 
 def describe_url(url: str) -> str:
