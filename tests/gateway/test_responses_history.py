@@ -74,7 +74,7 @@ def test_the_log_says_which_api_the_client_speaks_and_names_places_in_its_own_re
         [exchange] = gate.store.exchanges("local", limit=1)
 
     assert exchange.dialect == "openai-responses"
-    assert "through Responses" in exchange_line(exchange)
+    assert "client: Responses" in exchange_line(exchange)
     assert ("input.1", "left out") in [(change.path, change.what) for change in exchange.changes]
 
 
