@@ -114,7 +114,7 @@ class BackendCall:
                 raise BackendUnreachable(f"{asked.endpoint}: we are shutting down")
             self._listen(dialling.result())
         on = self._on
-        assert on is not None, "nobody was asked"
+        assert on is not None, "no backend was asked"
         if on.heard is not None:
             self.head_at, asked.request = on.heard_at, None
             return on.heard
@@ -127,7 +127,7 @@ class BackendCall:
 
     @property
     def _endpoint(self) -> Endpoint:
-        assert self._asked is not None, "nobody was asked"
+        assert self._asked is not None, "no backend was asked"
         return self._asked.endpoint
 
     def _check(self, on: ClientConnection) -> None:
@@ -138,7 +138,7 @@ class BackendCall:
     def take(self) -> object:
         """What came of the body; b"" at its end."""
         on = self._on
-        assert on is not None, "nobody was asked"
+        assert on is not None, "no backend was asked"
         if data := on.take():
             return data
         self._check(on)
@@ -151,7 +151,7 @@ class BackendCall:
 
     def _peeked(self, most: int) -> object:
         on = self._on
-        assert on is not None, "nobody was asked"
+        assert on is not None, "no backend was asked"
         while (data := self.take()) is not WAITING:
             assert isinstance(data, bytes)
             self._pieces.append(data)
@@ -173,7 +173,7 @@ class BackendCall:
 
     def _read(self, most: int) -> object:
         on = self._on
-        assert on is not None, "nobody was asked"
+        assert on is not None, "no backend was asked"
         while (data := on.whole()) is None and (data := self.take()) is not WAITING:
             assert isinstance(data, bytes)
             self._add(data)
@@ -196,7 +196,7 @@ class BackendCall:
     ) -> Poll:
         """The rest of the body to the client, from inside the reads. `after_read`: called after each that was fed to it."""
         on = self._on
-        assert on is not None, "nobody was asked"
+        assert on is not None, "no backend was asked"
         sink = _AnswerSink(answer, client, client.flow(on, hides=hides), self, after_read)
         if not on.is_over:
             out = client.framed()
@@ -215,7 +215,7 @@ class BackendCall:
 
     def _passed(self, answer: AnswerStream) -> object:
         on = self._on
-        assert on is not None, "nobody was asked"
+        assert on is not None, "no backend was asked"
         if not on.is_over:
             return WAITING
         if on.sink_error is not None:
