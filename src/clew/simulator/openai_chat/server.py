@@ -140,7 +140,8 @@ class ChatServer(OpenaiServer[ChatVendor]):
     ending = "/chat/completions"
 
     def __init__(self, settings: SimulatorSettings, *, now: Callable[[], float] = time.time) -> None:
-        vendor, self._model = chat_vendors()[settings.kind], ChatModel(scenario=settings.scenario, seed=settings.seed)
+        vendor = chat_vendors()[settings.kind]
+        self._model = ChatModel(scenario=settings.scenario, seed=settings.seed)
         self._memory = AnswerMemory(signing_key(settings.kind, settings.seed, settings.realm))
         ids, parts = IdMaker(settings.seed, vendor.tool_ids), (self._model, self._memory)
         super().__init__(settings, vendor, ids, CHAT_RULES, ChatErrors(vendor), parts, now)

@@ -75,6 +75,8 @@ class ResponsesErrors(ShapedErrors):
         yield from self._events(error, begun, 2, "")
 
     def _events(self, error: JsonObject, begun: JsonObject, number: int, form: str) -> Iterator[Send]:
+        """`form` "nested" or "flat" is an error event with the error inside it or beside it, and then `response.failed`;
+        "failed" is `response.failed` alone; "" is the vendor's own form."""
         format_ = self._vendor.stream
         shape = form or format_.error
         if shape != "failed":

@@ -82,10 +82,8 @@ class ResponsesServer(OpenaiServer[ResponsesVendor]):
     ending = "/responses"
 
     def __init__(self, settings: SimulatorSettings, *, now: Callable[[], float] = time.time) -> None:
-        vendor, self._model = (
-            responses_vendors()[settings.kind],
-            ResponsesModel(scenario=settings.scenario, seed=settings.seed),
-        )
+        vendor = responses_vendors()[settings.kind]
+        self._model = ResponsesModel(scenario=settings.scenario, seed=settings.seed)
         self._memory = OutputMemory(signing_key(settings.kind, settings.seed, settings.realm))
         self._responses_errors = errors = ResponsesErrors(vendor)
         ids, parts = IdMaker(settings.seed, "call"), (self._model, self._memory)
