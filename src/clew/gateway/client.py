@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from clew.gateway.codex import RUN_KEY, codex_options
+from clew.gateway.openai_clients import RUN_KEY, codex_options
 from clew.model.change import THINKING_STEPS, What
 from clew.model.origin import ANTHROPIC
 from clew.settings.values import Settings
