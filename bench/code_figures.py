@@ -84,6 +84,12 @@ def used_once(module: Module) -> list[Function]:
     return [function for function in private_functions(module) if uses[function.name] == 1]
 
 
+def called_once(module: Module) -> list[Function]:
+    """Those of them whose one use is a call: the others are handed on as values, entries of tables or callbacks."""
+    called = {name_of(node.func) for node in ast.walk(module.tree) if isinstance(node, ast.Call)}
+    return [function for function in used_once(module) if function.name in called]
+
+
 def name_of(node: ast.AST) -> str:
     """The name that an expression ends with."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
@@ -135,7 +141,9 @@ def static_figures(source: Path) -> Iterator[str]:
     modules = modules_of(source)
     functions = [function for module in modules for function in module.functions]
     lengths = sorted(map(length_of, functions))
-    private, once = (sum(len(of(module)) for module in modules) for of in (private_functions, used_once))
+    private, once, called = (
+        sum(len(of(module)) for module in modules) for of in (private_functions, used_once, called_once)
+    )
     repeated, across = repeated_classes(modules), across_dialects(modules)
     yield f"files                                   {len(modules):,}"
     yield f"lines                                   {sum(module.lines for module in modules):,}"
@@ -144,7 +152,7 @@ def static_figures(source: Path) -> Iterator[str]:
         f"lines of a function, without docstring  median {statistics.median(lengths):g}, "
         f"p90 {lengths[int(len(lengths) * 0.9)]}, longest {lengths[-1]}"
     )
-    yield f"private functions                       {private:,}, of them used exactly once {once:,}"
+    yield f"private functions                       {private:,}, of them used exactly once {once:,}, by a call {called:,}"
     yield f"public class names that repeat          {len(repeated)}, for {sum(map(len, repeated.values()))} classes"
     yield from (f"    {name} x{len(places)}: {', '.join(places)}" for name, places in repeated.items())
     yield f"imports between dialect folders         {len(across)}"

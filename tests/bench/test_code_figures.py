@@ -32,6 +32,11 @@ class Writer:
 
 def _once():
     return 2
+
+def _row():
+    return 3
+
+ROWS = [_row]
 '''
 CHAT = "class Writer: ...\nclass _Hidden: ...\n"
 
@@ -52,10 +57,10 @@ def test_what_is_counted_without_running_anything(figures: ModuleType, tmp_path:
 
     assert {name: said.strip() for name, said in found.items()} == {
         "files": "2",
-        "lines": "23",
-        "functions": "3",
+        "lines": "28",
+        "functions": "4",
         "lines of a function, without docstring": "median 1, p90 2, longest 2",
-        "private functions": "2, of them used exactly once 1",
+        "private functions": "3, of them used exactly once 2, by a call 1",
         "public class names that repeat": "1, for 2 classes",
         "imports between dialect folders": "1",
     }
@@ -68,7 +73,10 @@ def test_what_is_used_once_is_named_with_its_user(figures: ModuleType, tmp_path:
 
     [module] = figures.modules_of(tmp_path)
 
-    assert [*figures.lines_about_once_used(module)] == ["clew/dialects/anthropic/writing.py:20  _once (1) in write (1)"]
+    assert [*figures.lines_about_once_used(module)] == [
+        "clew/dialects/anthropic/writing.py:20  _once (1) in write (1)",
+        "clew/dialects/anthropic/writing.py:23  _row (1) in the module",
+    ]
 
 
 def test_a_streamed_answer_is_put_together(figures: ModuleType) -> None:
