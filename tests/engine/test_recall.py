@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -116,12 +115,11 @@ def test_an_answer_that_is_not_committed_yet_is_looked_for_again(asked: Asked) -
     """Its commit may fail, and then it must not be known any more."""
     last = [asked.asks() for _ in range(3)][-1]
     asked.store.forget("local", "t", at=NOON).result(120)
-    written: Future[bool] = Future()
-    asked.store._memory.expect(last, written, remembers=True)
+    asked.store._memory.expect(last)
     found = asked.store.recall(Lookup(principal="local", keys=last.keys))
     assert found is not None
     assert (found.recordings, found.version) == ((last,), 0)
-    written.set_result(False)
+    asked.store._memory.settle(last, remembers=False)
     assert asked.store.recall(Lookup(principal="local", keys=last.keys)) is None
 
 

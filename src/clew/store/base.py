@@ -22,6 +22,7 @@ from clew.model.turn import Bodies, Exchange, TurnRecord
 from clew.store.audit_table import AuditTable
 from clew.store.batches import LONG_DELAY, run_in_steps
 from clew.store.body_writer import BodyRow, BodyWriter
+from clew.store.commits import was_kept
 from clew.store.cut_exchanges import as_seen
 from clew.store.deletion_notes import Deletion
 from clew.store.key_rows import KeyRows
@@ -127,9 +128,19 @@ class DatabaseStore(ABC, Generic[Connection]):
             assert (recording.principal, recording.thread) == (exchange.principal, exchange.thread)
 
         recorded = self._write_turn(kept, readable=readable, lazily=lazily, brought_back=brought_back)
-        self._bodies.follow(recorded, kept)
+        bodies = self._bodies.expect(kept)
         if recording is not None:
-            self._memory.expect(recording, recorded, remembers=not is_open and not brought_back)
+            self._memory.expect(recording)
+
+        def settle(recorded: Future[bool]) -> None:
+            is_kept = was_kept(recorded)
+            if recording is not None:
+                # An answer that is not over is replaced by another, and an imported one is not asked for soon.
+                self._memory.settle(recording, remembers=is_kept and not is_open and not brought_back)
+            if bodies is not None:
+                self._bodies.settle(bodies, is_kept=is_kept)
+
+        recorded.add_done_callback(settle)
         if kept.native is not None:
             name = (exchange.principal, exchange.id)
             self._natives[name] = recorded

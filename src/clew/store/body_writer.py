@@ -23,7 +23,6 @@ from typing import Final, NamedTuple, TypeAlias
 import msgspec
 
 from clew.model.turn import Bodies, Exchange, TurnRecord
-from clew.store.commits import was_kept
 from clew.store.pieces import BodyChain, Chains, PackedSpans, pack_bodies, packed_rest
 from clew.store.values import DAY
 
@@ -54,7 +53,7 @@ class BodyRow(NamedTuple):
 WriteBodies: TypeAlias = Callable[[Sequence[BodyRow], int | None], Future[None]]
 
 
-class _Waiting(NamedTuple):
+class WaitingBodies(NamedTuple):
     """The bodies of one exchange, to be kept."""
 
     exchange: Exchange
@@ -75,9 +74,9 @@ class BodyWriter:
         self._most = most
         self._bytes = 0
         """Of all that waits, also for its turn's commit."""
-        self._waiting: dict[str, dict[str, _Waiting]] = {}
+        self._waiting: dict[str, dict[str, WaitingBodies]] = {}
         """By principal and exchange, the oldest first."""
-        self._writing: dict[tuple[str, str], _Waiting] = {}
+        self._writing: dict[tuple[str, str], WaitingBodies] = {}
         self._due = 0.0
         self._clears = False
         """Nothing is to be remembered of what waits, once it is written."""
@@ -87,27 +86,28 @@ class BodyWriter:
         self._thread: threading.Thread | None = None
         self.skipped = 0
 
-    def follow(self, recorded: Future[bool], turn: TurnRecord) -> None:
-        """Keep the bodies of this turn once it is recorded."""
+    def expect(self, turn: TurnRecord) -> WaitingBodies | None:
+        """The bodies of a turn that is being recorded, with room for them; `settle` has to follow. None if it has none, or
+        if too much waits."""
         bodies = turn.bodies
         if bodies is None or self.limit == 0:
-            return
+            return None
         sent = 0 if bodies.sent is bodies.asked else len(bodies.sent)
-        waiting = _Waiting(turn.exchange, bodies, len(bodies.asked) + sent + len(bodies.answered))
+        waiting = WaitingBodies(turn.exchange, bodies, len(bodies.asked) + sent + len(bodies.answered))
         with self._changed:
             if self._bytes + waiting.weight > self._most:
                 self.skipped += 1
-                return
+                return None
             self._bytes += waiting.weight
+        return waiting
 
-        def go_on(done: Future[bool]) -> None:
-            with self._changed:
-                if was_kept(done):
-                    self._add(waiting)
-                else:
-                    self._bytes -= waiting.weight
-
-        recorded.add_done_callback(go_on)
+    def settle(self, waiting: WaitingBodies, *, is_kept: bool) -> None:
+        """The turn is recorded, or is not: then its bodies are dropped."""
+        with self._changed:
+            if is_kept:
+                self._add(waiting)
+            else:
+                self._bytes -= waiting.weight
 
     def find(self, principal: str, exchange: str) -> Bodies | None:
         """Bodies that are not written yet."""
@@ -135,7 +135,7 @@ class BodyWriter:
         if self._thread is not None:
             self._thread.join()
 
-    def _add(self, waiting: _Waiting) -> None:
+    def _add(self, waiting: WaitingBodies) -> None:
         if self._closing:  # the turn is kept, its bodies are not
             self.skipped += 1
             self._bytes -= waiting.weight
@@ -154,7 +154,7 @@ class BodyWriter:
             self._thread = threading.Thread(target=self._work, name="clew store bodies", daemon=True)
             self._thread.start()
 
-    def _drop(self, waiting: _Waiting) -> None:
+    def _drop(self, waiting: WaitingBodies) -> None:
         del self._waiting[waiting.exchange.principal][waiting.exchange.id]
         self._bytes -= waiting.weight
 
@@ -171,7 +171,7 @@ class BodyWriter:
             self._keep(batch)
             del batch  # the next batch may not come for hours, and this one is large
 
-    def _keep(self, batch: Sequence[_Waiting]) -> None:
+    def _keep(self, batch: Sequence[WaitingBodies]) -> None:
         rows, size = list[BodyRow](), 0
         for each in batch:
             try:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
-
 from clew.model.recording import Recording
-from clew.store.commits import was_kept
 from clew.store.memory import PendingRecordings, PinCache, RecordingCache, SessionThreads
 from clew.store.values import Lookup, LookupResult
 
@@ -19,19 +16,16 @@ class LookupMemory:
         self.pins = PinCache()
         self._sessions = SessionThreads()
 
-    def expect(self, recording: Recording, recorded: Future[bool], *, remembers: bool) -> None:
-        """Have a recording found that is being written; where it `remembers`, also without a look-up once it is committed.
-        (An answer that is not over is replaced by another, and an imported one is not asked for soon.)"""
-
+    def expect(self, recording: Recording) -> None:
+        """Have a recording found that is being written. `settle` has to follow."""
         self.pending.add(recording)
 
-        def settle(recorded: Future[bool]) -> None:
-            if remembers and was_kept(recorded):
-                self.cache.add(recording)
-                self._sessions.learn(recording.principal, recording.session, recording.agent, recording.thread)
-            self.pending.discard(recording)  # it was found all the time
-
-        recorded.add_done_callback(settle)
+    def settle(self, recording: Recording, *, remembers: bool) -> None:
+        """Its write is over. If it `remembers`, the recording is found without a look-up from now on."""
+        if remembers:
+            self.cache.add(recording)  # before it is no longer pending
+            self._sessions.learn(recording.principal, recording.session, recording.agent, recording.thread)
+        self.pending.discard(recording)
 
     def recall(self, wanted: Lookup) -> LookupResult | None:
         pending, version = self.pending.of(wanted.principal), self.cache.version

@@ -160,6 +160,9 @@ def place_of(
     groups = (first.ids, first.texts, before.ids if before else (), before.texts if before else ())
     parts: list[bytes] = []
     for group in ((principal,), *groups, since.ids, since.texts, said.ids, said.texts):
+        if not group:  # as most are
+            parts.append(b"0;")
+            continue
         parts.append(b"%d;" % len(group))
         for part in group:
             raw = part.encode("utf-8", "surrogatepass")
