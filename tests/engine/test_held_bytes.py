@@ -62,8 +62,10 @@ class Held:
 
     @property
     def compared(self) -> dict[int, int]:
-        chains = self._store._bodies._chains._chains.values()
-        return _sizes(known.body for chain in chains for known in chain._known.values())
+        writer = self._store._bodies
+        with writer._changed:
+            chains = [*writer._chains._chains.values()]
+        return _sizes(known.body for chain in chains for known in [*chain._known.values()])
 
     @property
     def waiting(self) -> dict[int, int]:
@@ -75,7 +77,9 @@ class Held:
 
     @property
     def recordings(self) -> int:
-        return self._store._memory.cache._bytes
+        cache = self._store._memory.cache
+        with cache._lock:  # the store's thread adds one, and then drops others
+            return cache._bytes
 
     @property
     def all(self) -> int:
