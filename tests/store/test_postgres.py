@@ -10,14 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import psycopg
 import pytest
+from psycopg.waiting import Ready, Wait
 
 from clew.errors import SchemaTooNew, StoreError
 from clew.model.turn import TokenUsage
 from clew.store import location_of
-from clew.store.postgres import queries
+from clew.store.postgres import queries, row_pipeline
 from clew.store.postgres.database import PostgresDatabase, describe_url
 from clew.store.postgres.schema import NEWEST
 from clew.store.postgres.search import text_query, text_vector
@@ -287,6 +289,17 @@ def test_a_server_that_forgot_the_statement_of_a_turn_gets_it_anew(url: str) -> 
         held.set()
         assert [each.result(60) for each in together] == [True, "two"]
     assert ids_in(url) == {"x-a", "x-b", "x-c"}
+
+
+def test_results_that_do_not_come_are_waited_for() -> None:
+    """A connection that the server ended may say once more that it has none, and not yet that it is gone."""
+    ended = Mock(
+        flush=Mock(return_value=0),
+        is_busy=Mock(return_value=False),
+        get_result=Mock(side_effect=[None, None, AssertionError()]),
+    )
+    taking = row_pipeline._exchange(ended)
+    assert [next(taking), taking.send(Ready.R)] == [Wait.R, Wait.R]
 
 
 def files_with(url: str, word: bytes) -> list[Path]:

@@ -88,8 +88,12 @@ def _exchange(connection: PGconn) -> Generator[Wait, Ready | int, list[PGresult]
         if not ready & Ready.R:
             continue
         connection.consume_input()
+        is_over = False
         while not connection.is_busy():
-            result = connection.get_result()  # None behind each statement's
+            result = connection.get_result()  # None behind each statement's, and again where no more are here
+            if result is None and is_over:
+                break
+            is_over = result is None
             if result is None:
                 continue
             if result.status == ExecStatus.PIPELINE_SYNC:
