@@ -132,14 +132,14 @@ def test_a_pin_is_heard_of_by_the_next_request(gate: Gate, simulators: tuple[Sim
 def test_nothing_that_decides_can_reach_a_store(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that is handed to a projection is walked through: no connection, file, lock or thread is in it."""
     handed: list[Any] = []
-    read = preparing.Preparation.read
+    receive = preparing.receive_request
 
-    def noted(self: Any) -> Any:
-        asking = read(self)
-        handed.append(asking)
-        return asking
+    def noted(*given: Any) -> Any:
+        received = receive(*given)
+        handed.append(received)
+        return received
 
-    monkeypatch.setattr(preparing.Preparation, "read", noted)
+    monkeypatch.setattr(preparing, "receive_request", noted)
     talk = Talk(gate, headers={SESSION: "s"})
     for words in ("One.", "Two.", "Three."):
         talk.asks(words)

@@ -27,7 +27,7 @@ HEAD = ResponseHead(200, ((b"content-type", b"text/event-stream"), (b"request-id
 BUSY = ResponseHead(529, ((b"content-type", b"application/json"),))
 BODY = b"".join(map(sse, EVENTS))
 WORDS = b'{"type":"error","error":{"type":"overloaded_error","message":"busy"}}'
-WAITS = {"Ask", "Peek", "Take", "ReadBody", "PassOn", "Compute", "GiveWay", "Sleep", "Commit"}
+WAITS = {"Ask", "Take", "ReadBody", "PassOn", "Compute", "GiveWay", "Sleep", "Commit"}
 """Commands during which something else may happen."""
 
 FACTS = ProcessFacts(
@@ -133,15 +133,12 @@ class World:
             raise head
         return head
 
-    def _play_peek(self, command: commands.Peek) -> bytes:
-        return self.rest
-
     def _play_take(self, command: commands.Take) -> bytes:
         taken, self.rest = self.rest, b""
         return taken
 
     def _play_read_body(self, command: commands.ReadBody) -> bytes:
-        return self._words
+        return command.begun or self._words
 
     def _play_push(self, command: commands.Push | commands.Finish) -> None:
         self.got += command.data

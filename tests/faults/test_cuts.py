@@ -13,7 +13,7 @@ from clew.dialects.shape import AnswerContext
 from clew.errors import BackendBroken, BackendError
 from clew.exchange.backend_dialect import backend_dialect
 from clew.exchange.call import Call
-from clew.exchange.commands import ExchangeCommand, LetGo, PassOn, Peek, Push, Take
+from clew.exchange.commands import ExchangeCommand, LetGo, PassOn, Push, Take
 from clew.exchange.streamed import AnswerReading, StreamedAnswer
 from clew.model.http import ResponseHead
 from clew.model.unfold import events_of
@@ -90,8 +90,6 @@ class CutAnswer:
 
     def _carry_out(self, command: ExchangeCommand[Any]) -> object:
         match command:
-            case Peek():
-                return self._rest
             case Take():
                 return self._take()
             case PassOn():

@@ -504,7 +504,7 @@ def test_a_request_on_a_connection_that_is_gone_fails_without_a_byte(play: Play[
 
 
 def test_who_cannot_wait_is_called_and_may_leave_the_rest_to_who_can(play: Play[Any]) -> None:
-    """What was looked at and put back is there again, in order, and so is what came after it."""
+    """What it does not take is there for the other, in order with what comes after it."""
     seen: list[tuple[int | None, bool]] = []
 
     async def scene() -> None:
@@ -515,8 +515,6 @@ def test_who_cannot_wait_is_called_and_may_leave_the_rest_to_who_can(play: Play[
 
             def news() -> None:
                 seen.append((connection.heard.status if connection.heard else None, connection.is_over))
-                connection.put_back(connection.take())
-                connection.put_back(b"")
                 there.set()
 
             connection.listener = Mock(news=news)

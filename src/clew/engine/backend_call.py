@@ -144,31 +144,10 @@ class BackendCall:
         self._check(on)
         return b"" if on.is_over else WAITING
 
-    def peek(self, most: int) -> Poll:
-        """The body up to the read that brings more than white space, or so many bytes of that. It is still to be taken."""
+    def read_body(self, most: int, begun: bytes) -> Poll:
+        """All of the body, which has `begun` so. Raises BackendBroken when it is longer than `most` bytes."""
         self._pieces, self._size = [], 0
-        return partial(self._peeked, most)
-
-    def _peeked(self, most: int) -> object:
-        on = self._on
-        assert on is not None, "no backend was asked"
-        while (data := self.take()) is not WAITING:
-            assert isinstance(data, bytes)
-            self._pieces.append(data)
-            self._size += len(data)
-            if not data or data.strip() or self._size >= most:
-                begun, self._pieces = b"".join(self._pieces), []  # an open stream keeps nothing of its beginning here
-                on.put_back(begun)
-                return begun
-        return WAITING
-
-    def _add(self, data: bytes) -> None:
-        self._pieces.append(data)
-        self._size += len(data)
-
-    def read_body(self, most: int) -> Poll:
-        """All of the body. Raises BackendBroken when it is longer than `most` bytes."""
-        self._pieces, self._size = [], 0
+        self._add(begun, most)
         return partial(self._read, most)
 
     def _read(self, most: int) -> object:
@@ -176,15 +155,16 @@ class BackendCall:
         assert on is not None, "no backend was asked"
         while (data := on.whole()) is None and (data := self.take()) is not WAITING:
             assert isinstance(data, bytes)
-            self._add(data)
-            self._bound(most)
+            self._add(data, most)
         if not isinstance(data, bytes):
             return WAITING
-        self._add(data)
-        self._bound(most)
+        self._add(data, most)
         return b"".join(self._pieces)
 
-    def _bound(self, most: int) -> None:
+    def _add(self, data: bytes, most: int) -> None:
+        if data:
+            self._pieces.append(data)
+            self._size += len(data)
         if self._size > most:
             raise BackendBroken(f"{self._endpoint}: a body of more than {most} bytes")
 

@@ -34,7 +34,7 @@ from clew.http.responder import Responder
 from clew.store.commits import call_when_done, commit_result
 
 
-class Driver:
+class Driver(ProcessCommands):
     """Drives one exchange to its end, inside callbacks of the loop. Holds the client's responder meanwhile."""
 
     _work: Coroutine[ExchangeCommand[Any], Any, None]
@@ -54,14 +54,13 @@ class Driver:
     def __init__(
         self, services: EngineServices, call: Call, client: Responder, observer: TurnObserver | None = None
     ) -> None:
+        super().__init__(services, call, call.entry.id if call.entry else services.new_id(), observer)
         self._loop = asyncio.get_running_loop()
-        self._services = services
-        self._call = call
         self._client = client
-        self._id = call.entry.id if call.entry else services.new_id()
         self.preparation = Preparation(services, call, self._id)
-        self._process = ProcessCommands(services, call, self._id, observer)
         self._backend = BackendCall(services.pool, self.news)
+        if services.log is not None and services.log.shows_bodies:
+            services.log.body(self._id, "asked", call.body)
 
     def begin(self) -> Awaitable[None] | None:
         """Begin with what was prepared. None if it is under way; else what is left to be awaited."""
@@ -71,7 +70,7 @@ class Driver:
         assert exchange is not None, "it is prepared before it begins"
         self._client.hold(self)
         self._exchange, self._is_read, received = exchange, True, exchange.notes.received
-        self._process.trace = exchange.answering.trace
+        self.trace = exchange.answering.trace
         if self._services.store is not None:
             self._open_turns = OpenTurns(self._services, exchange)
         if received.streams:
@@ -136,26 +135,27 @@ class Driver:
         if self._timer is not None:
             self._timer.cancel()
         self._poll, self._timer, self._is_running = None, None, True
-        work, process, actions = self._work, self._process, self._actions
+        work, actions = self._work, self._actions
+        step: Callable[[Any], ExchangeCommand[Any]] = work.send if error is None else work.throw
+        given: Any = value if error is None else error
         if self._is_read:
             progress = self._exchange.progress
             progress.now, progress.wall = self._services.clock(), self._services.wall()
         try:
             with self._client.in_one_piece():
-                while value is not WAITING:
+                while given is not WAITING:
                     try:
-                        command = work.send(value) if error is None else work.throw(error)
+                        command = step(given)
                     except StopIteration:
                         break
-                    kind, error = type(command), None
+                    action, step = actions[type(command)], work.send
                     try:
-                        action = actions.get(kind)
-                        value = action(self, command) if action else PROCESS_ACTIONS[kind](process, command)
+                        given = action(self, command)
                     except Exception as raised:
-                        value, error = None, raised
-            if process.trace:
-                process.log_blocks()
-            if value is not WAITING:
+                        step, given = work.throw, raised
+            if self.trace:
+                self.log_blocks()
+            if given is not WAITING:
                 self._end()
         except Exception as failure:
             self._fail(failure)
@@ -230,14 +230,9 @@ class Driver:
         timeouts = self._exchange.notes.received.patience_with(command.route)
         return self._wait_for(self._backend.ask(command, timeouts))
 
-    def peek(self, command: commands.Peek) -> object:
-        return self._wait_in_time(self._backend.peek(command.most), command.within)
-
     def take(self, command: commands.Take) -> object:
-        return self._wait_in_time(self._backend.take, command.within)
-
-    def _wait_in_time(self, poll: Poll, within: float | None) -> object:
-        """The value, if it is there already; else it may come so many seconds after the head, and no later."""
+        """What is there already; else it may come so many seconds after the head, and no later."""
+        poll, within = self._backend.take, command.within
         value = self._wait_for(poll)
         if value is WAITING and within is not None:
             self._timer = self._loop.call_at(self._backend.head_at + within, self._time_out, poll, within)
@@ -250,7 +245,7 @@ class Driver:
             self._resume(error=self._backend.no_content(within))
 
     def read_body(self, command: commands.ReadBody) -> object:
-        return self._wait_for(self._backend.read_body(command.most))
+        return self._wait_for(self._backend.read_body(command.most, command.begun))
 
     def expect(self, command: commands.Expect) -> None:
         stream, turns = self._stream, self._open_turns
@@ -262,7 +257,7 @@ class Driver:
         stream = self._exchange.answering.stream
         if self._open_turns is not None and stream is not None:
             self._open_turns.watch(stream)
-        after_read = None if self._process.trace is None else self._process.log_blocks
+        after_read = None if self.trace is None else self.log_blocks
         return self._wait_for(
             self._backend.pass_on(command.answer, self._stream, hides=command.hides, after_read=after_read)
         )
@@ -288,7 +283,7 @@ class Driver:
         self._client.send(200, command.headers, command.body)
 
     def refuse(self, command: commands.Refuse) -> None:
-        self._process.report_failure(command.failure)
+        self.report_failure(command.failure)
         if self._client.ended:
             return
         front, answering = self._call.front, self._exchange.answering
@@ -322,16 +317,16 @@ class Driver:
         self._services.record(self._id, command.turn).add_done_callback(ignore_result)
 
     def filter_by_session(self, command: commands.FilterBySession) -> object:
-        work = commands.Compute(len(self._call.body), partial(self._process.filter_by_session, command))
+        work = commands.Compute(len(self._call.body), partial(super().filter_by_session, command))
         return self.compute(work) if work.is_large else work.work()
 
     _actions: ClassVar[Mapping[type, Callable[..., object]]] = {
+        **PROCESS_ACTIONS,
         commands.Compute: compute,
         commands.GiveWay: give_way,
         commands.Sleep: sleep,
         **dict.fromkeys((commands.Reserve, commands.TakeSlot), wait_for_limits),
         commands.Ask: ask,
-        commands.Peek: peek,
         commands.Take: take,
         commands.ReadBody: read_body,
         commands.Expect: expect,

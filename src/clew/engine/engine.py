@@ -31,7 +31,6 @@ class Engine:
         driver = Driver(self.services, call, client, observer)
         if not driver.preparation.begins_at_once():
             return _prepare_and_begin(driver, len(call.body))
-        driver.preparation.make_exchange()
         return driver.begin()
 
 
@@ -39,7 +38,7 @@ async def _prepare_and_begin(driver: Driver, size: int) -> None:
     """Begin with a request that takes a while to prepare: that is done in a thread, all in one go."""
     preparation = driver.preparation
     try:
-        await look_up(size, preparation.make_exchange, preparation.wanted.drop)
+        await look_up(size, preparation.look_up, preparation.wanted.drop)
     except BaseException as error:
         if isinstance(error, asyncio.CancelledError):
             await driver.leave()

@@ -6,6 +6,8 @@ and whether it asks for a title. What comes of it are values, and the machine th
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 from msgspec import UNSET, Struct
 
@@ -16,12 +18,12 @@ from clew.engine.route import RouteQuery, class_of, maker_first, routes_of
 from clew.engine.services import EngineServices
 from clew.engine.snapshot import Snapshot
 from clew.engine.stored_items import names_stored, read_completed
-from clew.errors import BackendDisabled, BackendUnknown, ClewError, KeyForbidden
+from clew.errors import BackendDisabled, BackendUnknown, KeyForbidden
 from clew.exchange.call import Call
 from clew.exchange.inputs import BackendRoute, ReceivedRequest
 from clew.exchange.machine import ExchangeMachine
 from clew.limits.keys import allows_backend, allows_model
-from clew.model.facts.shapes import title_requests
+from clew.model.facts.shapes import TitleRequest, title_requests
 from clew.model.json import JsonValue
 from clew.model.request import Body, Request, Wanted
 from clew.pipeline.compaction import ask_for_summary
@@ -121,13 +123,17 @@ def _known_ways(snapshot: Snapshot, query: RouteQuery, credential: Credential) -
 def asks_for_title(call: Call, body: Body) -> bool:
     if call.kind != "messages" or call.entry is not None:
         return False
-    agent = call.headers.get("user-agent", "")
-    rows = [row for row in title_requests() if agent.startswith(row.agent)]
+    rows = _title_requests_of(call.headers.get("user-agent", ""))
     if not rows or not (body.tools is UNSET or bytes(body.tools) == b"[]"):
         return False
     texts = question_content(message.content for message in body.messages[:1]).texts
     first, fields = texts[0] if texts else "", _fields_of(body)
     return any((not row.fields or row.fields == fields) and first.startswith(row.begins) for row in rows)
+
+
+@lru_cache(maxsize=64)
+def _title_requests_of(agent: str) -> tuple[TitleRequest, ...]:
+    return tuple([row for row in title_requests() if agent.startswith(row.agent)])
 
 
 class _Schema(Struct, frozen=True):
@@ -156,7 +162,7 @@ def _fields_of(body: Body) -> frozenset[str]:
 class Preparation:
     """Of one call."""
 
-    __slots__ = ("_call", "_id", "_known", "_request", "_services", "exchange", "is_light", "unasked", "wanted")
+    __slots__ = ("_call", "_id", "_request", "_services", "exchange", "is_light", "unasked", "wanted")
 
     def __init__(self, services: EngineServices, call: Call, id: str) -> None:
         self._services = services
@@ -164,7 +170,6 @@ class Preparation:
         self._id = id
         self._request: Request | None = None
         """Once it is read."""
-        self._known: GatheredFacts | None = None
         self.exchange: ExchangeMachine | None = None
         """Once the request is read, and a backend can be asked for it."""
         self.unasked: ReceivedRequest | None = None
@@ -176,46 +181,48 @@ class Preparation:
         """Dropped when the client leaves: then work in a thread stops."""
 
     def begins_at_once(self) -> bool:
-        """Whether it is light, and nothing has to be looked up in the store; or it cannot be read, which `read` says."""
-        if len(self._call.body) <= LARGE and names_stored(self._call):
+        """Make the exchange, if the request is light, and nothing has to be looked up in the store; else False. Raises
+        ClewError if it cannot be read."""
+        services, call = self._services, self._call
+        if len(call.body) > LARGE:
+            self._request = request = services.histories.recall(call)
+            self.is_light = request is not None and request.source.untouched is services.snapshot().exchange
+            if not self.is_light:
+                return False
+        elif names_stored(call):
             return False
-        if len(self._call.body) > LARGE:
-            self._request = request = self._services.histories.recall(self._call)
-            self.is_light = request is not None and request.source.untouched is self._services.snapshot().exchange
-        if not self.is_light:
+        request = self._read_request()
+        known = recall(services.store, call, request, self._id)
+        if known is None:
             return False
-        try:
-            self._known = recall(self._services.store, self._call, self._read_request(), self._id)
-        except ClewError:
-            return True
-        return self._known is not None
+        self._make_exchange(request, known)
+        return True
 
-    def make_exchange(self) -> None:
-        """Read the request, and put it into the first target's form. Raises ClewError if it cannot be read."""
+    def look_up(self) -> None:
+        """The same in a thread, whatever has to be looked up."""
+        services, call, request = self._services, self._call, self._read_request()
+        known = recall(services.store, call, request, self._id)
+        if known is None:
+            assert services.store is not None
+            known = gather(services.store, call, request, self._id)
+        self._make_exchange(request, known)
+
+    def _read_request(self) -> Request:
+        request = self._request
+        if request is None:
+            self._request = request = read_completed(self._services, self._call, self.wanted)
+        request.source.wanted = self.wanted
+        if len(self._call.body) <= LARGE < len(request.source.raw):  # it names its history
+            self.is_light = False
+        return request
+
+    def _make_exchange(self, request: Request, known: GatheredFacts) -> None:
+        """The exchange, with the request in the first target's form. A thread is named after its first exchange."""
         services = self._services
-        if services.log is not None and services.log.shows_bodies:
-            services.log.body(self._id, "asked", self._call.body)
-        received = self.read()
+        received = receive_request(self._call, services.snapshot(), known, self._id, request)
         if received.failure is not None:
             self.unasked = received
             return
         facts, now, wall = services.process_facts(), services.clock(), services.wall()
         self.exchange = ExchangeMachine(self._id, received, facts, is_light=self.is_light, now=now, wall=wall)
         self.exchange.begin()
-
-    def read(self) -> ReceivedRequest:
-        """What is asked, with what is known of it; in a thread, unless it `begins_at_once`. Raises ClewError if it cannot be
-        read."""
-        services, call, request = self._services, self._call, self._read_request()
-        known = self._known or recall(services.store, call, request, self._id)
-        if known is None:
-            assert services.store is not None
-            known = gather(services.store, call, request, self._id)
-        return receive_request(call, services.snapshot(), known, self._id, request)  # a thread is named after its first
-
-    def _read_request(self) -> Request:
-        self._request = request = self._request or read_completed(self._services, self._call, self.wanted)
-        request.source.wanted = self.wanted
-        if len(self._call.body) <= LARGE < len(request.source.raw):  # it names its history
-            self.is_light = False
-        return request

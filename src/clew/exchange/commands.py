@@ -101,14 +101,6 @@ class Ask(ExchangeCommand[ResponseHead]):
     body: bytes
 
 
-class Peek(ExchangeCommand[bytes]):
-    """The beginning of the body, up to the read that brings more than white space, or so many bytes of that. It is still to
-    be taken. `within`: seconds from the head on. Raises BackendError."""
-
-    most: int
-    within: float | None
-
-
 class Take(ExchangeCommand[bytes]):
     """What came of the body since the last; b"" at its end. `within`: seconds from the head on. Raises BackendError."""
 
@@ -116,9 +108,10 @@ class Take(ExchangeCommand[bytes]):
 
 
 class ReadBody(ExchangeCommand[bytes]):
-    """The rest of the body, if it has no more bytes than that. Raises BackendError."""
+    """All of the body, which has `begun` so, if it has no more bytes than that. Raises BackendError."""
 
     most: int
+    begun: bytes = b""
 
 
 class Expect(ExchangeCommand[None]):

@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 class ExchangeState(Enum):
     """Where an exchange stands."""
 
+    __hash__ = object.__hash__  # by identity, and not by name: each state is looked up in the table
+
     BEGUN = "begun"
     """Its request is read, and nobody is being asked: it was not tried yet, or a try failed."""
     ASKING = "asking"

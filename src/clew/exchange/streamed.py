@@ -18,7 +18,7 @@ from clew.dialects.shape import AnswerContext
 from clew.errors import BackendBroken, StreamIllegal
 from clew.exchange.backend_dialect import BackendDialect, Refused, refused_with
 from clew.exchange.call import Call
-from clew.exchange.commands import GiveWay, LetGo, PassOn, Peek, Push, ReadBody, Take
+from clew.exchange.commands import GiveWay, LetGo, PassOn, Push, ReadBody, Take
 from clew.exchange.failures import shown
 from clew.exchange.turns import ReceivedAnswer, with_late
 from clew.model.bounds import check_before
@@ -135,11 +135,11 @@ class StreamedAnswer:
         is_named_stream = type_of(head) == STREAM
         first = self._answer.begin() if is_named_stream else b""
         if not first:
-            form = await form_of(head, self._within if is_named_stream else None)
+            form, begun = await take_beginning(head, self._within if is_named_stream else None)
             if form == STREAM:
-                first = await _feed_reads(self._answer, self._within, self._reading.backend)
+                first = await _feed_reads(self._answer, self._within, self._reading.backend, begun)
             else:
-                first = await self._unfolded(head, form)
+                first = await self._unfolded(head, form, begun)
         if isinstance(first, Refused):
             return first
         if self._answer.failure is not None and not self._answer.begun:
@@ -158,9 +158,9 @@ class StreamedAnswer:
         if not answer.ended:
             raise BackendBroken(f"{reading.backend}: the answer broke off before its end")
 
-    async def _unfolded(self, head: ResponseHead, form: str) -> bytes | Refused:
+    async def _unfolded(self, head: ResponseHead, form: str, begun: bytes) -> bytes | Refused:
         """Some servers answer in one piece, whatever was asked for; that is told as a stream."""
-        raw = await ReadBody(MOST_BYTES)
+        raw = await ReadBody(MOST_BYTES, begun)
         if form != JSON:
             raise not_expected(head, raw, "an event stream", self._reading.backend)
         reading = self._reading
@@ -175,10 +175,10 @@ class StreamedAnswer:
         return self._answer.feed(raw)
 
 
-async def read_stream(answer: AnswerStream, within: float, backend: str) -> Refused | None:
-    """All of a stream into `answer`, for a client that gets it in one piece; or the refusal that an error event stands for,
-    wherever it came. Raises BackendError, StreamIllegal."""
-    await _feed_reads(answer, within, backend, to_end=True)
+async def read_stream(answer: AnswerStream, within: float, backend: str, begun: bytes) -> Refused | None:
+    """All of a stream, which has `begun` so, into `answer`, for a client that gets it in one piece; or the refusal that an
+    error event stands for, wherever it came. Raises BackendError, StreamIllegal."""
+    await _feed_reads(answer, within, backend, begun, to_end=True)
     if answer.failure is not None:
         return _refusal(backend, answer.failure)
     if not answer.ended:
@@ -186,12 +186,12 @@ async def read_stream(answer: AnswerStream, within: float, backend: str) -> Refu
     return None
 
 
-async def _feed_reads(answer: AnswerStream, within: float, backend: str, *, to_end: bool = False) -> bytes:
+async def _feed_reads(answer: AnswerStream, within: float, backend: str, begun: bytes, *, to_end: bool = False) -> bytes:
     """Up to the first content, or else `to_end`, or to the error in its place: what may go to the client with the first
-    content. A read may be long: between two slices everybody else has a turn."""
+    content. `begun` is what was taken already. A read may be long: between two slices everybody else has a turn."""
     came, first = 0, b""
     while answer.failure is None and not (answer.ended if to_end else answer.begun):
-        data = await Take(None if answer.begun else within)
+        data, begun = begun or await Take(None if answer.begun else within), b""
         for at in range(0, len(data), _SLICE_BYTES):
             if at:
                 await GiveWay()
@@ -225,16 +225,22 @@ _MOST_BLANK: Final = 64 * 1024
 """Bytes of white space that are looked at. Some servers send it as a sign of life."""
 
 
-async def form_of(head: ResponseHead, within: float | None = None) -> str:
-    """STREAM or JSON, by what comes; else the type that the head names. Waits for the first bytes, `within` so many seconds
-    from the head on. Raises BackendError."""
-    named = type_of(head)
+async def take_beginning(head: ResponseHead, within: float | None = None) -> tuple[str, bytes]:
+    """STREAM or JSON, by what comes first, else the type that the head names; and what was taken of the body to know it. The
+    first bytes may come `within` so many seconds from the head on. Raises BackendError."""
+    named, size, pieces = type_of(head), 0, list[bytes]()
     if named not in _EITHER:
-        return named
-    begun = (await Peek(_MOST_BLANK, within)).lstrip(_BEFORE)
-    if begun.startswith(b"{"):
-        return JSON
-    return STREAM if _EVENTS.match(begun) else named
+        return named, b""
+    while new := await Take(within):
+        pieces.append(new)
+        size += len(new)
+        if not new.isspace() or size >= _MOST_BLANK:
+            break
+    begun = b"".join(pieces)
+    first = begun.lstrip(_BEFORE)
+    if first.startswith(b"{"):
+        return JSON, begun
+    return STREAM if _EVENTS.match(first) else named, begun
 
 
 def check_encoding(head: ResponseHead, backend: str) -> None:

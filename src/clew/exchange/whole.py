@@ -20,9 +20,9 @@ from clew.exchange.streamed import (
     STREAM,
     AnswerReading,
     check_encoding,
-    form_of,
     not_expected,
     read_stream,
+    take_beginning,
 )
 from clew.exchange.turns import ReceivedAnswer, with_late
 from clew.model.http import ResponseHead
@@ -42,10 +42,10 @@ class WholeAnswer(NamedTuple):
 async def read_whole(reading: AnswerReading, head: ResponseHead, *, within: float) -> WholeAnswer | Refused:
     """`within`: how many seconds the first content may take, if it is a stream. Raises BackendError, StreamIllegal."""
     check_encoding(head, reading.backend)
-    form = await form_of(head)
+    form, begun = await take_beginning(head)
     if form == STREAM and reading.call.kind == "messages":
-        return await _read_streamed(reading, within)
-    raw = await ReadBody(MOST_BYTES)
+        return await _read_streamed(reading, within, begun)
+    raw = await ReadBody(MOST_BYTES, begun)
     if form != JSON:
         raise not_expected(head, raw, "JSON", reading.backend)
     found = await Compute(len(raw), lambda: _read(reading, raw))
@@ -80,10 +80,10 @@ def _shown(reading: AnswerReading, raw: bytes, message: JsonObject) -> WholeAnsw
     return WholeAnswer(raw, front.write_answer(seen, reading.context), ReceivedAnswer(answer=answer, held=held))
 
 
-async def _read_streamed(reading: AnswerReading, within: float) -> WholeAnswer | Refused:
+async def _read_streamed(reading: AnswerReading, within: float, begun: bytes) -> WholeAnswer | Refused:
     """Read with a plain view: what the client gets is put on when the message is whole."""
     stream = structs.replace(reading, keep=True).stream(blocks=True, view=reading.view.plain())
-    refused = await read_stream(stream, within, reading.backend)
+    refused = await read_stream(stream, within, reading.backend, begun)
     if refused is not None:
         return refused
     answer = await Compute(stream.size, lambda: answer_of_parts(stream.parts, stream.passthrough))

@@ -85,12 +85,6 @@ class ClientConnection(StreamedExchange):
             self._read(on=True)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def put_back(self, data: bytes) -> None:
-        """What was taken and is for somebody else to take."""
-        if data:  # nothing would look like the end
-            self._parts.insert(0, data)
-            self._waiting += len(data)
-
     @property
     def heard(self) -> ResponseHead | None:
         """The head of the response, if it is whole."""

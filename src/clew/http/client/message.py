@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from clew.model.http import Headers
@@ -59,6 +60,22 @@ class ResponseLimits:
     """What may wait here unread; then reading stops until somebody takes it."""
 
 
+@lru_cache(maxsize=64)
+def _head_of(method: bytes, target: bytes, headers: Headers) -> bytes:
+    """The lines of a head but for the framing. A backend is asked with the same few again and again."""
+    if not _TOKEN.fullmatch(method) or not _TARGET.fullmatch(target):
+        raise ValueError("a method and a target are single words")
+    if headers:  # all names in one match, and all values
+        names, values = zip(*headers, strict=True)
+        row = b" ".join(names)
+        are_tokens = _TOKENS.fullmatch(row) and all(names) and row.count(b" ") == len(names) - 1
+        if not are_tokens or _FORBIDDEN.search(b"".join(values)):
+            raise ValueError("a header's name is one word, and its value holds no line break")
+        if not _FRAMING.isdisjoint(map(bytes.lower, names)):
+            raise ValueError("the framing is not the caller's to set")
+    return b"\r\n".join([b"%b %b HTTP/1.1" % (method, target), *map(b": ".join, headers), b""])
+
+
 class ClientRequest:
     """One request, complete. Raises ValueError where its bytes could be read as something else."""
 
@@ -67,21 +84,11 @@ class ClientRequest:
     def __init__(self, *, method: bytes, target: bytes, headers: Headers = (), body: bytes = b"") -> None:
         """`target` as it goes out: `/v1/messages?beta=true`; `headers` with `host`, without `content-length` and
         `transfer-encoding`: the framing follows from the body."""
-        if not _TOKEN.fullmatch(method) or not _TARGET.fullmatch(target):
-            raise ValueError("a method and a target are single words")
-        if headers:  # all names in one match, and all values: every request pays for it
-            names, values = zip(*headers, strict=True)
-            row = b" ".join(names)
-            are_tokens = _TOKENS.fullmatch(row) and all(names) and row.count(b" ") == len(names) - 1
-            if not are_tokens or _FORBIDDEN.search(b"".join(values)):
-                raise ValueError("a header's name is one word, and its value holds no line break")
-            if not _FRAMING.isdisjoint(map(bytes.lower, names)):
-                raise ValueError("the framing is not the caller's to set")
+        head = _head_of(method, target, headers)
         self.method = method
         self.target = target
         self.headers = headers
         self.body = body
-        head = b"\r\n".join([b"%b %b HTTP/1.1" % (method, target), *map(b": ".join, headers), b""])
         if body or method not in _BODILESS:
             head += b"content-length: %d\r\n" % len(body)
         self.parts = [b"%b\r\n%b" % (head, body)] if len(body) < _LONG else [head + b"\r\n", body]
