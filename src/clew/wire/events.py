@@ -93,9 +93,14 @@ def marked(strings: Sequence[bytes]) -> bytes:
 
 def read_marked(joined: bytes, count: int) -> str | None:
     """The text of `count` joined strings; None if one of them is no valid string, or contains a mark."""
+    texts = read_strings(joined, count)
+    return None if texts is None else "".join(texts)
+
+
+def read_strings(joined: bytes, count: int) -> list[str] | None:
+    """The same, each text by itself."""
     try:
-        decoded = _string.decode(b'"%b"' % joined)
+        texts = _string.decode(b'"%b"' % joined).split(_MARK)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    text = decoded.replace(_MARK, "")
-    return text if len(decoded) - len(text) == count - 1 else None
+    return texts if len(texts) == count else None

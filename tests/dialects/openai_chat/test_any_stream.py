@@ -2,11 +2,13 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.dialects.openai_chat import streams
 from clew.dialects.openai_chat.options import ChatAnswerOptions
-from clew.model.json import JsonObject, JsonValue
+from clew.model.json import JsonObject, JsonValue, object_of, objects_of
 from tests.counts import examples
 from tests.dialects.openai_chat.chat import DONE, Told, call, chunk, data
 from tests.manifest import proves
@@ -109,6 +111,35 @@ def test_any_stream_is_told_legally_and_the_same_at_any_cut(
         assert joined(again.events) == joined(told.events)
         assert (again.stream.payloads, again.stream.late) == (told.stream.payloads, told.stream.late)
     assert told.events[-1].type in ("message_stop", "error")
+
+
+RUNS = st.tuples(
+    st.sampled_from([*[{name: ""} for name in ("reasoning", "reasoning_content", "content")], call(0, None, None, "")]),
+    st.lists(WORDS | st.sampled_from(["{", '"q": 1', "}", "{}", '{"q":1}', "\x7f"]), min_size=1, max_size=5),
+)
+"""Deltas that differ in their text alone."""
+
+
+@settings(max_examples=examples(60, soak=5000), deadline=None)
+@given(st.lists(RUNS | st.just((call(0, "a", "f", "{"), ["{"])), max_size=6), QUIRKS)
+def test_chunks_that_are_spelled_alike_say_what_each_says_by_itself(
+    runs: list[tuple[JsonObject, list[str]]], speech: ChatAnswerOptions
+) -> None:
+    deltas = [_with_text(delta, text) for delta, texts in runs for text in texts]
+    stream = b"".join([*map(chunk, deltas), chunk({}, finish="stop"), DONE])
+    told = Told(stream, speech=speech, burst=True)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(streams, "_MOST_MISSES", 0)
+        one_by_one = Told(stream, speech=speech, burst=True)
+    assert told.events == one_by_one.events
+    assert (told.stream.payloads, told.stream.late) == (one_by_one.stream.payloads, one_by_one.stream.late)
+
+
+def _with_text(delta: JsonObject, text: str) -> JsonObject:
+    if "tool_calls" not in delta:
+        return dict.fromkeys(delta, text)
+    [entry] = objects_of(delta["tool_calls"])
+    return {"tool_calls": [{**entry, "function": {**object_of(entry["function"]), "arguments": text}}]}
 
 
 @settings(max_examples=examples(24, soak=2000), deadline=None)

@@ -185,6 +185,17 @@ class ContentWriter:
         self._calls.take(entry)
         self._tell_calls()
 
+    def take_arguments(self, call: JsonObject, texts: list[str]) -> None:
+        """More arguments of this call, each text an entry. They are one text as soon as none of them can be all that came
+        before once more, and no other call waits for the end of this one."""
+        longest, size, at = max(map(len, texts)), 0, 0
+        while at < len(texts) and (size <= longest or self._calls.has_next):
+            self.take_call({**call, "function": {"arguments": texts[at]}})
+            size += len(texts[at])
+            at += 1
+        if at < len(texts):
+            self.take_call({**call, "function": {"arguments": "".join(texts[at:])}})
+
     def finish_calls(self) -> None:
         """No more comes for the calls that were begun."""
         if self._calls.current is not None:

@@ -11,7 +11,6 @@ and what of it can be read is said.
 
 from __future__ import annotations
 
-from io import BytesIO
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -63,6 +62,14 @@ class ChunkDelta(Struct, gc=False):
         text = None if name is SEVERAL else getattr(self, name)
         return (name, text) if text and type(text) is str and not content else _NO_TEXT
 
+    def arguments_alone(self) -> JsonObject:
+        """The entry of the call that grows, where it says more arguments of one and nothing else; else {}."""
+        entries = objects_of(self.tool_calls)
+        entry = entries[0] if len(entries) == 1 else {}
+        function = object_of(entry.get("function"))
+        is_more = function.keys() == {"arguments"} and entry.keys() <= {"index", "type", "function"}
+        return entry if is_more and self == ChunkDelta(tool_calls=self.tool_calls) else {}
+
     def thought_name(self) -> str:
         """The plain name under which alone thinking is there, as nearly always; SEVERAL; or "" if there is none."""
         if self.reasoning_details is not None or self.thinking_blocks is not None:
@@ -101,15 +108,14 @@ class Chunk(Struct, gc=False):
     type: Any = None
     base_resp: Any = None
 
-    def text_alone(self) -> tuple[str, str]:
-        """What its delta alone says, where the chunk says nothing else: no usage, no finish, no error."""
+    @property
+    def delta_alone(self) -> ChunkDelta | None:
+        """Its delta, where the chunk says nothing else: no usage, no finish, no error."""
         choices = self.choices
         if not choices or len(choices) > 1 or self.usage is not None or self.may_be_error():
-            return _NO_TEXT
+            return None
         choice = choices[0]
-        if choice.delta is None or choice.index or choice.usage is not None:
-            return _NO_TEXT
-        return choice.delta.text_alone()
+        return None if choice.index or choice.usage is not None else choice.delta
 
     def may_be_error(self) -> bool:
         """Whether the whole object must be searched for an error: no chunk of words has any of these."""
@@ -129,15 +135,6 @@ def read_chunk(data: bytes) -> Chunk | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = read_whole(data)
         return None if value is None else chunk_of(value)
-
-
-def read_chunks(lines: bytes) -> list[tuple[Chunk, bytes]]:
-    """The chunks in these lines, with their data, decoded in one call. None at all where one cannot be read so."""
-    try:
-        chunks, data = _decoder.decode_lines(lines), BytesIO(lines).readlines()
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return []
-    return list(zip(chunks, data, strict=True)) if len(chunks) == len(data) else []
 
 
 def read_whole(data: bytes) -> JsonObject | None:

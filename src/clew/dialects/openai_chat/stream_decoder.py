@@ -23,6 +23,7 @@ from clew.dialects.openai_chat.stream_tags import Tags
 from clew.dialects.openai_chat.stream_thoughts import (
     DetailTexts,
     Snapshots,
+    may_hide,
     part_text,
     shown_text,
     signature_on,
@@ -148,12 +149,18 @@ class AnswerDecoder:
         while at < len(texts) and not self._may_join(name):
             self.take(Chunk([ChunkChoice(delta=ChunkDelta(**{name: texts[at]}))]))
             at += 1
+        text = "".join(texts[at:])
         if name == "content":
-            self._content.say("".join(texts[at:]))
-        elif text := "".join(map(shown_text, texts[at:])):
+            self._content.say(text)
+        elif text and (text := "".join(map(shown_text, texts[at:])) if may_hide(text) else text):
             self._content.think(text, name)
         if self._blocks.unsigned:
             self._blocks.sign()
+
+    def take_arguments(self, call: JsonObject, texts: list[str]) -> None:
+        """More arguments of a call, in neighbouring chunks that say nothing else."""
+        if not self.ended:
+            self._content.take_arguments(call, texts)
 
     def _may_join(self, name: str) -> bool:
         if not self._started:

@@ -58,6 +58,11 @@ def thought_in(delta: ChunkDelta, details: DetailTexts, blocks: DetailTexts) -> 
     )
 
 
+def may_hide(text: str) -> bool:
+    """Whether a piece of this text may stand for something that is not shown."""
+    return "[REDACTED]" in text
+
+
 def shown_text(value: JsonValue) -> str:
     """The text of a plain name."""
     text = value if isinstance(value, str) else ""

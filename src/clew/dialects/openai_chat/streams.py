@@ -11,7 +11,6 @@ ends with an error: no finish reason and no `[DONE]`, so that half a call is nev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from clew.dialects.failures.reading import CUT, UNREADABLE, failure_in, failure_named
@@ -23,7 +22,7 @@ from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
 from clew.dialects.openai_chat.options import ChatOptions
 from clew.dialects.openai_chat.payloads import late_block
-from clew.dialects.openai_chat.stream_chunks import Chunk, read_chunk, read_chunks, read_whole
+from clew.dialects.openai_chat.stream_chunks import Chunk, read_chunk, read_whole
 from clew.dialects.openai_chat.stream_decoder import AnswerDecoder
 from clew.dialects.shape import AnswerContext
 from clew.dialects.tool_ids import ToolIds
@@ -42,20 +41,27 @@ from clew.model.json import JsonObject, JsonValue, encoded, object_of, text_of
 from clew.model.lifecycle import STRICT, Lifecycle
 from clew.model.texts import LongText
 from clew.model.tokens import OUTPUT_ESTIMATED
+from clew.wire.alike import Spelling, spelling_of
 from clew.wire.sse import Frames, SseLimits, read_fields
 
 KEEP_ALIVE: Final = b": keep-alive\n\n"
 """A comment, which every client skips."""
 _DONE: Final = b"data: [DONE]\n\n"
 _LIMITS: Final = SseLimits()
+_MOST_MISSES: Final = 16
+"""So often in a row the next chunk is spelled in another way; then each chunk is read by itself."""
 
 
 class ChatStreamReader:
     """`feed` bytes as they come, `flush` at their end. Texts of one block that come in one read are one delta."""
 
-    __slots__ = ("_cut_is_end", "_decoder", "_eager", "_frames")
+    __slots__ = ("_call", "_cut_is_end", "_decoder", "_eager", "_frames", "_misses", "_name", "_spelling")
 
     def __init__(self, context: AnswerContext, options: ChatOptions) -> None:
+        self._spelling: Spelling | None = None  # of the last chunk, if it says one text and nothing else,
+        self._name = ""  # under this name,
+        self._call: JsonObject = {}  # or as more arguments of this call
+        self._misses = 0
         self._eager = context.eager
         self._cut_is_end = options.answer.cut_is_end
         self._decoder = AnswerDecoder(context, options.answer)
@@ -93,36 +99,41 @@ class ChatStreamReader:
 
     def _read(self, whole: bytes) -> None:
         """Reads whole events. What one of them says must not depend on those that came with it."""
-        told = whole.removesuffix(_DONE)
-        if told.startswith(b"data: {") and told.endswith(b"}\n\n"):  # one line for each event, as nearly always
-            # No JSON text goes on with a { behind a }: what an event says cannot reach into the next one.
-            lines = told[len(b"data: ") : -len(b"\n\n")].replace(b"}\n\ndata: {", b"}\n{")
-            if chunks := read_chunks(lines):
-                self._take_chunks(chunks)
-                if len(told) < len(whole):
-                    self._decoder.end()
-                return
-        # Events of any form, and such as cannot be read
-        for event in whole.split(b"\n\n"):
-            if lines := event.lstrip(b"\n"):  # some servers send empty lines as a sign of life
-                self._take_lines(lines)
-
-    def _take_chunks(self, chunks: Sequence[tuple[Chunk, bytes]]) -> None:
-        """Texts of neighbours are taken together."""
-        take_texts = self._decoder.take_texts
-        name_before, texts = "", list[str]()
-        for chunk, data in chunks:
-            name, text = chunk.text_alone()
-            if texts and name != name_before:
-                take_texts(name_before, texts)
-                texts = []
-            name_before = name
-            if name:
-                texts.append(text)
-            else:
+        at = 0
+        while at < len(whole):
+            alike = self._spelling.read(whole, at) if self._spelling is not None else None
+            if alike is not None:
+                self._take_more(alike.texts)
+                at, self._misses = alike.end, 0
+                continue
+            empty = whole.find(b"\n\n", at)
+            end = empty + 2 if empty >= 0 else len(whole)  # behind a line too many there is none
+            event = whole[at:end]
+            if event.startswith(b"data: {") and event.find(b"\n") == len(event) - 2:  # as nearly always
+                data = event[len(b"data: ") : -2]
+                chunk = read_chunk(data)
                 self._take(chunk, data)
-        if texts:
-            take_texts(name_before, texts)
+                if chunk is not None and self._misses < _MOST_MISSES:
+                    self._learn_spelling(chunk, event)
+            elif lines := event.strip(b"\n"):  # some servers send empty lines as a sign of life
+                self._take_lines(lines)
+            at = end
+
+    def _learn_spelling(self, chunk: Chunk, event: bytes) -> None:
+        """The next chunks say more of the same, if they differ in nothing but their text."""
+        delta = chunk.delta_alone
+        self._name, text = delta.text_alone() if delta is not None else ("", "")
+        self._call = delta.arguments_alone() if delta is not None and not self._name else {}
+        name = "arguments" if self._call else self._name
+        self._spelling = spelling_of(event, name) if self._call or text else None
+        self._misses += 1
+
+    def _take_more(self, texts: list[str]) -> None:
+        """The texts of chunks that are spelled like the last one."""
+        if self._name:
+            self._decoder.take_texts(self._name, texts)
+        else:
+            self._decoder.take_arguments(self._call, texts)
 
     def _take_lines(self, lines: bytes) -> None:
         """An event of any other form."""
