@@ -8,7 +8,7 @@ from unittest.mock import Mock, patch
 
 import pytest
 
-from clew.engine.backend_call import BackendCall
+from clew.engine.driver import Driver
 from clew.engine.snapshot import Snapshot
 from clew.exchange.call import Call
 from clew.http.client.connection import ClientConnection
@@ -86,11 +86,11 @@ def test_who_has_let_its_connection_go_does_not_touch_it_again() -> None:
 
     async def run() -> bool:
         hand, connection, news = ByHand(SNAPSHOTS[0]), ClientConnection(), Mock()
-        call = BackendCall(hand.engine.services.pool, Mock())
+        call = Driver(hand.engine.services, Call(body=b""), Mock())
         call._on, call._asked = connection, Mock()
-        call.let_go()
+        call.end_call()
         connection.listener = news
-        call.let_go()  # once more, as `cancel` does
+        call.end_call()  # once more, as `cancel` does
         return connection.listener is news
 
     assert asyncio.run(run())

@@ -4,18 +4,18 @@ function that says whether its value is there yet (`Poll`)."""
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from functools import lru_cache, partial
 from typing import Final, TypeAlias
 
 from clew.engine.client_stream import ClientStream
 from clew.errors import BackendBroken, BackendTimedOut, BackendUnreachable
-from clew.exchange.commands import Ask
+from clew.exchange.commands import Ask, ReadBody
 from clew.exchange.streamed import MOST_BYTES
 from clew.http.client.connection import ClientConnection
 from clew.http.client.exchange import ChunkFlow
 from clew.http.client.message import ClientRequest, ResponseLimits
-from clew.model.http import Timeouts
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.upstream.endpoint import Endpoint, endpoint_of
 from clew.upstream.pool import Pool, PooledCall
@@ -65,9 +65,11 @@ class _AnswerSink:
             self._after_read()
 
 
-class BackendCall:
-    """One at a time, as often as an exchange asks somebody."""
+class BackendCall(ABC):
+    """One at a time, as often as an exchange asks somebody; and the commands of the exchange that are about it."""
 
+    _poll: Poll | None = None
+    """Looks whether the command that waits is done. None: no command waits, or one that only waits for its timer."""
     head_at = 0.0
     """When the head of the answer came, on the loop's clock."""
     _asked: PooledCall | None = None
@@ -77,23 +79,33 @@ class BackendCall:
     _grace: asyncio.TimerHandle | None = None
     _size = 0
 
-    def __init__(self, pool: Pool, news: Callable[[], None]) -> None:
+    def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self.news = news
         self._pieces: list[bytes] = []
 
-    def ask(self, command: Ask, timeouts: Timeouts) -> Poll:
+    @abstractmethod
+    def news(self) -> None:
+        """Something happened that the waiting command may have waited for."""
+
+    def _wait_for(self, poll: Poll) -> object:
+        """The value, if it is there already."""
+        value = poll()
+        if value is WAITING:
+            self._poll = poll
+        return value
+
+    def ask(self, command: Ask) -> object:
         """Send it; the head of the answer is waited for."""
         head = command.head
         endpoint = _endpoint_of(command.route.backend.url)
         request = ClientRequest(method=b"POST", target=head.target, headers=head.headers, body=command.body)
-        self._asked = asked = self._pool.ask(endpoint, request, timeouts=timeouts, limits=LIMITS)
+        self._asked = asked = self._pool.ask(endpoint, request, timeouts=command.timeouts, limits=LIMITS)
         on = asked.begin()
         if on is None:
             self._dial(asked.open())
         else:
             self._listen(on)
-        return self._head
+        return self._wait_for(self._head)
 
     def _dial(self, work: Coroutine[None, None, ClientConnection]) -> None:
         self._dialling = asyncio.get_running_loop().create_task(work)
@@ -135,7 +147,7 @@ class BackendCall:
         if on.error is not None:
             raise backend_error_of(on.error, self._endpoint) from on.error
 
-    def take(self) -> object:
+    def _taken(self) -> object:
         """What came of the body; b"" at its end."""
         on = self._on
         assert on is not None, "no backend was asked"
@@ -144,16 +156,16 @@ class BackendCall:
         self._check(on)
         return b"" if on.is_over else WAITING
 
-    def read_body(self, most: int, begun: bytes) -> Poll:
-        """All of the body, which has `begun` so. Raises BackendBroken when it is longer than `most` bytes."""
+    def read_body(self, command: ReadBody) -> object:
+        """All of the body. Raises BackendBroken when it is too long."""
         self._pieces, self._size = [], 0
-        self._add(begun, most)
-        return partial(self._read, most)
+        self._add(command.begun, command.most)
+        return self._wait_for(partial(self._read, command.most))
 
     def _read(self, most: int) -> object:
         on = self._on
         assert on is not None, "no backend was asked"
-        while (data := on.whole()) is None and (data := self.take()) is not WAITING:
+        while (data := on.whole()) is None and (data := self._taken()) is not WAITING:
             assert isinstance(data, bytes)
             self._add(data, most)
         if not isinstance(data, bytes):
@@ -171,7 +183,7 @@ class BackendCall:
     def no_content(self, within: float) -> BackendTimedOut:
         return BackendTimedOut(f"{self._endpoint}: no content within {within:g} s", phase="first content")
 
-    def pass_on(
+    def _pour(
         self, answer: AnswerStream, client: ClientStream, *, hides: bool, after_read: Callable[[], None] | None
     ) -> Poll:
         """The rest of the body to the client, from inside the reads. `after_read`: called after each that was fed to it."""
@@ -204,7 +216,7 @@ class BackendCall:
             self._check(on)
         return None
 
-    def let_go(self) -> None:
+    def end_call(self) -> None:
         """Keep the connection if the answer was read to its end, else close it. Once that is so, it may be another's."""
         if self._grace is not None:
             self._grace.cancel()

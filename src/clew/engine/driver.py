@@ -29,23 +29,25 @@ from clew.exchange.commands import ExchangeCommand
 from clew.exchange.failures import refusal_reply, told_failure
 from clew.exchange.inputs import ReceivedRequest
 from clew.exchange.machine import ExchangeMachine
-from clew.exchange.states import ExchangeState
+from clew.exchange.states import ExchangeState, Progress
 from clew.http.responder import Responder
 from clew.store.commits import call_when_done, commit_result
 
 
-class Driver(ProcessCommands):
+def _nothing() -> None:
+    """What a command has come to that only lets others have a turn."""
+
+
+class Driver(ProcessCommands, BackendCall):
     """Drives one exchange to its end, inside callbacks of the loop. Holds the client's responder meanwhile."""
 
     _work: Coroutine[ExchangeCommand[Any], Any, None]
-    _poll: Poll | None = None
-    """Looks whether the command that waits is done. None: no command waits, or one that only waits for its timer."""
     _timer: asyncio.Handle | None = None
     _is_running = False
     _limits: CallLimits | None = None
     _exchange: ExchangeMachine
-    _is_read = False
-    """There is an exchange."""
+    _progress: Progress
+    """Of what is driven: it is told what time it is."""
     _over: asyncio.Future[None] | None = None
     """For the task that stands for the exchange once it was told to end."""
     _open_turns: OpenTurns | None = None
@@ -54,11 +56,11 @@ class Driver(ProcessCommands):
     def __init__(
         self, services: EngineServices, call: Call, client: Responder, observer: TurnObserver | None = None
     ) -> None:
-        super().__init__(services, call, call.entry.id if call.entry else services.new_id(), observer)
+        ProcessCommands.__init__(self, services, call, call.entry.id if call.entry else services.new_id(), observer)
+        BackendCall.__init__(self, services.pool)
         self._loop = asyncio.get_running_loop()
         self._client = client
         self.preparation = Preparation(services, call, self._id)
-        self._backend = BackendCall(services.pool, self.news)
         if services.log is not None and services.log.shows_bodies:
             services.log.body(self._id, "asked", call.body)
 
@@ -69,7 +71,7 @@ class Driver(ProcessCommands):
             return self._turn_away(unasked, unasked.failure)
         assert exchange is not None, "it is prepared before it begins"
         self._client.hold(self)
-        self._exchange, self._is_read, received = exchange, True, exchange.notes.received
+        self._exchange, self._progress, received = exchange, exchange.progress, exchange.notes.received
         self.trace = exchange.answering.trace
         if self._services.store is not None:
             self._open_turns = OpenTurns(self._services, exchange)
@@ -77,28 +79,29 @@ class Driver(ProcessCommands):
             options = received.options
             self._stream = ClientStream(self._client, exchange.answering, options.ping_seconds, is_eager=options.eager)
             self._stream.watch_silence()
-        self._work = exchange.run()
-        self._resume()
+        self._work, self._poll = exchange.run(), _nothing
+        self.news()
         return None
 
     async def _turn_away(self, received: ReceivedRequest, failure: SettingsInvalid | KeyForbidden) -> None:
         """No backend can be asked: that is kept, and the caller tells the client."""
         services = self._services
-        has_store = services.store is not None
+        has_store, self._progress = services.store is not None, Progress(services.clock(), services.wall())
         await self._finish_with(record_unasked(self._id, received, failure, services.wall(), has_store=has_store))
         raise failure
 
     async def _finish_with(self, work: Coroutine[ExchangeCommand[Any], Any, None]) -> None:
         """Drive this to its end, for a task that waits for it."""
         self._over = self._loop.create_future()
-        self._work = work
-        self._resume()
+        self._work, self._poll = work, _nothing
+        self.news()
         await self._over
 
     async def leave(self) -> None:
         """The client is gone before the exchange began: keep what was prepared, if it was, as cut off."""
         if self.preparation.exchange is not None:
-            self._exchange, self._is_read = self.preparation.exchange, True
+            self._exchange = self.preparation.exchange
+            self._progress = self._exchange.progress
             await self._finish_with(self._exchange.leave("cut"))
 
     def cancel(self) -> None:
@@ -119,28 +122,22 @@ class Driver(ProcessCommands):
             self._client.abort()
 
     def news(self) -> None:
-        """Something happened that the waiting command may have waited for."""
+        """Something happened that the waiting command may have waited for: go on until a command has to wait."""
         if self._is_running or self._poll is None:
             return  # the caller that runs the commands looks by itself
+        work, actions = self._work, self._actions
+        step: Callable[[Any], ExchangeCommand[Any]] = work.send
+        given: Any = None
         try:
-            value = self._poll()
+            given = self._poll()
         except Exception as error:
-            self._resume(error=error)
-        else:
-            if value is not WAITING:
-                self._resume(value)
-
-    def _resume(self, value: object = None, error: Exception | None = None) -> None:
-        """Go on with what the waiting command came to, until a command has to wait. The exchange is told what time it is."""
+            step, given = work.throw, error
+        if given is WAITING:
+            return
         if self._timer is not None:
             self._timer.cancel()
         self._poll, self._timer, self._is_running = None, None, True
-        work, actions = self._work, self._actions
-        step: Callable[[Any], ExchangeCommand[Any]] = work.send if error is None else work.throw
-        given: Any = value if error is None else error
-        if self._is_read:
-            progress = self._exchange.progress
-            progress.now, progress.wall = self._services.clock(), self._services.wall()
+        self._progress.now, self._progress.wall = self._services.clock(), self._services.wall()
         try:
             with self._client.in_one_piece():
                 while given is not WAITING:
@@ -153,14 +150,23 @@ class Driver(ProcessCommands):
                         given = action(self, command)
                     except Exception as raised:
                         step, given = work.throw, raised
-            if self.trace:
-                self.log_blocks()
             if given is not WAITING:
                 self._end()
         except Exception as failure:
             self._fail(failure)
         finally:
             self._is_running = False
+
+    def _resume(self, value: object = None, error: Exception | None = None) -> None:
+        """Go on, whatever the waiting command waited for."""
+
+        def poll() -> object:
+            if error is not None:
+                raise error
+            return value
+
+        self._poll = poll
+        self.news()
 
     def _end(self) -> None:
         self._close()
@@ -181,27 +187,15 @@ class Driver(ProcessCommands):
         else:
             self._client.hand_over(fail())
 
-    def break_cycle(self) -> None:
-        """Nothing more comes from the backend: a cycle would keep a body of megabytes until the garbage collector runs."""
-        self._backend.news = lambda: None
-
     def _close(self) -> None:
         self._limits = self._limits and self._limits.close()  # it knows us
-        self._backend.let_go()
-        self._backend.news = lambda: None  # as in `break_cycle`
+        self.end_call()
         if self._open_turns is not None:
             self._open_turns.stop()
         if self._stream is not None:
             self._stream.close()
             self._stream = None  # it knows us: nobody should wait for the garbage collector
         del self._work
-
-    def _wait_for(self, poll: Poll) -> object:
-        """The value, if it is there already."""
-        value = poll()
-        if value is WAITING:
-            self._poll = poll
-        return value
 
     # Commands: work and time.
 
@@ -211,7 +205,7 @@ class Driver(ProcessCommands):
         return self._wait_for(lambda: done.result() if done.done() else WAITING)
 
     def give_way(self, command: commands.GiveWay) -> object:
-        self._timer = self._loop.call_soon(self._resume)
+        self._poll, self._timer = _nothing, self._loop.call_soon(self.news)
         return WAITING
 
     def sleep(self, command: commands.Sleep) -> object:
@@ -226,26 +220,19 @@ class Driver(ProcessCommands):
 
     # Commands: the backend.
 
-    def ask(self, command: commands.Ask) -> object:
-        timeouts = self._exchange.notes.received.patience_with(command.route)
-        return self._wait_for(self._backend.ask(command, timeouts))
-
     def take(self, command: commands.Take) -> object:
         """What is there already; else it may come so many seconds after the head, and no later."""
-        poll, within = self._backend.take, command.within
+        poll, within = self._taken, command.within
         value = self._wait_for(poll)
         if value is WAITING and within is not None:
-            self._timer = self._loop.call_at(self._backend.head_at + within, self._time_out, poll, within)
+            self._timer = self._loop.call_at(self.head_at + within, self._time_out, poll, within)
         return value
 
     def _time_out(self, poll: Poll, within: float) -> None:
         """The time is up. The clock is not asked: a timer may run a moment early, and no other would follow."""
         self.news()  # what came in the same turn of the loop still counts
         if self._poll is poll:
-            self._resume(error=self._backend.no_content(within))
-
-    def read_body(self, command: commands.ReadBody) -> object:
-        return self._wait_for(self._backend.read_body(command.most, command.begun))
+            self._resume(error=self.no_content(within))
 
     def expect(self, command: commands.Expect) -> None:
         stream, turns = self._stream, self._open_turns
@@ -258,14 +245,12 @@ class Driver(ProcessCommands):
         if self._open_turns is not None and stream is not None:
             self._open_turns.watch(stream)
         after_read = None if self.trace is None else self.log_blocks
-        return self._wait_for(
-            self._backend.pass_on(command.answer, self._stream, hides=command.hides, after_read=after_read)
-        )
+        return self._wait_for(self._pour(command.answer, self._stream, hides=command.hides, after_read=after_read))
 
     def let_go(self, command: commands.LetGo | None = None) -> None:
         if self._stream is not None:
             self._stream.leave_source()
-        self._backend.let_go()
+        self.end_call()
         if self._limits is not None:
             self._limits.leave_backend()
 
@@ -273,6 +258,8 @@ class Driver(ProcessCommands):
 
     def push(self, command: commands.Push) -> None:
         assert self._stream is not None
+        if self.trace:
+            self.log_blocks()
         self._stream.push(command.data, command.headers)
 
     def finish(self, command: commands.Finish) -> None:
@@ -326,9 +313,9 @@ class Driver(ProcessCommands):
         commands.GiveWay: give_way,
         commands.Sleep: sleep,
         **dict.fromkeys((commands.Reserve, commands.TakeSlot), wait_for_limits),
-        commands.Ask: ask,
+        commands.Ask: BackendCall.ask,
         commands.Take: take,
-        commands.ReadBody: read_body,
+        commands.ReadBody: BackendCall.read_body,
         commands.Expect: expect,
         commands.PassOn: pass_on,
         commands.LetGo: let_go,

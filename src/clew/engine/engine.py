@@ -42,7 +42,6 @@ async def _prepare_and_begin(driver: Driver, size: int) -> None:
     except BaseException as error:
         if isinstance(error, asyncio.CancelledError):
             await driver.leave()
-        driver.break_cycle()
         raise
     work = driver.begin()
     if work is not None:

@@ -160,7 +160,7 @@ class BackendAnswer:
         notes.outgoing = outgoing_head(received.call, notes.route, notes.going)
         if notes.route.backend.max_parallel:
             await TakeSlot(notes.route)
-        notes.head = head = await Ask(notes.route, notes.outgoing, notes.sent)
+        notes.head = head = await Ask(notes.route, notes.outgoing, notes.sent, received.patience_with(notes.route))
         self.passed = notes.dialect.dialect.response_headers(head.headers, self._progress.wall)
         notes.request_id = next((value for name, value in self.passed if name == "request-id"), "")
         return None if 200 <= head.status < 300 else Refused(head.status, await ReadBody(MOST_WORDS))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from msgspec import Struct
 
 from clew.errors import ClewError, StoreError
-from clew.model.http import ResponseHead
+from clew.model.http import ResponseHead, Timeouts
 from clew.model.turn import CommitResult
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.thinking.registry.table import Filtered
@@ -99,6 +99,7 @@ class Ask(ExchangeCommand[ResponseHead]):
     route: BackendRoute
     head: OutgoingHead
     body: bytes
+    timeouts: Timeouts
 
 
 class Take(ExchangeCommand[bytes]):
