@@ -105,7 +105,7 @@ def read_events(data: Sequence[bytes]) -> Sequence[ResponsesEvent]:
         events = _decoder.decode_lines(lines)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ()
-    return events if len(events) == len(data) == lines.count(b"\n") + 1 else ()
+    return events if len(events) == len(data) and b"\n" not in b"".join(data) else ()
 
 
 def _event_of(value: JsonObject) -> ResponsesEvent:

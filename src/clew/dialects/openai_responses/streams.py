@@ -28,6 +28,8 @@ _LONGEST: Final = 64 * 1024
 """Bytes of a delta as usual."""
 _TEXT: Final = attrgetter("type", "output_index", "content_index", "summary_index")
 """What deltas of one text have in common."""
+_DELTA: Final = attrgetter("delta")
+_DATA: Final = attrgetter("data")
 
 
 @lru_cache(maxsize=16)
@@ -106,7 +108,7 @@ class ResponsesStreamReader:
 
     def _read(self, sse: list[SseEvent]) -> None:
         """Deltas of one text that follow each other are taken as one."""
-        at, events = 0, read_events([each.data for each in sse]) if len(sse) > 1 else ()
+        at, events = 0, read_events(list(map(_DATA, sse))) if len(sse) > 1 else ()
         for (kind, *_), group in groupby(events, _TEXT):
             alike = list(group)
             is_text = len(alike) > 1 and type(kind) is str and kind in TEXT_DELTAS
@@ -120,7 +122,7 @@ class ResponsesStreamReader:
     def _take_text(self, deltas: Sequence[ResponsesEvent]) -> bool:
         """Whether they could be joined."""
         try:
-            deltas[0].delta = "".join([each.delta for each in deltas])
+            deltas[0].delta = "".join(map(_DELTA, deltas))
         except TypeError:
             return False
         if not self._decoder.ended:
