@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from clew.cli.command import json_option, report_errors
+from clew.cli.command import json_option, report_errors, report_wrong_usage
 from clew.cli.installation import find_installation, store_for_reading
 from clew.cli.output import Page, TextLine, print_result, printable_table
 from clew.limits.usage_text import read_since
@@ -38,8 +38,9 @@ programs.
 def audit(who: str, what: str, target: str, since: str | None, limit: int, json_: bool) -> None:
     """Show the last changes, the newest first: when, who, what, of what, before and after. No secrets, and no words of
     conversations."""
-    with report_errors():
+    with report_wrong_usage():
         begin = read_since(since, time.time()) if since else 0.0
+    with report_errors():
         wanted = AuditFilter(who=who, what=what, target=target, since=begin)
         with store_for_reading(find_installation()) as store:
             entries = store.audit.entries(limit=limit, wanted=wanted) if store else ()

@@ -72,6 +72,15 @@ def report_errors() -> Generator[None]:
         raise failure_for(error) from error
 
 
+@contextmanager
+def report_wrong_usage() -> Generator[None]:
+    """End the command as wrong usage where a text on the command line cannot be read: no file has to be corrected."""
+    try:
+        yield
+    except SettingsInvalid as error:
+        raise click.UsageError(str(error)) from None
+
+
 def failure_for(error: ClewError, hint: str = "", *, backend: str = "") -> Failed:
     """How the command ends for this error. `hint` is what the user can do now, `backend` the backend that was asked."""
     if isinstance(error, SettingsInvalid):

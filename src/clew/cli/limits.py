@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from clew.cli.command import Failed, json_option, operator, report_errors, report_followed
+from clew.cli.command import Failed, json_option, operator, report_errors, report_followed, report_wrong_usage
 from clew.cli.installation import find_installation, store_for_reading, store_for_writing
 from clew.cli.output import Page, TextLine, print_result, printable, printable_table
 from clew.limits.keys import current_keys
@@ -62,8 +62,9 @@ def set_(scope: str, amount: str, hard: bool, json_: bool) -> None:
       clew limits set key:anna 5usd/1d
       clew limits set team:web 1000requests/1h --hard
     """
-    with report_errors():
+    with report_wrong_usage():
         limit = read_limit(read_scope(scope), amount, hard=hard, made=time.time(), made_by=operator())
+    with report_errors():
         installation = find_installation()
         with store_for_writing(installation) as store:
             # A limit for a key or a team that is not there limits nobody: that is nearly always a slip.
@@ -104,10 +105,11 @@ def remove(scope: str, what: str | None, json_: bool) -> None:
       clew limits remove key:anna
       clew limits remove key:anna usd/1d
     """
+    with report_wrong_usage():
+        named = read_scope(scope)
     with report_errors():
         installation = find_installation()
         with store_for_writing(installation) as store:
-            named = read_scope(scope)
             found = [limit for limit in store.limits.all() if limit.scope == named]
             if what is not None:  # the unit, the unit with the window, or the whole amount
                 found = [each for each in found if what in (each.unit, each.amount.lstrip("0123456789."), each.amount)]

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from clew.backends.row import Backend
-from clew.cli.command import json_option, report_errors
+from clew.cli.command import json_option, report_errors, report_wrong_usage
 from clew.cli.installation import find_installation, store_for_reading
 from clew.cli.output import Page, TextLine, TextTable, print_json, print_result, printable_table
 from clew.limits.usage import FILTERS, UsageLine, UsageQuery, total_line, usage_lines
@@ -55,14 +55,15 @@ def usage(by_: str, since: str, until: str | None, csv_: bool, json_: bool, **on
     """
     if csv_ and json_:
         raise click.UsageError("Choose one of --csv and --json.")
-    with report_errors():
-        now = time.time()
+    now = time.time()
+    with report_wrong_usage():
         query = UsageQuery(
             by=read_fields(by_),
             since=read_since(since, now),
             until=read_since(until, now) if until else now,
             only={field: value for field in FILTERS if (value := only[field]) is not None},
         )
+    with report_errors():
         installation = find_installation()
         backends: Mapping[str, Backend] = installation.loaded.settings.backends if installation.loaded else {}
         with store_for_reading(installation) as store:

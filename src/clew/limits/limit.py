@@ -165,7 +165,7 @@ def read_limit(scope: LimitScope, text: str, *, hard: bool = False, made: float 
     found = _AMOUNT.fullmatch(text.strip().lower())
     unit = _UNITS.get(found["unit"]) if found else None
     if found is None or unit is None:
-        raise SettingsInvalid(f"{text!r} is not a limit:  {_HOW}", key="amount")
+        raise SettingsInvalid(f"{text!r} is not a limit: {_HOW}", key="amount")
     number = found["number"]
     try:
         amount = Decimal(number) * (MICRO if unit == "usd" else 1)

@@ -76,7 +76,7 @@ def bounded(changes: Sequence[Change], most: int = MOST_CHANGES) -> tuple[Change
 
 _CUT_SHORT: Final = ("max_tokens", "model_context_window_exceeded", "refusal")
 _STEP: Final = "answer"
-_WHY: Final = "the arguments of this call are not a JSON object:  "
+_WHY: Final = "the arguments of this call are not a JSON object: "
 _SHOWN: Final = 200
 """Characters of arguments that are quoted."""
 

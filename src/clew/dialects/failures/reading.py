@@ -41,7 +41,7 @@ _UNSAID: Final[dict[int, str]] = {
 """What a status says where the backend says nothing."""
 
 FILTERED: Final = "the backend's content filter refused this: "
-BAD_CALL: Final = "the model's answer was not a valid tool call or JSON, and the backend discarded it:  "
+BAD_CALL: Final = "the model's answer was not a valid tool call or JSON, and the backend discarded it: "
 
 _BEFORE: Final[dict[Reason, str]] = {"filter": FILTERED, "answer": BAD_CALL}
 _WAITING: Final = frozenset({429, 529})
