@@ -3,7 +3,7 @@
 A vendor spells the events of one answer alike, so most differ in the text alone that they add. Of an event that was read,
 it is known what stands before that string and behind it (`spelling_of`). What is spelled so, says another text and the same
 otherwise: a string ends where its closing quote stands, and no JSON string holds a line break. (Events are told apart by the
-empty line alone: a search for all that stands between two texts is prepared anew for each, and that takes longer.)
+empty line alone: a search for all that stands between two texts is prepared again for each, and that takes longer.)
 """
 
 from __future__ import annotations
