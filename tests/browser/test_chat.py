@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.demo import Demo
 from tests.browser.staged import Staged, lines
 from tests.browser.talk import MODEL, Talk
 from tests.browser.visit import Visit
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -170,6 +171,22 @@ def test_an_answer_is_followed_again_after_a_broken_connection_and_a_reload(
     over(page)
     expect(prose(page)).to_have_text(WHOLE)
     expect(page.locator(".bad")).to_have_count(0)
+
+
+def test_an_answer_that_ended_after_the_page_was_drawn_is_shown_whole(
+    paused: Demo, browser_at: Callable[..., Visit]
+) -> None:
+    """The page asks for the rest too late: there is nothing to follow any more."""
+
+    def too_late(route: Route) -> None:
+        until(lambda: paused.api("/api/exchanges?limit=1")["exchanges"][0]["outcome"] == "whole")
+        route.fulfill(status=204)
+
+    page = say(browser_at(paused))
+    half(page)
+    page.route("**/stream", too_late)
+    page.reload()
+    expect(prose(page)).to_have_text(WHOLE)
 
 
 def test_a_thousand_events_a_second_keep_the_page_responsive(browser_at: Callable[..., Visit]) -> None:

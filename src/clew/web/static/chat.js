@@ -190,6 +190,7 @@ function giveBack(said) {
 async function resume() {
   const turn = all().at(-1);
   const response = await fetch(address("stream")).catch(() => null);
+  if (response?.status === 204 && turn?.dataset.unfinished) await kept(turn); // it ended after the page was drawn
   if (response?.status !== 200 || !turn) return askAgain();
   const place = await placeOf(response);
   // A page that names no turn shows the newest branch, where answers come. In any other the stream has to name the turn.
