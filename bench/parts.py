@@ -44,10 +44,10 @@ PARTS: dict[str, tuple[str, ...]] = {
     "writes the request": ("clew.exchange.notes:ExchangeNotes.goes",),
     "begins the exchange": (
         "clew.engine.engine:Engine.answer",
-        "clew.engine.preparing:Preparation.make_exchange",
+        "clew.engine.preparing:Preparation._make_exchange",
         "clew.engine.driver:Driver.begin",
     ),
-    "drives the exchange": ("clew.engine.driver:Driver._resume",),
+    "drives the exchange": ("clew.engine.driver:Driver.news",),
     "asks the backend": ("clew.exchange.heads:outgoing_head", "clew.engine.backend_call:BackendCall.ask"),
     "reads the backend's HTTP": (
         "clew.http.client.connection:ClientConnection._take_in",
