@@ -15,7 +15,6 @@ from clew.store.postgres.database import PostgresDatabase
 from clew.store.postgres.partitions import make_partitions
 from clew.store.postgres.store import PostgresStore
 from clew.store.values import DAY, Retention
-from tests.counts import examples
 from tests.numbers import note
 from tests.postgres import prepared_url, shared_server
 from tests.store.test_upgrades import ADDS, schema_of
@@ -64,7 +63,7 @@ def retain(store: PostgresStore, *, now: float = NOON + 100 * DAY) -> int:
 def test_a_day_is_dropped_by_what_does_not_grow_with_its_rows() -> None:
     """Counted by what the server writes into its log. A row that is deleted is written there."""
     written: list[int] = []
-    for count in (4, examples(200, soak=20_000)):
+    for count in (4, 200):
         url = shared_server().create()
         with PostgresStore(url, keep=None) as store:
             fill(store, count)
