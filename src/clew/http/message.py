@@ -128,15 +128,15 @@ class HttpRequest(Struct, frozen=True, eq=False, gc=False):
         return self.head.joined.get(name)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, HttpRequest) and self._told() == other._told()
+        return isinstance(other, HttpRequest) and self._values() == other._values()
 
     def __hash__(self) -> int:
-        return hash(self._told())
+        return hash(self._values())
 
     def __repr__(self) -> str:
         return f"HttpRequest({self.method} {self.target}, {len(self.body)} bytes)"
 
-    def _told(self) -> tuple[object, ...]:
+    def _values(self) -> tuple[object, ...]:
         return self.method, self.target, self.headers, self.body, self.version, self.keep_alive
 
 

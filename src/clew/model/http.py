@@ -42,30 +42,20 @@ class ResponseHead:
         self.first = dict(reversed(headers))
         """The first value of each name."""
 
-    def is_read(self) -> None:
-        """It may stay for long, and hardly anybody will ask by names any more."""
-        del self.first
-
-    def __getattr__(self, name: str) -> dict[bytes, bytes]:
-        if name != "first":
-            raise AttributeError(name)
-        self.first = first = dict(reversed(self.headers))
-        return first
-
     def header(self, name: bytes) -> bytes | None:
         """The first value of that name (lower case), or None."""
         return self.first.get(name)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ResponseHead) and self._told() == other._told()
+        return isinstance(other, ResponseHead) and self._values() == other._values()
 
     def __hash__(self) -> int:
-        return hash(self._told())
+        return hash(self._values())
 
     def __repr__(self) -> str:
         return f"ResponseHead({self.status}, {self.headers}, {self.version!r})"
 
-    def _told(self) -> tuple[object, ...]:
+    def _values(self) -> tuple[object, ...]:
         return self.status, self.headers, self.version
 
 
