@@ -139,7 +139,7 @@ class ProxyLogin:
             raise TokenRefused(str(error)) from None
         name = claims.get(wanted.principal_claim)
         if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 256:
-            raise TokenRefused(f"its claim {wanted.principal_claim!r} names nobody")
+            raise TokenRefused(f"its claim {wanted.principal_claim!r} has no name")
         return ProxyUser(name, _role_of(claims, wanted))
 
 
