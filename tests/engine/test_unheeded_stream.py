@@ -483,7 +483,7 @@ def test_a_client_that_leaves_cancels_the_backend(gating: Gating, always: Starti
         ("status 200 content-type=text/event-stream body=", ""),
         ("status 200 content-type=text/event-stream body='{}'", ""),
         ("status 200 body=", "not a valid answer: nothing"),
-        ("bomb 1000 coding=gzip", "which nobody asked for"),
+        ("bomb 1000 coding=gzip", "which was not requested"),
     ],
 )
 def test_what_is_neither_stays_a_failure(

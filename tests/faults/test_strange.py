@@ -202,7 +202,7 @@ def test_what_comes_packed_is_not_unpacked(gating: Gating, a: Simulator, coding:
     with grows_by_less_than(60):
         answer = gate.ask(question(stream=stream))
     assert answer.status == 502
-    assert "which nobody asked for" in answer.json["error"]["message"]
+    assert "which was not requested" in answer.json["error"]["message"]
     assert ("accept-encoding", "identity") in map(tuple, a.journal()[0]["headers"])
 
 
