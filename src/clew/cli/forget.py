@@ -38,7 +38,7 @@ def forget(thread: str, agents: bool, yes: bool, principal: str, json_: bool) ->
     """
     if json_ and not yes:
         raise click.UsageError("--json asks nothing, so it needs --yes.")
-    with report_errors(), store_for_reading(find_installation()) as store:
+    with report_errors(), store_for_reading(find_installation().checked()) as store:
         found = find_thread(store, principal, thread)
         assert store is not None, "a thread was found in it"
         threads = [found, *(store.sibling_threads(principal, found.id) if agents else ())]

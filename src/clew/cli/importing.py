@@ -92,7 +92,7 @@ def import_threads(
             assert temporary is not None
             into, beside = stack.enter_context(temporary), stack.enter_context(store_for_reading(installation))
         else:
-            content = installation.loaded.settings.store.content if installation.loaded else True
+            content = installation.usable.settings.store.content
             into, beside = stack.enter_context(store_for_writing(installation, content=content)), None
         ring = known_keyring(installation.home.secret, os.environ)
         run = _ImportRun(_ImportStores(into, beside), principal, READABLE.get(name), ring.sealer() if ring else None)

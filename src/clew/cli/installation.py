@@ -45,6 +45,12 @@ class Installation(Struct, frozen=True, kw_only=True):
             raise BadConfig(self.problem)
         return self.loaded
 
+    def checked(self) -> Installation:
+        """The same. Ends the command if the config cannot be used: it may name another store."""
+        if self.loaded is None:
+            raise BadConfig(self.problem)
+        return self
+
     @property
     def store(self) -> StoreLocation | None:
         """Where the store is; None if the settings want none."""
@@ -82,8 +88,14 @@ def _exists(place: Path | StoreLocation) -> bool:
 
 
 @contextmanager
-def store_for_reading(installation: Installation) -> Generator[Store | None]:
-    """The store; None if there is none yet. Nothing is created."""
+def store_for_reading(installation: Installation, *, says_problem: bool = True) -> Generator[Store | None]:
+    """The store; None if there is none yet. Nothing is created. Settings that cannot be used may name another store, which
+    is said where nothing else says so."""
+    if says_problem and installation.loaded is None:
+        click.echo(printable(installation.problem), err=True)
+        click.echo(
+            f"So this reads the usual store, {installation.described_store}; the settings may name another.", err=True
+        )
     location = installation.store
     if location is None or not _exists(location):
         yield None
@@ -94,8 +106,8 @@ def store_for_reading(installation: Installation) -> Generator[Store | None]:
 
 @contextmanager
 def store_for_writing(installation: Installation, *, content: bool = True) -> Generator[Store]:
-    """The store, created if it is not there."""
-    location = installation.store
+    """The store, created if it is not there. Ends the command where the settings cannot be used: they may name another."""
+    location = installation.checked().store
     if location is None:
         raise BadConfig('nothing is kept, because the settings say `url = "off"` under [store]: remove that line')
     installation.home.make()

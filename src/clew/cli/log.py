@@ -46,7 +46,7 @@ def log(count: int, follow: bool, thread: str | None, principal: str, json_: boo
       clew log -n 100 --thread last
       clew log --json | jq .changes
 
-    Exit status: 0 ok, 1 the store cannot be read, 2 wrong usage.
+    Exit status: 0 ok, 1 the store cannot be read, 2 wrong usage, 5 the config cannot be used (with -f).
     """
     with report_errors(), suppress(KeyboardInterrupt):
         installation = find_installation()

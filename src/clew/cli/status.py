@@ -126,7 +126,7 @@ def status(ctx: click.Context, principal: str, blocks: bool, json_: bool) -> Non
             print_result(tables, blocks_page(tables), as_json=json_)
             return
         try:
-            with store_for_reading(installation) as store:
+            with store_for_reading(installation, says_problem=False) as store:
                 found = _read_status(installation, store, principal)
         except StoreError as error:
             kept = StoreStatus(file=installation.described_store, state="unusable", why=str(error))

@@ -93,7 +93,7 @@ def _thorough_parts(principal: str, session: str) -> Iterator[str]:
         chosen = found.chosen or (settings.active if settings else "")
         yield from _parts(found.last, found.pin or _backend_in_use(chosen))
         return
-    with store_for_reading(installation) as store:
+    with store_for_reading(installation, says_problem=False) as store:
         active = active_of(installation, store)
     yield from _parts(found.last, found.pin or (_backend_in_use(active.backend) if active else ""))
     if installation.problem:
