@@ -79,4 +79,4 @@ def test_doctor_names_a_read_only_file_system(home: Home) -> None:
         pytest.skip("a mount namespace needs rights that are not here")
     done = on_read_only(home, "doctor")
     assert done.returncode == 1
-    assert "cannot be written, so nothing new is kept" in done.stdout
+    assert "cannot be written, so clew keeps nothing new" in done.stdout

@@ -250,7 +250,10 @@ def test_a_backend_that_was_chosen_and_is_not_there_is_said_and_no_other_is_aske
     body = {"model": MODEL, "max_tokens": 2000, "messages": talk.messages}
     answer = gate.ask(body, headers=AGENT if choice == "active.agents" else {})
     assert (answer.status, answer.json["error"]["type"]) == (503, "api_error")
-    assert "does not know the backend 'gone'" in answer.json["error"]["message"]
+    assert (
+        "The backend 'gone' was chosen for this request, but this gateway does not have it"
+        in answer.json["error"]["message"]
+    )
     assert "It has: claude, glm." in answer.json["error"]["message"]
     assert answer.headers["x-should-retry"] == "false"
     assert [len(asked_of(each)) for each in (a, b)] == before

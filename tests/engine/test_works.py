@@ -180,4 +180,4 @@ def test_what_only_a_start_can_change_is_said(tmp_path: Path, caplog: pytest.Log
 
     then = "[gateway]\nport = 4000\nworkers = 2\ndrain_seconds = 7\n"
     follow("[gateway]\nport = 3000\n", then, tmp_path, judge)
-    assert "the next start is needed for: gateway.port, gateway.workers" in caplog.messages
+    assert "restart the gateway to apply: gateway.port, gateway.workers" in caplog.messages

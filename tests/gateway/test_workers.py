@@ -120,7 +120,9 @@ def test_one_that_is_killed_is_replaced(gateway: Served) -> None:
     until(lambda: len(workers(gateway)) == 2 and before[0] not in workers(gateway), 120)
     until(lambda: is_ready(gateway))
     assert before[1] in workers(gateway), "the other one never noticed"
-    until(lambda: "a worker ended with -9" in (gateway.home / "log").read_text())  # the log has a thread of its own
+    until(
+        lambda: "a worker process ended with status -9" in (gateway.home / "log").read_text()
+    )  # the log has a thread of its own
 
 
 def test_all_drain_with_their_parent(gateway: Served) -> None:

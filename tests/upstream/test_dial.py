@@ -407,7 +407,7 @@ def through(proxy: Site) -> dict[str, str]:
     [
         (b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n", "answered 407"),
         (b"", "closed the connection"),
-        (b"SOCKS? no\r\n\r\n", "no HTTP"),
+        (b"SOCKS? no\r\n\r\n", "not HTTP"),
     ],
 )
 def test_a_proxy_that_says_no_is_told_without_its_password(play: Play[Any], answer: bytes, says: str) -> None:

@@ -321,13 +321,13 @@ def test_a_caller_that_was_refused_looks_for_no_turn(gateway: Gateway, monkeypat
     """The gateway said that there is none; and one that has no room now is not asked fifty times more."""
     looked: list[str] = []
 
-    async def settled(desk: RemoteThreadService, find: Callable[[], str]) -> None:
+    async def wait_for_end(desk: RemoteThreadService, find: Callable[[], str]) -> None:
         looked.append(find())
 
     async def talk() -> None:
         async with at(gateway, gateway.token) as conversation:
             gateway.drain(0)
-            monkeypatch.setattr(RemoteThreadService, "settled", settled)
+            monkeypatch.setattr(RemoteThreadService, "wait_for_end", wait_for_end)
             with pytest.raises(BackendOverloaded):
                 await conversation.ask("Why?")
 
