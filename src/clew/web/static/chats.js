@@ -7,10 +7,13 @@ import { fragment } from "./fragment.js";
 import { allowed, systems } from "./kept.js";
 import { notice, trying } from "./notices.js";
 
-/** Read the list again; `open` is the chat on the page. */
+let newest = 0;
+
+/** Read the list again; `open` is the chat on the page. An answer that comes after that of a later question is old. */
 export async function listed(open) {
+  const mine = ++newest;
   const fresh = await fragment(`/chats?open=${encodeURIComponent(open)}`).catch(() => null);
-  if (fresh) $("[data-chats]").replaceChildren(fresh);
+  if (fresh && mine === newest) $("[data-chats]").replaceChildren(fresh);
 }
 
 /** `entitle` puts a title on the page. */
@@ -27,6 +30,7 @@ export function manage(chat, entitle) {
   done("rename", async () => {
     const told = await call("PATCH", path("api", "chat", chat.dataset.chat), { title: $("#title").value });
     entitle(told.title);
+    $("[data-chats] [aria-current]")?.replaceChildren(told.title);
     notice("Renamed");
     await listed(chat.dataset.chat);
   });
