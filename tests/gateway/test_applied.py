@@ -135,7 +135,7 @@ def processes(gateway: Served) -> list[dict[str, Any]]:
     def reported() -> list[dict[str, Any]]:
         status = json.loads(gateway.clew("status", "--json").stdout)
         found = [each for running in status["gateways"] for each in running["processes"]]
-        return found if sum(each["applied"] is not None for each in found) == 3 else []
+        return found if len(found) == 3 and all(each["applied"] for each in found) else []
 
     return until(reported)
 
