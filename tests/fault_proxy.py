@@ -33,6 +33,9 @@ class FaultProxy:
         self.lose_reply_to = b""
         """The reply to the next message with these bytes is lost, and the connection with it."""
         self.lost = 0
+        self.round_trips = 0
+        """How often something was asked after a reply. It counts what one connection does while the others are silent."""
+        self._is_answered = True
         self._links: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fault proxy", daemon=True)
@@ -130,6 +133,7 @@ class FaultProxy:
             if self.lose_reply_to and self.lose_reply_to in data:
                 self.lose_reply_to = b""
                 losing.set()
+            self.round_trips, self._is_answered = self.round_trips + self._is_answered, False
             await self._while("silent")
             back.write(data)
             await back.drain()
@@ -141,6 +145,7 @@ class FaultProxy:
                 return
             await self._wait(self.delay)
             await self._while("silent", "deaf")
+            self._is_answered = True
             writer.write(data)
             await writer.drain()
 

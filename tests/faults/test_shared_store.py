@@ -112,13 +112,24 @@ def test_answers_go_on_while_the_database_is_away_and_all_turns_reach_it(server:
         server.stop("immediate")
         for _ in range(3):
             ask()
+        status, _, body = gateway.get("/readyz")
+        assert (status, json.loads(body)["store"]) == (200, "degraded")
+        until(lambda: set(told[3:]) <= recorded_here(gateway))
         server.start()
         until(lambda: not any((gateway.home / "spool").iterdir()))
+        until(lambda: json.loads(gateway.get("/readyz")[2])["store"] == "ok")
         ask()
     with PostgresStore(url) as store:
         assert [each.exchange for each in store.passages("local", told[0])] == told
         assert store.verify() == ()
     assert refusals(vendor) == []
+
+
+def recorded_here(gateway: Served) -> set[str]:
+    """The exchanges of which the log says that they are on this machine alone: the head of a stream goes out before that is
+    known."""
+    lines = [line for line in (gateway.config.parent / "log").read_text().splitlines() if "recorded on this machine" in line]
+    return {json.loads(line)["exchange"] for line in lines}
 
 
 def test_what_an_asynchronous_standby_does_not_have_comes_from_the_clients_copy(vendor: Simulator) -> None:

@@ -11,6 +11,7 @@ from clew.limits.windows import DAY, window_at
 from clew.model.change import Change
 from clew.model.turn import Charge, TokenUsage, Try
 from clew.settings.processes import AppliedSettings, ProcessReport, RegisteredGateway, register, write_report
+from clew.store.values import Health
 from tests.admin.booth import Booth
 from tests.store.turns import recorded, turn
 
@@ -54,6 +55,20 @@ def test_a_process_that_sends_elsewhere_is_named(booth: Booth, backends: tuple[s
     assert booth.ask("/api/use", method="POST", body={"backend": "glm"}).status == 200
     for path in ("/", "/now/top"):
         assert said in text(booth, path)
+
+
+def test_turns_that_are_on_this_machine_alone_are_told(booth: Booth, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "data-store" not in text(booth)
+    assert booth.store is not None
+    waiting = Health(state="degraded", why=f"db cannot be reached {HOSTILE}", local=1200)
+    monkeypatch.setattr(booth.store, "health", lambda: waiting)
+    for path in ("/", "/now/top"):
+        said = text(booth, path).partition("data-store>")[2].partition("</p>")[0]
+        assert said.startswith("Answers go on, but the store is degraded: db cannot be reached &lt;img")
+        assert said.endswith("1,200 turns are on this machine alone, and sent to the database when it takes them.")
+    metrics = booth.ask("/metrics").raw.decode()
+    assert "clew_store_local_turns 1200.0" in metrics
+    assert booth.ask("/api/status").json["store"]["local"] == 1200
 
 
 def test_a_pinned_thread_is_named_with_what_unpins_it(booth: Booth) -> None:
