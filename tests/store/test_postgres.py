@@ -190,6 +190,21 @@ def test_a_password_is_never_shown(url: str) -> None:
     assert "cannot be reached" in finding.says
 
 
+@pytest.mark.parametrize("password", ["a hunter2", "hunter2%zz", "x/hunter2", "x@hunter2", "x/y?z=hunter2"])
+def test_a_password_that_is_not_written_as_in_a_url_is_not_shown_and_what_to_do_is(password: str) -> None:
+    """The driver quotes what it cannot read, or takes a part of the password for the host."""
+    location = location_of(f"postgresql://me:{password}@db.example/team", Path())
+    assert location is not None
+    assert "hunter2" not in location.describe()
+    [finding] = location.examine(NOON)
+    assert finding.state == "broken"
+    assert "hunter2" not in finding.says
+    assert "%40 for @" in finding.says
+    with pytest.raises(StoreError, match="as in a URL") as failed:
+        PostgresStore(f"postgresql://me:{password}@db.example/team")
+    assert "hunter2" not in str(failed.value)
+
+
 def test_texts_that_postgresql_does_not_take_are_kept_all_the_same(url: str) -> None:
     with PostgresStore(url) as store:
         odd = turn(recorded("a", words="NUL \0 and half a pair"), asked_model="odd\0model", stop_reason="\ud800")

@@ -40,6 +40,10 @@ _OURS: Final[Mapping[str, str | int]] = {
 }
 """What a connection gets unless its URL says otherwise."""
 
+_UNREADABLE: Final = (
+    "`[store] url` cannot be read: write postgresql://USER:PASSWORD@HOST/DATABASE, with everything but letters and digits of "
+    "the password as in a URL (%20 for a space, %40 for @), or name a file that has the password: ?password=file:/PATH"
+)
 _SESSION: Final = "SELECT pg_backend_pid(), extract(epoch FROM clock_timestamp())::float8"
 _FAILURES: Final[Mapping[str, str]] = {
     "08": "cannot be reached",
@@ -57,11 +61,23 @@ AGAIN: Final = frozenset({"40001", "40P01", UNPREPARED})
 def describe_url(url: str) -> str:
     """The address for people: without a password."""
     try:
-        parts = conninfo_to_dict(url)
-    except psycopg.Error:
+        parts = address_parts(url)
+    except StoreError:
         return "postgresql (an address that cannot be read)"
     host, port = parts.get("host", "localhost"), parts.get("port", "5432")
     return f"postgresql://{host}:{port}/{parts.get('dbname', '')}"
+
+
+def address_parts(url: str) -> dict[str, object]:
+    """Raises StoreError. What the driver says of an address that it cannot read quotes a part of it, maybe the password; and
+    a password with `@` or `/` in it ends up in other parts."""
+    before, _, path = url.partition("?")[0].partition("://")[2].partition("/")
+    if before.count("@") > 1 or "@" in path:
+        raise StoreError(_UNREADABLE)
+    try:
+        return {**conninfo_to_dict(url)}
+    except psycopg.ProgrammingError:
+        raise StoreError(_UNREADABLE) from None
 
 
 def store_error(error: Exception, where: str) -> StoreError:
@@ -91,7 +107,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str) -> None:
         """Raises psycopg.Error, and StoreError where the password cannot be found."""
-        given = conninfo_to_dict(url)
+        given = address_parts(url)
         ours = {name: value for name, value in _OURS.items() if name not in given}
         if password := find_password(str(given.get("password", "")), describe_url(url)):
             ours["password"] = password
