@@ -454,7 +454,7 @@ def test_the_command_tells_all_and_ends_with_one_if_something_is_broken(
     monkeypatch.setenv("CLEW_KEY", "hunter2")
     warned = CliRunner().invoke(main, ["doctor"])
     assert (warned.exit_code, warned.stdout.splitlines()[-1]) == (0, "1 with a warning")
-    assert "key       warning  CLEW_KEY has 7 characters\n                   → use a longer one" in warned.stdout
+    assert "key        warning  CLEW_KEY has 7 characters\n                    → use a longer one" in warned.stdout
     (patient.home / "key").touch(0o644)
     (patient.home / "key").chmod(0o644)
     failed = CliRunner().invoke(main, ["doctor"])
@@ -515,5 +515,5 @@ def test_a_person_at_a_terminal_sees_what_is_being_looked_at(patient: Patient) -
     assert child.wait(120) == 0
     assert b"The store is sound" in shown
     lines = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown).decode().replace("\r", "\n").splitlines()
-    assert "clock     ok       plausible" in lines
+    assert "clock      ok       plausible" in lines
     assert [line for line in lines if line][-1] == "no problems"

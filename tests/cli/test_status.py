@@ -9,8 +9,10 @@ import pytest
 
 from clew.settings.home import Home as Place
 from clew.settings.processes import RegisteredGateway, register, unregister
-from tests.cli.homes import Home, day, talk, yesterday
+from clew.store.spool import UNREADABLE, Spool
+from tests.cli.homes import Home, day, talk, turn, yesterday
 from tests.manifest import proves, public
+from tests.store.turns import recorded
 
 BEGIN = "No requests yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
 
@@ -42,6 +44,20 @@ def test_nothing_is_said_of_what_a_database_that_is_away_would_know(tmp_path: Pa
     _, _, store, thinking, *_ = home.clew("status").stdout.splitlines()
     assert "cannot be reached" in store
     assert thinking == "thinking  unknown, because the store cannot be read"
+
+
+def test_turns_that_wait_for_a_database_are_counted(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home", config='[store]\nurl = "postgresql://clew@127.0.0.1:1/clew?connect_timeout=2"\n')
+    spool = Spool(home.root / "spool")
+    for name in ("a", "b"):
+        path = spool.keep(turn(recorded(name)), readable=True)
+    waiting = "          2 turns on this machine alone; a running gateway sends what waits when the database takes it"
+    assert waiting in home.clew("status").stdout.splitlines()
+    assert json.loads(home.clew("status", "--json").stdout)["store"]["waiting"] == 2
+    path.rename(path.with_suffix(UNREADABLE))
+    said = home.clew("doctor").stdout
+    assert f"turns on this machine alone: 1, in {home.root / 'spool'}" in said
+    assert "set aside: 1" in said
 
 
 @public("cli")

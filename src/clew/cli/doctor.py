@@ -69,8 +69,8 @@ def doctor(ctx: click.Context, online: bool, json_: bool) -> None:
 def _lines(examined: CheckResult) -> list[TextLine]:
     lines: list[TextLine] = []
     for finding in examined.findings:
-        text = f"{examined.name:<9} {finding.state:<8} {printable(finding.says)}"
+        text = f"{examined.name:<10} {finding.state:<8} {printable(finding.says)}"
         lines.append(TextLine(text, _TONES[finding.state]))
         if finding.fix:
-            lines.append(TextLine(f"{'':<18} → {printable(finding.fix)}"))
+            lines.append(TextLine(f"{'':<19} → {printable(finding.fix)}"))
     return lines

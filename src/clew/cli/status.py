@@ -44,6 +44,7 @@ from clew.settings.rollout import unknown_backend
 from clew.settings.values import RoutingRule
 from clew.settings.variables import BuildVariable
 from clew.store import Store
+from clew.store.spool import Spool
 from clew.store.text import format_size, format_time
 from clew.store.values import GatewayProcess, Statistics
 
@@ -59,6 +60,8 @@ class StoreStatus(Struct, frozen=True, kw_only=True):
     state: str
     bytes: int = 0
     log_bytes: int = 0
+    waiting: int = 0
+    """Turns that are on this machine alone, because a shared database has not taken them yet."""
     why: str = ""
 
 
@@ -131,6 +134,8 @@ def status(ctx: click.Context, principal: str, blocks: bool, json_: bool) -> Non
         except StoreError as error:
             kept = StoreStatus(file=installation.described_store, state="unusable", why=str(error))
             found = _without_threads(installation, None, kept)
+        waiting = len(Spool(installation.home.root / "spool").waiting())
+        found = msgspec.structs.replace(found, store=msgspec.structs.replace(found.store, waiting=waiting))
     print_result(found, _page(found), as_json=json_)
     ctx.exit(5 if found.problem else 1 if found.store.state == "unusable" else 0)
 
@@ -249,6 +254,9 @@ def _store_lines(kept: StoreStatus) -> Iterator[TextLine]:
         yield TextLine(kept.why, "bad")
     else:
         yield TextLine(f"{kept.file}, {format_size(kept.bytes + kept.log_bytes)}, ok")
+    if kept.waiting:
+        waiting = f"{plural(kept.waiting, 'turn')} on this machine alone"
+        yield TextLine(f"{waiting}; a running gateway sends what waits when the database takes it", "bad")
     if kept.log_bytes > LONG_LOG:
         size = format_size(kept.log_bytes)
         yield TextLine(

@@ -7,6 +7,7 @@ Its name begins with the time of the turn, so the names sort in the order of the
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, cast
@@ -16,9 +17,12 @@ from msgspec import Struct
 
 from clew.errors import RecordCorrupt
 from clew.model.turn import Charge, Exchange, NativeTurn, TurnRecord
+from clew.store.kinds import StoreFinding
 from clew.store.rows import columns_of, recording_of_row
 
 _END: Final = ".turn"
+UNREADABLE: Final = ".unreadable"
+"""The end of the name of a file that was set aside."""
 _VERSION: Final = 1
 
 
@@ -93,6 +97,16 @@ class Spool:
     def drop(self, path: Path) -> None:
         with suppress(FileNotFoundError):
             path.unlink()
+
+
+def examine_spool(folder: Path) -> Iterator[StoreFinding]:
+    """What waits in a spool, for `clew doctor`."""
+    if waiting := len(Spool(folder).waiting()):
+        says = f"turns on this machine alone: {waiting:,}, in {folder}"
+        yield StoreFinding("warning", says, "a running gateway sends them when the database takes them: start one with this home")
+    if aside := len([*folder.glob(f"*{UNREADABLE}")]):
+        says = f"files in {folder} that are no turns that can be read, and were set aside: {aside:,}"
+        yield StoreFinding("warning", says, "keep them if a newer clew wrote them, and start that one; delete them otherwise")
 
 
 def encoded_turn(kept: SpooledTurn) -> bytes:

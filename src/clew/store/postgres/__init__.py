@@ -80,7 +80,9 @@ class PostgresLocation(NamedTuple):
 
     def examine(self, now: float) -> Iterator[StoreFinding]:
         from clew.store.postgres.examine import examine_server
+        from clew.store.spool import examine_spool
 
+        yield from examine_spool(self.spool)
         try:
             with self._connected() as database:
                 yield from examine_server(database, self.describe())

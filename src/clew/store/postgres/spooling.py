@@ -24,7 +24,7 @@ from clew.errors import RecordCorrupt, StoreError
 from clew.model.recording import Recording
 from clew.model.turn import TurnRecord
 from clew.store.commits import KeptTurn
-from clew.store.spool import Spool, SpooledTurn
+from clew.store.spool import UNREADABLE, Spool, SpooledTurn
 
 _log = logging.getLogger("clew.store")
 
@@ -194,7 +194,7 @@ class SpoolWriter:
                 self._sent.append((path, self._ship(self._spool.read(path))))
             except RecordCorrupt as error:
                 _log.warning("a turn in the spool cannot be read, and is set aside: %s", error)
-                path.rename(path.with_suffix(".unreadable"))
+                path.rename(path.with_suffix(UNREADABLE))
                 self.local = max(0, self.local - 1)
             except OSError:
                 break
