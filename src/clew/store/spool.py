@@ -103,10 +103,14 @@ def examine_spool(folder: Path) -> Iterator[StoreFinding]:
     """What waits in a spool, for `clew doctor`."""
     if waiting := len(Spool(folder).waiting()):
         says = f"turns on this machine alone: {waiting:,}, in {folder}"
-        yield StoreFinding("warning", says, "a running gateway sends them when the database takes them: start one with this home")
+        yield StoreFinding(
+            "warning", says, "a running gateway sends them when the database takes them: start one with this home"
+        )
     if aside := len([*folder.glob(f"*{UNREADABLE}")]):
         says = f"files in {folder} that are no turns that can be read, and were set aside: {aside:,}"
-        yield StoreFinding("warning", says, "keep them if a newer clew wrote them, and start that one; delete them otherwise")
+        yield StoreFinding(
+            "warning", says, "keep them if a newer clew wrote them, and start that one; delete them otherwise"
+        )
 
 
 def encoded_turn(kept: SpooledTurn) -> bytes:

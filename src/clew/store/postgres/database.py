@@ -41,8 +41,8 @@ _OURS: Final[Mapping[str, str | int]] = {
 """What a connection gets unless its URL says otherwise."""
 
 _UNREADABLE: Final = (
-    "`[store] url` cannot be read: write postgresql://USER:PASSWORD@HOST/DATABASE, with everything but letters and digits of "
-    "the password as in a URL (%20 for a space, %40 for @), or name a file that has the password: ?password=file:/PATH"
+    "`[store] url` cannot be read: write postgresql://USER:PASSWORD@HOST/DATABASE, with all but letters and digits of the "
+    "password as in a URL (%20 for a space, %40 for @), or name a file that has the password: ?password=file:/PATH"
 )
 _SESSION: Final = "SELECT pg_backend_pid(), extract(epoch FROM clock_timestamp())::float8"
 _FAILURES: Final[Mapping[str, str]] = {
