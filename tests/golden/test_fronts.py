@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from clew.dialects import DIALECTS, anthropic
+from clew.dialects.optional import StoredItems
 from clew.dialects.shape import AnswerContext, Dialect
-from clew.dialects.stored import StoredItems
 from clew.errors import RequestInvalid
 from clew.model.change import Change
 from clew.model.origin import Origin

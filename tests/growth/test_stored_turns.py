@@ -8,7 +8,7 @@ import pytest
 
 from clew.dialects.openai_responses.requests import read_request_with, references_in
 from clew.dialects.openai_responses.stored import items_of, native_turn
-from clew.dialects.stored import StoredItems
+from clew.dialects.optional import StoredItems
 from clew.model.request import ALWAYS
 from clew.store.sqlite.store import SqliteStore
 from tests.growth.work import check_growth

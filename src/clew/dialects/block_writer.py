@@ -1,10 +1,13 @@
-"""BlockWriter: what a backend says, as the events of blocks. One is open at a time, counted from 0 without gaps.
+"""What the readers of streams share: a writer of blocks, the ids of tool calls, and kinds of parts that are not passed on.
 
-Vendors cut a character outside the basic plane in two, each half in a delta of its own: the first half waits for the other.
+BlockWriter tells what a backend says as the events of blocks. One is open at a time, counted from 0 without gaps. Vendors
+cut a character outside the basic plane in two, each half in a delta of its own: the first half waits for the other.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
@@ -143,3 +146,60 @@ class BlockWriter:
             self.tell_rest()
             self._events.append(_stop(self.index))
             self.kind = ""
+
+
+_UNSAFE: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_LONGEST_ID: Final = 64
+
+
+class ToolIds:
+    """Ids for the calls of one answer that every client takes: of letters, digits, `_` and `-`, and each used once.
+
+    Backends repeat ids, leave them out, or hide kilobytes of signature in them. `seed` is unique to the answer.
+    """
+
+    __slots__ = ("_repeats", "_seed", "_used", "wire")
+
+    def __init__(self, seed: str) -> None:
+        self._seed = _UNSAFE.sub("_", seed)
+        self._used: set[str] = set()
+        self._repeats: dict[str, int] = {}
+        self.wire: dict[str, str] = {}
+        """The backend's own ids, by those that were given, where they differ. "" is a call that came without one."""
+
+    @property
+    def given(self) -> int:
+        """How many ids were given."""
+        return len(self._used)
+
+    def give(self, wire_id: str) -> str:
+        base = _UNSAFE.sub("_", wire_id.split("__thought__")[0])[:_LONGEST_ID] or f"toolu_{self._seed}_{len(self._used)}"
+        unique, count = base, self._repeats.get(base, 1)
+        while unique in self._used:
+            count += 1
+            unique = f"{base}_{count}"
+        self._repeats[base] = count
+        self._used.add(unique)
+        if unique != wire_id:
+            self.wire[unique] = wire_id
+        return unique
+
+
+_MOST_KINDS: Final = 40
+_LONGEST_KIND: Final = 40
+
+
+class UnsaidKinds:
+    """Those of one answer."""
+
+    __slots__ = ("_report", "_seen")
+
+    def __init__(self, report: Callable[[str], object]) -> None:
+        self._report = report
+        self._seen: set[str] = set()
+
+    def note(self, kind: str) -> None:
+        kind = kind[:_LONGEST_KIND]
+        if kind not in self._seen and len(self._seen) < _MOST_KINDS:
+            self._seen.add(kind)
+            self._report(kind)

@@ -14,8 +14,7 @@ from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, Typ
 
 from msgspec import Struct, field
 
-from clew.dialects.passing import PassedDeltas, Passthrough
-from clew.dialects.stored import StoredTurns
+from clew.dialects.optional import PassedDeltas, Passthrough, StoredTurns
 from clew.model.change import Change
 from clew.model.events import Event, StreamFailed
 from clew.model.failure import Failure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Raw
 
-from clew.dialects.stored import StoredTurns
+from clew.dialects.optional import StoredTurns
 from clew.engine.aside import looking_up
 from clew.engine.services import EngineServices
 from clew.errors import AnswerUnknown

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec import Raw
 
-from clew.dialects.stored import StoredItems, StoredReferences, StoredTurns
+from clew.dialects.optional import StoredItems, StoredReferences, StoredTurns
 from clew.engine.services import EngineServices
 from clew.errors import RequestInvalid, SealInvalid
 from clew.exchange.call import Call

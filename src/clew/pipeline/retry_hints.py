@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from email.utils import parsedate_to_datetime
 
-from clew.dialects.failures.waits import duration_of, moment_of
+from clew.dialects.failures.reading import duration_of, moment_of
 
 _AFTER = b"retry-after"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.dialects.failures.waits import duration_of, moment_of, wait_in
+from clew.dialects.failures.reading import duration_of, moment_of, wait_in
 
 
 @pytest.mark.parametrize(

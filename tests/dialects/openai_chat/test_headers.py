@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.dialects.openai.limits import rate_headers, response_headers
+from clew.dialects.openai.errors import rate_headers, response_headers
 
 NOON = 1_800_000_000.0  # 2027-01-15T08:00:00Z
 

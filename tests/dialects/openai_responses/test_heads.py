@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.dialects.openai_responses.heads import PATHS, ROUTES, session_of
+from clew.dialects.openai_responses.requests import PATHS, ROUTES, session_of
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from clew.dialects.openai.tools import sent_name
+from clew.dialects.openai.parameters import sent_name
 from clew.dialects.openai_responses.detail import SYSTEM, ClientTool, ResponsesDetail, detail_of
 from clew.dialects.openai_responses.request_reader import read_request, read_request_with, references_in
 from clew.dialects.openai_responses.tools import canonical_name
-from clew.dialects.stored import StoredItems, StoredReferences
+from clew.dialects.optional import StoredItems, StoredReferences
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.blocks import payload_of
 from clew.model.request import ALWAYS, NativeRequest, Request

@@ -12,8 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.dialects.anthropic.requests import AnthropicOptions
-from clew.dialects.failures.reading import failure_in, failure_of
-from clew.dialects.failures.waits import said_wait
+from clew.dialects.failures.reading import failure_in, failure_of, said_wait
 from clew.dialects.headers import response_headers
 from clew.dialects.shape import AnswerContext, BackendHeaders, BackendRefusal, Operation
 from clew.model.events import StreamFailed

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.dialects.failures.reading import failure_in, failure_named
-from clew.dialects.passing import JoinedDeltas, Passthrough
+from clew.dialects.optional import JoinedDeltas, Passthrough
 from clew.errors import RequestInvalid, StreamIllegal
 from clew.model.events import BlockDelta, Event, MessageStart, StreamFailed, Unknown, data_of
 from clew.model.failure import ERROR_TYPES

@@ -1,16 +1,21 @@
-"""Errors in OpenAI's words, for both of its dialects.
+"""Errors in OpenAI's words, for both of its dialects; and what of a backend's headers the client gets.
 
-The official SDKs choose the exception by the status and show `message`; other clients look at `type` and `code`.
+Limits are told by nearly every vendor, with names of its own and with three ways to say when they are lifted: after a
+duration, at a moment in seconds or in milliseconds since 1970. Clients of Anthropic look for `anthropic-ratelimit-*` with a
+date. A limit per minute is said rather than one per day where a vendor tells both: that is the one a client runs into.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
-from clew.dialects.failures.reading import failure_of
-from clew.dialects.openai.limits import response_headers
+from clew.dialects.failures.reading import duration_of, failure_of, moment_of
+from clew.dialects.headers import response_headers as anthropic_headers
 from clew.dialects.shape import BackendHeaders, BackendRefusal
 from clew.model.events import StreamFailed
 from clew.model.failure import Failure, error_type_of
@@ -71,3 +76,79 @@ def read_error(status: int, headers: BackendHeaders, body: bytes, options: objec
     request_id = dict(response_headers(headers, wall=0)).get("request-id")
     document = msgspec.json.encode({"type": "error", "error": failure.error(), "request_id": request_id})
     return BackendRefusal(failure.status, document, failure.wait, is_canonical=True)
+
+
+_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "requests": (
+        "x-ratelimit-{}-requests",
+        "x-ratelimit-{}-requests-minute",
+        "x-ratelimit-{}-req-minute",
+        "x-ratelimit-{}-requests-day",
+        "x-ratelimit-{}",
+        "ratelimit-{}",
+    ),
+    "tokens": ("x-ratelimit-{}-tokens", "x-ratelimit-{}-tokens-minute", "ratelimitbysize-{}", "x-tokenlimit-{}"),
+    "input-tokens": ("x-ratelimit-{}-input-tokens", "x-ratelimit-{}-tokens-prompt"),
+    "output-tokens": ("x-ratelimit-{}-output-tokens", "x-ratelimit-{}-tokens-generated"),
+}
+"""What is counted, and the vendors' names for it: OpenAI, Groq, Cerebras, Mistral, OpenRouter, Kimi, Together, Fireworks."""
+
+_RENAMED: Final = {"x-request-id": "request-id", "x-generation-id": "request-id", "x-ms-retry-after-ms": "retry-after-ms"}
+_LIMIT: Final = "ratelimit"
+
+
+def response_headers(headers: Iterable[tuple[bytes, bytes]], wall: float) -> list[tuple[str, str]]:
+    """All that the client is told. `wall` is the time of day in seconds since 1970."""
+    given = list(headers)
+    told = dict(anthropic_headers(given))
+    if not any([_is_ours_to_say(name) for name, _ in given]):  # noqa: C419  (a list is faster than a generator)
+        return list(told.items())
+    renamed = [(_RENAMED[name], value) for name, value in _plain(given).items() if name in _RENAMED]
+    for name, value in [*renamed, *rate_headers(given, wall=wall)]:
+        told.setdefault(name, value)
+    return list(told.items())
+
+
+@lru_cache(maxsize=1024)
+def _is_ours_to_say(given: bytes) -> bool:
+    """Whether a header has another name for the client, or is looked at for limits. Each answer has the same few names."""
+    name = given.lower().decode("latin-1")
+    return name in _RENAMED or _LIMIT in name
+
+
+def rate_headers(headers: Iterable[tuple[bytes, bytes]], *, wall: float) -> list[tuple[str, str]]:
+    """The limits by Anthropic's names, each from the first of the vendor's that tells what remains."""
+    found = {name: value for name, value in _plain(headers).items() if _LIMIT in name}
+    if not found:
+        return []
+    told: list[tuple[str, str | None]] = []
+    for kind, names in _NAMES.items():
+        for name in names:
+            limit, remaining = (_count(found.get(name.format(what), "")) for what in ("limit", "remaining"))
+            if remaining is not None:
+                moment = _moment(found.get(name.format("reset"), ""), wall)
+                values = {"limit": limit, "remaining": remaining, "reset": moment}
+                told += [(f"anthropic-ratelimit-{kind}-{what}", value) for what, value in values.items()]
+                break
+    return [(name, value) for name, value in told if value is not None]
+
+
+def _count(value: str) -> str | None:
+    """A whole number as it is written in a header; Together and others add decimals."""
+    whole = value.partition(".")[0]
+    return whole if whole.isascii() and whole.isdigit() and len(whole) < 16 else None
+
+
+def _moment(value: str, wall: float) -> str | None:
+    """When a limit is lifted, in RFC 3339, to the second."""
+    seconds = moment_of(value)
+    if seconds is None:
+        wait = duration_of(value)
+        seconds = None if wait is None else wall + wait
+    return None if seconds is None else datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _plain(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Names in lower case; values that are printable ASCII."""
+    told = ((name.lower().decode("latin-1"), value.decode("latin-1").strip()) for name, value in headers)
+    return {name: value for name, value in told if value.isascii() and value.isprintable()}

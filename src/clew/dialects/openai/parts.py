@@ -1,4 +1,4 @@
-"""What users and tools say, as content parts: texts, images and files, in the words of one of OpenAI's dialects.
+"""What the system, users and tools say, as content parts of one of OpenAI's dialects; and files as clients send them.
 
 Documents and search results become the text that they are. A document that is no text (a PDF) is sent as a file where the
 backend takes files. Otherwise a text stands in its place, so that the model knows what it was not given; or the request is
@@ -8,13 +8,15 @@ among the tools.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from clew.dialects.openai.fields import BOOLEAN, RawObject, RequestChanges, blocks_in
+from clew.dialects.openai.fields import BOOLEAN, Canonical, RawObject, RequestChanges, blocks_in, invalid
 from clew.errors import Unrepresentable
+from clew.model.json import JsonObject
 
 Part: TypeAlias = dict[str, object]
 
@@ -179,3 +181,78 @@ def _heading(kind: str, title: str, more: str) -> str:
 
 def _data_url(source: RawObject) -> str:
     return f"data:{source.string('media_type')};base64,{source.string('data')}"
+
+
+_DATA_URL: Final = re.compile(r"data:([^;,]*)((?:;[^;,]+)*),(.*)", re.DOTALL)
+
+
+def image_source(url: str, path: str) -> JsonObject:
+    """A URL as the source of an image; one that holds the data itself becomes that data."""
+    data = _DATA_URL.fullmatch(url)
+    if data is None:
+        if not url.lower().startswith(("http://", "https://")):
+            raise invalid(path, "an image is a URL of http:// or https://, or a data: URL")
+        return {"type": "url", "url": url}
+    if ";base64" not in data[2].lower():
+        raise invalid(path, "a data: URL must be base64")
+    return {"type": "base64", "media_type": data[1] or "image/png", "data": data[3]}
+
+
+def file_document(file: RawObject) -> Canonical:
+    """A file that comes with the request. One that lies at the vendor can be read by nobody else."""
+    url = file.string("file_data")
+    if not url:
+        raise invalid(
+            file.path,
+            "only a file with file_data can be passed on: other backends do not have a file that is stored at the vendor",
+        )
+    data = _DATA_URL.fullmatch(url)
+    if data is None or ";base64" not in data[2].lower():
+        raise invalid(f"{file.path}.file_data", "it must be a data: URL with base64")
+    source: JsonObject = {"type": "base64", "media_type": data[1] or "application/pdf", "data": data[3]}
+    title = file.string("filename")
+    return {"type": "document", "source": source, **({"title": title} if title else {})}
+
+
+BILLING: Final = "x-anthropic-billing-header:"
+"""How the line begins that Claude Code puts before its system prompt: for Anthropic, and another in each conversation."""
+
+NOT_OURS = "this line is for Anthropic's billing, and it would make this backend's prefix cache miss"
+NOT_TEXT = "a system message holds only text"
+AS_USER = "this backend takes a system message only at the start"
+
+
+def prompt_blocks(parameters: RawObject, changes: RequestChanges) -> list[RawObject]:
+    """The blocks of the system prompt, without the line that is not for this backend."""
+    blocks: list[RawObject] = []
+    for block in blocks_in(parameters.fields.get("system"), "system"):
+        if block.string("text").startswith(BILLING):
+            changes.leave_out(block.path, NOT_OURS)
+        else:
+            blocks.append(block)
+    return blocks
+
+
+def text_blocks(blocks: Iterable[RawObject], changes: RequestChanges) -> list[RawObject]:
+    """Those of the blocks that are text."""
+    texts: list[RawObject] = []
+    for block in blocks:
+        if block.type == "text":
+            texts.append(block)
+        else:
+            changes.leave_out(block.path, NOT_TEXT)
+    return texts
+
+
+def joined_text(blocks: Iterable[RawObject], changes: RequestChanges) -> str:
+    """The texts of these blocks, one paragraph each."""
+    texts: list[str] = []
+    for block in text_blocks(blocks, changes):
+        changes.leave_out_unknown(block.path, block.fields, {"type", "text"})
+        texts.append(block.string("text"))
+    return "\n\n".join(text for text in texts if text)
+
+
+def as_user_text(text: str) -> str:
+    """A system message where it can only be said by the user."""
+    return f"<system-message>\n{text}\n</system-message>"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.dialects.openai.errors import STATUSES, read_error, write_error
-from clew.dialects.openai.limits import response_headers
+from clew.dialects.openai.errors import STATUSES, read_error, response_headers, write_error
 from clew.dialects.openai_chat.answers import read_answer, write_answer
-from clew.dialects.openai_chat.carrier import tool_id
+from clew.dialects.openai_chat.client_parts import tool_id
 from clew.dialects.openai_chat.detail import client_path
 from clew.dialects.openai_chat.options import ChatOptions, options_of
 from clew.dialects.openai_chat.repairs import REPAIRS

@@ -6,8 +6,7 @@ An answer of a backend is decoded as a stream of one chunk, so that there is one
 from __future__ import annotations
 
 from clew.dialects.failures.reading import UNREADABLE, failure_in
-from clew.dialects.openai_chat.call_writer import calls_of
-from clew.dialects.openai_chat.carrier import detail_of
+from clew.dialects.openai_chat.client_parts import calls_of, detail_of
 from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
 from clew.dialects.openai_chat.options import ChatOptions

@@ -1,8 +1,8 @@
-"""The messages of a client's request as canonical messages.
+"""The messages of a client's request, and their parts, as canonical messages.
 
 Leading system and developer messages are the system prompt; later ones stay in place, as messages of role system: moving
 them would alter what stands before a thought. Tool messages in a row are one user message with their results. A message of
-the assistant has its thoughts first (`carrier`), then its text, then its calls.
+the assistant has its thoughts first (`client_parts`), then its text, then its calls.
 
 The older `function_call` has no id. It gets one of its place, so that the call and its result are a pair in the canonical
 request, and the same pair in each request of the conversation.
@@ -15,9 +15,9 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from clew.dialects.openai.fields import OBJECTS, Canonical, RawObject, RequestChanges, blocks_in, decode, invalid
-from clew.dialects.openai_chat.carrier import thinking_in
-from clew.dialects.openai_chat.part_reader import read_part
+from clew.dialects.openai.fields import OBJECT, OBJECTS, Canonical, RawObject, RequestChanges, blocks_in, decode, invalid
+from clew.dialects.openai.parts import file_document, image_source
+from clew.dialects.openai_chat.client_parts import thinking_in
 from clew.model.json import JsonObject, JsonValue
 
 _SYSTEM: Final = ("system", "developer")
@@ -157,3 +157,33 @@ def _name_of(function: RawObject) -> str:
     if not name:
         raise invalid(f"{function.path}.name", "Field required")
     return name
+
+
+NO_DETAIL: Final = "the Messages API has no field for the detail of an image"
+
+_MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
+_EPHEMERAL: Final[JsonObject] = {"type": "ephemeral"}
+
+
+def read_part(part: RawObject, changes: RequestChanges) -> Canonical:
+    """The block of a part. Raises RequestInvalid."""
+    kind = part.type
+    changes.leave_out_others(part, {"type", kind, *_MARKS})
+    match kind:
+        case "text" | "refusal":
+            block: Canonical = {"type": "text", "text": part.string(kind)}
+        case "image_url":
+            image = part.object("image_url")
+            changes.leave_out_others(image, {"url", "detail"})
+            if image.string("detail") not in ("", "auto"):
+                changes.add_to_group("image.detail", f"{image.path}.detail", "left out", NO_DETAIL)
+            block = {"type": "image", "source": image_source(image.string("url"), f"{image.path}.url")}
+        case "file":
+            file = part.object("file")
+            block = file_document(file)
+            changes.leave_out_others(file, {"file_data", "filename"})
+        case _:
+            raise invalid(part.path, f"a part of type {kind!r} cannot be passed on: send text, image_url or file")
+    if part.value("cache_control", OBJECT):
+        return {**block, "cache_control": part.fields["cache_control"]}
+    return {**block, "cache_control": _EPHEMERAL} if part.value("prompt_cache_breakpoint", OBJECT) else block

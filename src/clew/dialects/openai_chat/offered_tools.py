@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from clew.dialects.openai.tools import sent_name
+from clew.dialects.openai.parameters import sent_name
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of
 
 _INTEGER: Final = re.compile(r"[+-]?\d{1,300}(?:\.0*)?")

@@ -3,20 +3,34 @@
 What a message becomes depends on that message and on those before it, so a conversation that goes on is a list that goes on:
 the backend's prefix cache holds, and reasoning that is bound to what came before it stays bound. A message may become none
 (nothing in it can be said), or several (tool results, then what the user said with them).
+
+A tool message has no word for failure, so a failed result says so in its text. Most backends take only text in a tool
+message: then each image leaves a numbered note where it stood, and follows in the user message after the tool messages,
+under the same number and the id of its call.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 
 from clew.dialects.openai.fields import RawMessage, RawObject, RawRequest, RequestChanges
-from clew.dialects.openai.system import AS_USER, as_user_text, joined_text, prompt_blocks
-from clew.dialects.openai.tools import tool_name
+from clew.dialects.openai.parameters import tool_name
+from clew.dialects.openai.parts import (
+    AS_USER,
+    Part,
+    PartForms,
+    PartWriter,
+    as_user_text,
+    joined_text,
+    media_apart,
+    prompt_blocks,
+)
 from clew.dialects.openai_chat.options import ChatRequestOptions
-from clew.dialects.openai_chat.request_parts import call_id, content_parts, is_text, tool_message
 from clew.dialects.openai_chat.request_reasoning import ReturnedThought, fill_missing, join_fields, returned_thoughts
 from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
@@ -209,3 +223,60 @@ _WRITERS: Final[Mapping[str, Callable[[RawMessage, ChatRequestOptions, RequestCh
     "user": _user_messages,
 }
 """What writes a message, by its role."""
+
+
+ONLY_TEXT = "a tool message can only have text: images and files follow in a user message"
+NINE = "this backend accepts only ids of nine letters and digits"
+
+_NINE = re.compile(r"[a-zA-Z0-9]{9}")
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class ToolMessage(NamedTuple):
+    """A tool message, and the parts that have to follow it in a user message."""
+
+    message: dict[str, object]
+    after: list[Part]
+
+
+def is_text(part: Part) -> bool:
+    return part["type"] == "text"
+
+
+FORMS: Final = PartForms(
+    text=lambda text: {"type": "text", "text": text},
+    image=lambda url: {"type": "image_url", "image_url": {"url": url}},
+    file=lambda name, data: {"type": "file", "file": {"filename": name, "file_data": data}},
+)
+
+
+def content_parts(block: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> list[Part]:
+    """One block as the parts that say it. Raises Unrepresentable with its path."""
+    return PartWriter(FORMS, options, changes).parts_of(block)
+
+
+def tool_message(block: RawObject, options: ChatRequestOptions, changes: RequestChanges) -> ToolMessage:
+    """One tool result."""
+    changes.leave_out_unknown(block.path, block.fields, {"type", "tool_use_id", "content", "is_error"})
+    call = call_id(block, "tool_use_id", options, changes)
+    writer = PartWriter(FORMS, options, changes)
+    parts = writer.result_parts(block)
+    after: list[Part] = []
+    if not options.tool_images:
+        parts, after = media_apart(parts, call, FORMS)
+    if after:
+        changes.add(f"{block.path}.content", "moved", ONLY_TEXT)
+    parts = writer.with_failure(block, parts)
+    # A plain string wherever that says it all: not every server reads lists.
+    content = "\n".join(str(part["text"]) for part in parts) if all(map(is_text, parts)) else parts
+    return ToolMessage({"role": "tool", "tool_call_id": call, "content": content}, after)
+
+
+def call_id(block: RawObject, key: str, options: ChatRequestOptions, changes: RequestChanges) -> str:
+    """The id to send of a call or of a result. The same id always becomes the same one, so that the two still meet."""
+    given = block.string(key)
+    if options.call_ids == "kept" or _NINE.fullmatch(given):
+        return given
+    changes.add_to_group("call_ids", f"{block.path}.{key}", "replaced", NINE)
+    number = int.from_bytes(hashlib.sha256(given.encode()).digest()[:8], "big")
+    return "".join(_DIGITS[number // 62**place % 62] for place in range(9))

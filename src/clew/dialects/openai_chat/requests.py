@@ -15,9 +15,17 @@ from msgspec import Raw
 
 from clew.dialects.openai.effort import effort_fields, effort_wish, merged, with_thinking_off
 from clew.dialects.openai.fields import BOOLEAN, INTEGER, STRINGS, RawObject, RawRequest, RequestChanges, read_raw
-from clew.dialects.openai.parameters import answer_schema, is_strict, user_field, write_tool_choice
+from clew.dialects.openai.parameters import (
+    answer_schema,
+    is_forced,
+    is_strict,
+    refuse_server_tools,
+    tool_name,
+    tools_to_send,
+    user_field,
+    write_tool_choice,
+)
 from clew.dialects.openai.schemas import ANY_OBJECT, schema_to_send
-from clew.dialects.openai.tools import is_forced, refuse_server_tools, tool_name, tools_to_send
 from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.options import ChatOptions, ChatRequestOptions
 from clew.dialects.openai_chat.request_messages import write_messages

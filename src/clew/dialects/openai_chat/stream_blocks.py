@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clew.dialects.block_writer import BlockKind, BlockWriter
+from clew.dialects.block_writer import BlockKind, BlockWriter, ToolIds
 from clew.dialects.openai_chat.payloads import GrowingPayload
 from clew.dialects.openai_chat.stream_calls import PartialCalls
 from clew.dialects.openai_chat.stream_tags import TagPiece
 from clew.dialects.openai_chat.stream_thoughts import Mirrors
-from clew.dialects.tool_ids import ToolIds
 from clew.model.blocks import signature_of
 from clew.model.events import BlockDelta
 from clew.model.json import JsonObject

@@ -16,8 +16,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
+from clew.dialects.block_writer import UnsaidKinds
 from clew.dialects.failures.bodies import error_in
-from clew.dialects.unsaid import UnsaidKinds
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of, read_object, read_value, text_of
 
 _S = TypeVar("_S", bound=Struct)

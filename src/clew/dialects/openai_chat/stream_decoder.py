@@ -13,8 +13,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from clew.dialects.block_writer import ToolIds
 from clew.dialects.failures.reading import CUT
-from clew.dialects.openai.tools import own_name
+from clew.dialects.openai.parameters import own_name
 from clew.dialects.openai_chat.endings import TokenTotals, stop_of, totals_of, usage_in
 from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.dialects.openai_chat.stream_blocks import ContentWriter, SigningWriter
@@ -32,7 +33,6 @@ from clew.dialects.openai_chat.stream_thoughts import (
 )
 from clew.dialects.openai_chat.text_calls import text_calls_for
 from clew.dialects.shape import AnswerContext
-from clew.dialects.tool_ids import ToolIds
 from clew.model.events import Event, MessageDelta, MessageStart, MessageStop, Ping, written
 from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue, object_of, objects_of, text_of

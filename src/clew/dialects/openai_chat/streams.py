@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from clew.dialects.block_writer import ToolIds
 from clew.dialects.failures.reading import CUT, UNREADABLE, failure_in, failure_named
 from clew.dialects.openai.errors import error_object, failure_of_event
 from clew.dialects.openai_chat.answers import completion_id
-from clew.dialects.openai_chat.call_writer import CallWriter
-from clew.dialects.openai_chat.carrier import detail_of
+from clew.dialects.openai_chat.client_parts import CallWriter, detail_of
 from clew.dialects.openai_chat.detail import chat_detail
 from clew.dialects.openai_chat.endings import chat_usage, finish_reason_of
 from clew.dialects.openai_chat.options import ChatOptions
@@ -25,7 +25,6 @@ from clew.dialects.openai_chat.payloads import late_block
 from clew.dialects.openai_chat.stream_chunks import Chunk, read_chunk, read_whole
 from clew.dialects.openai_chat.stream_decoder import AnswerDecoder
 from clew.dialects.shape import AnswerContext
-from clew.dialects.tool_ids import ToolIds
 from clew.model.events import (
     BlockDelta,
     BlockStart,

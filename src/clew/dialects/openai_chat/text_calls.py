@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from clew.dialects.block_writer import ToolIds
 from clew.dialects.openai_chat.offered_tools import OfferedTools
 from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.dialects.openai_chat.text_call_finder import TextCallFinder, TextPiece, grammars_of
 from clew.dialects.openai_chat.text_call_reader import TextCall
 from clew.dialects.shape import AnswerContext
-from clew.dialects.tool_ids import ToolIds
 from clew.model.bounds import check_blocks
 from clew.model.change import Change
 from clew.model.events import (

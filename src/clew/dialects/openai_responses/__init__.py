@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.dialects.openai.errors import STATUSES, read_error, write_error
-from clew.dialects.openai.limits import response_headers
-from clew.dialects.openai_responses.answers import read_answer, write_answer
-from clew.dialects.openai_responses.counting import counts_tokens, write_count, write_count_request
+from clew.dialects.openai.errors import STATUSES, read_error, response_headers, write_error
+from clew.dialects.openai_responses.answers import counts_tokens, read_answer, write_answer, write_count, write_count_request
 from clew.dialects.openai_responses.detail import DIALECT_NAME, client_path
 from clew.dialects.openai_responses.endings import is_told_in_stream
-from clew.dialects.openai_responses.heads import PATHS, ROUTES, request_headers, session_of
 from clew.dialects.openai_responses.options import ResponsesOptions, options_of
 from clew.dialects.openai_responses.passed_deltas import passed_deltas
 from clew.dialects.openai_responses.request_repairs import REPAIRS
-from clew.dialects.openai_responses.requests import read_request, write_request
+from clew.dialects.openai_responses.requests import PATHS, ROUTES, read_request, request_headers, session_of, write_request
 from clew.dialects.openai_responses.stored import STORED
 from clew.dialects.openai_responses.stream_writer import ResponsesStreamWriter
 from clew.dialects.openai_responses.streams import ResponsesStreamReader

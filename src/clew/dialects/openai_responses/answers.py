@@ -1,24 +1,28 @@
-"""Answers in one piece: read from backends, and written for clients.
+"""Answers in one piece, and counts of tokens: read from backends, and written for clients.
 
-Either way the stream's own code does it: a whole answer is a stream of which only the last event is there. So an answer has
-the same items, with the same ids, however it was asked for.
+The stream's own code reads and writes an answer: a whole one is a stream of which only the last event is there. So an answer
+has the same items, with the same ids, however it was asked for.
 """
 
 from __future__ import annotations
 
-from msgspec import structs
+from typing import Final
+
+import msgspec
+from msgspec import Raw, structs
 
 from clew.dialects.failures.reading import UNREADABLE, failure_in
-from clew.dialects.openai_responses.counting import read_count
 from clew.dialects.openai_responses.options import ResponsesOptions
+from clew.dialects.openai_responses.requests import write_request
 from clew.dialects.openai_responses.stream_decoder import ResponseDecoder
 from clew.dialects.openai_responses.stream_writer import ResponsesStreamWriter
-from clew.dialects.shape import AnswerContext, Operation, SentEvents
+from clew.dialects.shape import AnswerContext, Operation, SentEvents, WrittenRequest
 from clew.model.assemble import Assembler
 from clew.model.change import broken_calls
 from clew.model.events import StreamFailed
 from clew.model.failure import Failure
 from clew.model.json import JsonObject, JsonValue, objects_of, read_object
+from clew.model.request import Request
 from clew.model.unfold import events_of
 
 _WHOLE = 1 << 30  # characters of a delta: all that there are
@@ -61,3 +65,36 @@ def write_answer(message: JsonObject, context: AnswerContext) -> bytes:
     for event in events_of({**message, "content": blocks}, chunk=_WHOLE):
         writer.write(event)
     return writer.response
+
+
+_COUNTED: Final = frozenset(
+    {"model", "input", "instructions", "tools", "tool_choice", "reasoning", "text", "truncation", "parallel_tool_calls"}
+)
+"""The fields of a request whose tokens are counted. The others are about the answer."""
+_fields: Final = msgspec.json.Decoder(dict[str, Raw])
+
+
+def counts_tokens(options: ResponsesOptions) -> bool:
+    return options.counts_tokens
+
+
+def write_count_request(request: Request, options: ResponsesOptions) -> WrittenRequest:
+    """As `write_request`, with nothing about the answer. Raises the same."""
+    body, changes = write_request(request, options)
+    counted = {name: value for name, value in _fields.decode(body).items() if name in _COUNTED}
+    return WrittenRequest(msgspec.json.encode(counted), changes)
+
+
+def read_count(raw: bytes) -> JsonObject | StreamFailed | None:
+    """The count in canonical words; the failure that the body reports; None if it is neither."""
+    counted = read_object(raw)
+    if counted is None:
+        return None
+    if isinstance(tokens := counted.get("input_tokens"), int):
+        return {"input_tokens": tokens}
+    failure = failure_in(counted)
+    return failure.event() if failure else None
+
+
+def write_count(tokens: int) -> bytes:
+    return b'{"object":"response.input_tokens","input_tokens":%d}' % tokens

@@ -1,9 +1,14 @@
-"""What a request of the Responses API says that the canonical request has no place for: its `native.detail`.
+"""What requests and answers of the Responses API say that the canonical ones have no place for.
 
-The canonical document is the one that backends of the Messages API get as it is, so nothing of this dialect may stand in it.
-What the dialect needs again stands here: the client's own items, by the blocks that were made of them, for backends that
-speak this dialect too; what its tools are called and of which kind they are, for calls in the answer; and all its other
-fields, for the response object, which repeats them.
+A request has it in its `native.detail`. The canonical document is the one that backends of the Messages API get as it is, so
+nothing of this dialect may stand in it. What the dialect needs again stands here: the client's own items, by the blocks that
+were made of them, for backends that speak this dialect too; what its tools are called and of which kind they are, for calls
+in the answer; and all its other fields, for the response object, which repeats them.
+
+An answer has it in blocks, on its way from a backend to a client that both speak the dialect. An item of a type that has no
+block (a search, a picture) is a block of its own type; an annotation of a text, or that it is a refusal, is a citation of
+its own type. Neither ever goes to a client or a backend of another dialect: there the item stands behind a thought without
+words, for its maker alone, and the annotation is left out.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Raw, Struct
 
+from clew.model.json import JsonObject, object_of
 from clew.model.request import NativeRequest
 
 DIALECT_NAME: Final = "openai-responses"
@@ -104,3 +110,41 @@ def client_path(native: NativeRequest, path: str) -> str:
     block = int(found[2] or 0)
     own = [item.path for item in items if item.first <= block < item.first + max(item.blocks, 1)]
     return own[0] if own else items[-1].path if items else path
+
+
+ITEM: Final = "responses_item"
+"""The type of a block that is an item."""
+_ANNOTATION: Final = "responses_annotation"
+_REFUSAL: Final = "responses_refusal"
+
+
+def is_own_client(native: NativeRequest | None) -> bool:
+    """Whether the client speaks this dialect."""
+    return native is not None and native.dialect == DIALECT_NAME
+
+
+def item_block(item: JsonObject) -> JsonObject:
+    return {"type": ITEM, "item": item}
+
+
+def item_of(block: JsonObject) -> JsonObject:
+    """The item that a block is; {} if it is none."""
+    return object_of(block.get("item")) if block.get("type") == ITEM else {}
+
+
+def annotation_delta(annotation: JsonObject) -> JsonObject:
+    return {"type": "citations_delta", "citation": {"type": _ANNOTATION, "annotation": annotation}}
+
+
+def refusal_delta() -> JsonObject:
+    """Says, before any word of a text, that it is a refusal."""
+    return {"type": "citations_delta", "citation": {"type": _REFUSAL}}
+
+
+def is_refusal_mark(citation: JsonObject) -> bool:
+    return citation.get("type") == _REFUSAL
+
+
+def annotation_in(citation: JsonObject) -> JsonObject:
+    """The annotation that a citation carries; {} if it carries none."""
+    return object_of(citation.get("annotation")) if citation.get("type") == _ANNOTATION else {}

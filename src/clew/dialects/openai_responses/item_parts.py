@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw
 
 from clew.dialects.openai.fields import OBJECT, OBJECTS, Canonical, RawObject, RequestChanges, blocks_in, invalid
-from clew.dialects.openai.media import file_document, image_source
+from clew.dialects.openai.parts import file_document, image_source
 from clew.dialects.openai_responses.detail import DIALECT_NAME
 from clew.dialects.openai_responses.tools import ToolNames
 from clew.model.blocks import signature_of

@@ -17,7 +17,7 @@ from typing import Final
 from clew.dialects.openai_responses.numbered_events import ItemText
 from clew.dialects.openai_responses.stream_writer import ResponsesStreamWriter
 from clew.dialects.openai_responses.streams import ResponsesStreamReader
-from clew.dialects.passing import PassedDeltas
+from clew.dialects.optional import PassedDeltas
 from clew.dialects.shape import StreamReader, StreamWriter
 from clew.model.events import BlockDelta
 from clew.model.json import read_object

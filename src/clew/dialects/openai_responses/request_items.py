@@ -14,15 +14,13 @@ import msgspec
 from msgspec import Raw
 
 from clew.dialects.openai.fields import OBJECT, STRING, RawMessage, RawObject, RequestChanges, decode, invalid
-from clew.dialects.openai.parts import Part
-from clew.dialects.openai.system import AS_USER, as_user_text, text_blocks
-from clew.dialects.openai.tools import tool_name
+from clew.dialects.openai.parameters import tool_name
+from clew.dialects.openai.parts import AS_USER, Part, as_user_text, text_blocks
 from clew.dialects.openai_responses.detail import ClientItem, ClientTool
 from clew.dialects.openai_responses.options import ResponsesOptions
-from clew.dialects.openai_responses.request_answer_items import AnswerItems, message_item
+from clew.dialects.openai_responses.request_answer_items import AnswerItems, ThoughtWriter, message_item
 from clew.dialects.openai_responses.request_client_items import MessageItems
 from clew.dialects.openai_responses.request_parts import InputPartWriter, sent_id
-from clew.dialects.openai_responses.request_reasoning import ThoughtWriter
 from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject

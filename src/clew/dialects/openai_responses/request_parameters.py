@@ -8,9 +8,8 @@ from msgspec import Raw
 
 from clew.dialects.openai.effort import EffortFields, merged
 from clew.dialects.openai.fields import INTEGER, RawObject, RawRequest, RequestChanges
-from clew.dialects.openai.parameters import answer_schema, is_strict
+from clew.dialects.openai.parameters import answer_schema, is_strict, tool_name, tools_to_send
 from clew.dialects.openai.schemas import ANY_OBJECT, schema_to_send
-from clew.dialects.openai.tools import tool_name, tools_to_send
 from clew.dialects.openai_responses.detail import ResponsesDetail
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.model.json import JsonObject, object_of, text_of

@@ -28,8 +28,8 @@ from clew.dialects.openai.fields import (
 from clew.dialects.openai_responses.detail import DIALECT_NAME, ResponsesDetail
 from clew.dialects.openai_responses.item_reader import ONLY_HERE, ItemReader
 from clew.dialects.openai_responses.tools import ReadTools, hosted_choice, read_tool_choice, read_tools
+from clew.dialects.optional import StoredItems, StoredReferences
 from clew.dialects.shape import ClientHeaders
-from clew.dialects.stored import StoredItems, StoredReferences
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.request import ALWAYS, NativeRequest, Request, Wanted
 from clew.wire.requests import MAX_BYTES, parse

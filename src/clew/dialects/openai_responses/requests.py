@@ -1,4 +1,4 @@
-"""Requests of the Responses API, written for backends; and those of clients, read (`request_reader`).
+"""Requests of the Responses API, with their paths and headers: written for backends; and those of clients, read.
 
 Writing is pure: the same request and options always give the same bytes, and a request that goes on from another has items
 that go on from its items. What cannot be said is left out or altered with a `Change`, if the conversation can do without;
@@ -6,7 +6,9 @@ otherwise the request is refused with `Unrepresentable`, before anything is sent
 
 A client of this dialect gets its own bytes sent: its items where no step touched them, and every field that the canonical
 request has no place for. Only what must change is replaced. The backend never keeps the conversation (`store`), and is asked
-for what its thoughts are given back with (`include`).
+for what its thoughts are given back with (`include`). Reading is in `request_reader`.
+
+Codex names its conversation by a thread. The threads of its sub-agents are of the same session.
 """
 
 from __future__ import annotations
@@ -30,9 +32,8 @@ from clew.dialects.openai.fields import (
     invalid,
     read_raw,
 )
-from clew.dialects.openai.parameters import user_field, write_tool_choice
-from clew.dialects.openai.system import joined_text, prompt_blocks
-from clew.dialects.openai.tools import is_forced, refuse_server_tools
+from clew.dialects.openai.parameters import is_forced, refuse_server_tools, user_field, write_tool_choice
+from clew.dialects.openai.parts import joined_text, prompt_blocks
 from clew.dialects.openai_responses.detail import DIALECT_NAME, SYSTEM, detail_of
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.request_client_items import ClientItems
@@ -49,7 +50,7 @@ from clew.dialects.openai_responses.request_parameters import (
     write_tools,
 )
 from clew.dialects.openai_responses.request_reader import STEP, read_request, read_request_with, references_in
-from clew.dialects.shape import WrittenRequest
+from clew.dialects.shape import ClientHeaders, ClientSession, Operation, WrittenRequest
 from clew.model.json import JsonObject, JsonValue
 from clew.model.request import Request
 from clew.wire.splice import apply, edit_object
@@ -243,3 +244,31 @@ def _without_updates(given: RawRequest) -> RawRequest:
 
 def _one_tool(name: str) -> dict[str, object]:
     return {"type": "function", "name": name}
+
+
+_BELOW: Final[Mapping[str, Operation]] = {
+    "": "messages",
+    "/input_tokens": "count_tokens",
+    "/compact": "compact",
+    "/*": "stored",
+}
+ROUTES: Final[Mapping[str, Operation]] = {
+    f"{base}{path}": operation for base in ("/v1/responses", "/responses") for path, operation in _BELOW.items()
+}
+"""The second base is for clients whose base URL is meant to end in `/v1`, and does not."""
+PATHS: Final[Mapping[Operation, str]] = {"messages": "/responses", "count_tokens": "/responses/input_tokens"}
+_SESSIONS: Final = ("session-id", "x-session-id", "x-session-affinity")
+"""What clients call their conversation: Codex; opencode, and others after it."""
+_THREAD: Final = "thread-id"
+_SUBAGENT: Final = "x-openai-subagent"
+
+
+def session_of(headers: ClientHeaders) -> ClientSession:
+    thread = headers.get(_THREAD, "")
+    session = next((value for name in _SESSIONS if (value := headers.get(name))), thread)
+    return ClientSession(session, thread if thread != session else "", headers.get(_SUBAGENT, ""))
+
+
+def request_headers(headers: ClientHeaders, request: Request, options: ResponsesOptions) -> tuple[tuple[bytes, bytes], ...]:
+    """None of the client's own: they are about another vendor's versions and betas."""
+    return ((b"user-agent", b"clew"),)

@@ -20,8 +20,8 @@ from msgspec import Raw, Struct
 from clew.dialects.openai_responses.answers import write_answer
 from clew.dialects.openai_responses.detail import detail_of
 from clew.dialects.openai_responses.request_reader import read_request_with, references_in
+from clew.dialects.optional import StoredTurns
 from clew.dialects.shape import AnswerContext
-from clew.dialects.stored import StoredTurns
 from clew.errors import RequestInvalid
 from clew.model.json import JsonObject, JsonValue, read_json
 from clew.model.turn import NativeTurn

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from clew.dialects.block_writer import BlockWriter
-from clew.dialects.openai_responses.carrier import is_own_client
-from clew.dialects.openai_responses.detail import DIALECT_NAME, detail_of
+from clew.dialects.block_writer import BlockWriter, ToolIds, UnsaidKinds
+from clew.dialects.openai_responses.detail import DIALECT_NAME, detail_of, is_own_client
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.stream_events import ResponsesEvent
 from clew.dialects.openai_responses.tools import canonical_name
 from clew.dialects.shape import AnswerContext
-from clew.dialects.tool_ids import ToolIds
-from clew.dialects.unsaid import UnsaidKinds
 from clew.model.blocks import signature_of
 from clew.model.events import BlockDelta
 from clew.model.json import JsonObject, object_of, text_of, whole_value

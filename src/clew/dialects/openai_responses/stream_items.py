@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.dialects.openai_responses.carrier import annotation_delta, item_block, refusal_delta
+from clew.dialects.openai_responses.detail import annotation_delta, item_block, refusal_delta
 from clew.dialects.openai_responses.stream_answer import AnswerInItems, ItemTeller
 from clew.dialects.openai_responses.stream_calls import CallTeller, TextCallTeller
 from clew.dialects.openai_responses.stream_events import ANNOTATION, ResponsesEvent

@@ -14,16 +14,22 @@ from __future__ import annotations
 from typing import Final
 
 from clew.dialects.openai.errors import error_object, failure_of_event
-from clew.dialects.openai_responses.carrier import ITEM
-from clew.dialects.openai_responses.detail import detail_of
+from clew.dialects.openai_responses.detail import ITEM, detail_of
 from clew.dialects.openai_responses.endings import failure_code, incomplete_reason_of, responses_usage
-from clew.dialects.openai_responses.numbered_events import ItemPlace, ItemText, NumberedEvents, WrittenItem
-from clew.dialects.openai_responses.response_object import exchange_of, response_object
-from clew.dialects.openai_responses.written_calls import WrittenCall, WrittenTextCall
+from clew.dialects.openai_responses.numbered_events import (
+    ItemPlace,
+    ItemText,
+    NumberedEvents,
+    WrittenItem,
+    exchange_of,
+    response_object,
+)
 from clew.dialects.openai_responses.written_items import (
+    WrittenCall,
     WrittenCompaction,
     WrittenMessage,
     WrittenOwnItem,
+    WrittenTextCall,
     WrittenThought,
     is_told,
 )

@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from clew.dialects.openai.fields import BOOLEAN, OBJECT, OBJECTS, Canonical, RawObject, RequestChanges, decode, invalid
+from clew.dialects.openai.parameters import LONGEST_NAME, own_name
 from clew.dialects.openai.schemas import ANY_OBJECT
-from clew.dialects.openai.tools import LONGEST_NAME, own_name
 from clew.dialects.openai_responses.detail import ClientTool, ResponsesDetail, ToolKind
 from clew.model.json import JsonValue
 from clew.model.request import Demand

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias, cast
 
 from msgspec import Struct
 
-from clew.dialects.passing import JoinedDeltas, Passthrough
+from clew.dialects.optional import JoinedDeltas, Passthrough
 from clew.errors import StreamIllegal
 from clew.model.assemble import Assembler
 from clew.model.change import BrokenCall, broken_calls

@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from clew.dialects.passing import Passthrough
+from clew.dialects.optional import Passthrough
 from clew.model.bounds import check_before, check_blocks, check_held, check_updates
 from clew.model.events import (
     BlockDelta,

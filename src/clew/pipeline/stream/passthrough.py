@@ -5,7 +5,7 @@ Somebody reads along: runs of deltas pass unopened, every other event is read, a
 
 from __future__ import annotations
 
-from clew.dialects.passing import Passthrough
+from clew.dialects.optional import Passthrough
 from clew.errors import StreamIllegal
 from clew.model.events import BLOCK_EVENTS, Event, MessageStart, StreamFailed
 from clew.pipeline.stream.answer import AnswerSoFar, answer_of_parts

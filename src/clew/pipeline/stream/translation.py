@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct, structs
 
-from clew.dialects.passing import PassedDeltas
+from clew.dialects.optional import PassedDeltas
 from clew.dialects.shape import StreamReader, StreamWriter
 from clew.errors import StreamIllegal
 from clew.model.events import BLOCK_EVENTS, BlockDelta, BlockStart, BlockStop, Event, MessageStart, StreamFailed, altered
