@@ -52,16 +52,16 @@ def _page(row: Preset) -> Iterator[str]:
     yield from _setup(row)
     yield "## Endpoints\n\n| dialect | url | images | tools | counts tokens |\n| --- | --- | --- | --- | --- |"
     for each in _endpoints(row):
-        counts = "yes" if each.count_tokens else "not known to"
+        counts = "yes" if each.count_tokens else "unknown"
         yield f"| `{each.dialect}` | {each.url or 'your own'} | {each.vision} | {each.tools} | {counts} |"
-    yield "\nThe first is the one that is used, unless `dialect` names another.\n"
+    yield "\nclew uses the first one, unless `dialect` names another.\n"
     yield "## Reasoning\n"
     yield "\n".join(f"- `{each.dialect}`: {_reasoning(each)}" for each in _endpoints(row)) + "\n"
     yield from _limits(row)
     yield "## Tested\n"
-    yield f"Tests ask `clew sim --kind {row.simulator}`, which accepts and refuses what this API does, as far as known."
-    yield f"No test asks the vendor. What is here is from: {row.source}, as of {row.date}."
-    yield f"With your key, `clew backends test {row.backend}` asks the backend itself and says what differs.\n"
+    yield f"clew's tests call `clew sim --kind {row.simulator}`, a strict copy of this API, as far as it is known."
+    yield f"No test calls the vendor. Source of this page: {row.source}, as of {row.date}."
+    yield f"`clew backends test {row.backend}` calls the backend itself, with your key, and shows what differs.\n"
     yield "[All keys of a backend](../reference/config.md#backendsname) ·"
     yield "[Switch the backend](../howto/switch-the-backend.md) · [Symptoms](../symptoms/README.md)"
 
@@ -86,13 +86,13 @@ def _setup(row: Preset) -> Iterator[str]:
         every = ", ".join([*named, f"`{row.model}` for every other name"])
         if row.own_models:
             own = ", ".join(f"`{pattern}`" for pattern in row.own_models)
-            yield f"A client that asks for a model by one of the vendor's own names ({own}) gets that model. For all others:"
-            yield f"{every}."
+            yield f"A client that asks for one of the vendor's own model names ({own}) gets that model."
+            yield f"For other names, clew asks for {every}."
         else:
-            yield f"Whatever model a client asks for, this backend is asked for one of its own: {every}."
-        yield "`model` and `models` change that.\n"
+            yield f"clew replaces the model name that a client asks for: {every}."
+        yield "The settings `model` and `models` change that.\n"
     elif needs_model:
-        yield "Say which model answers: the names that clients ask for mean nothing there.\n"
+        yield "Set `model`: this backend does not know the model names that clients ask for.\n"
 
 
 def _table(row: Preset, key: str, needs_model: bool) -> Iterator[str]:
@@ -115,7 +115,7 @@ def _reasoning(row: Preset) -> str:
     return (
         f"Reasoning goes back in the field `{field}`."
         if field
-        else "It takes no reasoning back. clew keeps it and shows it to you."
+        else "It accepts no reasoning back. clew keeps the reasoning and shows it to you."
     )
 
 
@@ -126,7 +126,7 @@ def _limits(row: Preset) -> Iterator[str]:
         yield "## Known limits\n\n" + "\n".join(found) + "\n"
     if differs:
         yield "## What differs from other backends\n"
-        yield "clew sets these by itself. Each can be changed for a backend of yours.\n"
+        yield "clew sets these by itself. You can override each of them in your settings.\n"
         yield "| dialect | setting | means |\n| --- | --- | --- |\n" + "\n".join(differs) + "\n"
 
 

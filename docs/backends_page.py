@@ -20,20 +20,20 @@ IN_CHAT = [row for row in ENDPOINTS if row.dialect == "openai-chat"]
 
 HEAD = """# Backends
 
-Endpoints that `preset` can name. [Add a backend](../howto/add-a-backend.md) says how, and
-[Run Claude Code on any OpenAI-style backend](../howto/run-on-openai-style-backends.md) what becomes of thinking there.
-A row is a table in `src/clew/backends/presets.toml`; `clew backends test NAME` says if it still holds.
+The endpoints that `preset` can name. See also [Add a backend](../howto/add-a-backend.md), and
+[Run Claude Code on any OpenAI-style backend](../howto/run-on-openai-style-backends.md) for what happens to thinking there.
+Each row is a table in `src/clew/backends/presets.toml`. `clew backends test NAME` checks if it is still true.
 """
 CHAT = """## In dialect `openai-chat`
 
-What each wants to be sent (`wire`), how it answers (`speech`), what it wants in place of missing reasoning (`quirks`): only
-what is not as with a backend that nobody knows. The [config](config.md) says what each key means, and any of them can be
-set for a backend of yours. Rules for some models are complete: what they leave out is as in the row.
+How its requests differ (`wire`), how its answers differ (`speech`), and what it needs in place of missing reasoning
+(`quirks`), compared to an unknown backend. [Config](config.md) explains each key. You can set any of them in your
+settings. Settings for some models are complete: keys that they leave out have the value of the row.
 """
 KNOBS = """## How each kind is asked to think
 
-A client says `thinking` and `output_config.effort`; a backend's `knob` says it in the backend's words. A level without words
-of its own is rounded to one that has some. A budget goes to the field for it, where there is one.
+A client sets `thinking` and `output_config.effort`. The `knob` of a backend translates them into the backend's own fields. A
+level that the backend does not have is rounded to one that it has. A budget is sent if the backend has a field for it.
 """
 
 
@@ -53,7 +53,7 @@ def _place(row: Preset) -> tuple[str, ...]:
 
 
 def _has(row: Preset) -> tuple[str, ...]:
-    return f"`{row.name}`", row.dialect, row.vision, row.tools, "yes" if row.count_tokens else "not known to"
+    return f"`{row.name}`", row.dialect, row.vision, row.tools, "yes" if row.count_tokens else "unknown"
 
 
 def _hidden() -> Iterator[str]:

@@ -39,9 +39,9 @@ STARTS = (
 )
 
 PINGS = """
-An eager block is used if text comes first. If something else comes first, it is stopped, empty, and the next block has
-index 1. While nothing comes there are pings: after `[gateway] ping_seconds`; where a backend sends what cannot be shown, and
-in an eager answer always, after one second.
+An eager answer begins with an empty text block. If the backend sends text first, it goes into that block. Otherwise the
+block ends empty, and the next block has index 1. While nothing else is sent, clew sends pings: after
+`[gateway] ping_seconds`, or each second in an eager answer and while the backend sends things that cannot be shown.
 
 ## Blocks and their deltas
 

@@ -13,7 +13,7 @@ def formats_page(table: Callable[[Sequence[str], Iterable[Sequence[str]]], str])
     return "\n".join(
         [
             "# Formats of conversations\n",
-            "What `clew export` writes and `clew import` reads. See",
+            "The formats that `clew export` writes and `clew import` reads. See",
             "[Move conversations](../howto/move-conversations.md).\n",
             table(_COLUMNS, [_row(each) for each in {**FORMATS, **READABLE}.values()]),
         ]
@@ -22,6 +22,6 @@ def formats_page(table: Callable[[Sequence[str], Iterable[Sequence[str]]], str])
 
 def _row(format: Format | ReadableFormat) -> tuple[str, ...]:
     if isinstance(format, ReadableFormat):
-        return (f"`{format.name}`", "", format.does, "yes", "it is read, and not written")
+        return (f"`{format.name}`", "", format.does, "yes", "it can only be read")
     reads = "yes" if format.read else "no"
     return (f"`{format.name}`", f"`{format.suffix}`", format.does, reads, "; ".join(format.losses))

@@ -21,7 +21,7 @@ from clew.cli import main as command_line
 from clew.model.facts import PHASES, ModelFacts, Rule, models, rules, stances
 from clew.settings.document import Document
 from clew.settings.problems import choices_of, fields_of, table_in
-from clew.settings.schema import defaults_of, meanings_of, toml_value
+from clew.settings.schema import defaults_of, meanings_of, summary_of, toml_value
 from clew.simulator.turns import shipped
 from clew.web import routes as web_routes
 
@@ -69,10 +69,11 @@ def _help(command: click.Command, context: click.Context) -> str:
 def rules_page() -> str:
     parts = [
         "# Rules\n",
-        "What the vendor refuses, in the order of its checking. `clew check` and the simulator both read this table.",
+        "What the vendor refuses, in the order in which it checks. `clew check` and the simulator use this table.",
         "",
-        "Grades: **A** official, **B** measured, **C** a verbatim report, **D** inference. *Static*: a request, its headers",
-        "and the model decide it, so `clew check` can judge it offline. Words marked † were never seen; they are ours.\n",
+        "Grades: **A** documented by the vendor, **B** measured, **C** reported with the exact message, **D** derived from",
+        "other rules. *Static*: the request, its headers and the model are enough to decide, so `clew check` can decide.",
+        "Nobody has seen the messages that are marked †; clew's authors wrote them.\n",
     ]
     for phase in PHASES:
         rows = [_rule_row(rule) for rule in rules().values() if rule.phase == phase]
@@ -125,11 +126,11 @@ def models_page() -> str:
     return "\n".join(
         [
             "# Models\n",
-            "What is known of each model. A cell that nobody published is as the newest sibling's. Sources are in",
-            "`src/clew/model/facts/models.toml`; a name that no row fits gets the row `unknown`.\n",
+            "Facts about each model. If a fact is not published, it is taken from the newest model of the same line. The",
+            "sources are in `src/clew/model/facts/models.toml`. A model that is not listed gets the row `unknown`.\n",
             _table(tuple(_MODEL_COLUMNS), rows),
             "## Whose thinking it reads\n",
-            "Its own always. A block that a model cannot read is dropped by the vendor without an error.\n",
+            "A model always reads its own. The vendor drops a block that the model cannot read, without an error.\n",
             _table(("model", "reads"), reading),
         ]
     )
@@ -138,8 +139,8 @@ def models_page() -> str:
 def stances_page() -> str:
     parts = [
         "# Stances\n",
-        "Where the sources disagree about the vendor, the simulator takes a stance. A file for `clew sim --stance` names",
-        'the conflict or its switch: `trailing_thinking = "reject"`.\n',
+        "The sources sometimes disagree about what the vendor does. For each such question the simulator has a switch. A",
+        'file for `clew sim --stance` sets it, by its name or the name of the conflict: `trailing_thinking = "reject"`.\n',
     ]
     for name, row in stances().items():
         values = [
@@ -156,15 +157,15 @@ def stances_page() -> str:
 def config_page() -> str:
     parts = [
         "# Config\n",
-        "What `clew.toml` may say. Every key is optional. `clew config init` writes a first file, `clew config check` says",
-        "what is wrong with one, `clew config show --origin` what it comes to.",
-        "[Add a backend](../howto/add-a-backend.md) is where to begin; [Backends](backends.md) lists presets.\n",
-        "`${NAME}` in any text is that environment variable, `${NAME:-text}` the same with something to fall back on.\n",
+        "All keys of `clew.toml`. Every key is optional. `clew config init` writes a first file, `clew config check` finds",
+        "mistakes in it, and `clew config show --origin` prints every setting and where it comes from.",
+        "Begin with [Add a backend](../howto/add-a-backend.md); [Backends](backends.md) lists the presets.\n",
+        "In any text, `${NAME}` is replaced by that environment variable; `${NAME:-text}` has a default.\n",
     ]
     for path, kind in _config_tables(Document):
         parts += [
             f"## {path}\n",
-            f"{(kind.__doc__ or '').splitlines()[0]}\n",
+            f"{summary_of(kind)}\n",
             _table(("key", "default", "allowed", "means"), _config_rows(kind)),
         ]
     return "\n".join(parts)

@@ -35,8 +35,8 @@ def python_page(table: _TABLE) -> str:
     named = [(name, getattr(clew, name)) for name in clew.__all__]
     parts = [
         "# Python\n",
-        "What `from clew import …` offers, [what that gives](#what-is-given) and [what it raises](#errors). `clew.testing`",
-        "has the [simulator](../howto/test-an-agent-without-a-key.md).\n",
+        "The names of `from clew import …`, [the values that they return](#what-is-given), and [the errors](#errors). The",
+        "[simulator](../howto/test-an-agent-without-a-key.md) is in `clew.testing`.\n",
         *(part for name, value in named for part in _section("##", name, value, table)),
         "## What is given\n",
         *(part for value in _GIVEN for part in _section("###", value.__name__, value, table)),

@@ -22,8 +22,8 @@ def simulator_page(table: Table) -> str:
     ]
     parts = [
         "# Simulator kinds\n",
-        "`clew sim --kind KIND`, or `simulators(kind=…)` in pytest. Each is a row of facts over one judge of its dialect;",
-        "the rows are the tables `vendors.toml` of `src/clew/simulator/anthropic`, `openai_chat` and `openai_responses`.",
+        "`clew sim --kind KIND`, or `simulators(kind=…)` in pytest. The facts about each kind are in the tables",
+        "`vendors.toml` of `src/clew/simulator/anthropic`, `openai_chat` and `openai_responses`.",
         "[Test an agent without a key](../howto/test-an-agent-without-a-key.md) shows how to use them.\n",
         table(("kind", "dialect", "what it is", "source", "as of"), kinds),
         *_rules("the chat kinds", CHAT_RULES, chat_vendors(), table),
@@ -35,11 +35,11 @@ def simulator_page(table: Table) -> str:
 def _rules(kinds: str, book: RuleBook, rows: Mapping[str, WordedVendor], table: Table) -> Iterator[str]:
     """What the kinds of a dialect refuse, and where a vendor has words of its own."""
     yield f"## Rules of {kinds}\n"
-    yield "What they refuse, with the words of the OpenAI API. Grades as in [Rules](rules.md);"
-    yield "words marked † were never seen; they are ours.\n"
+    yield "What these kinds refuse, with the messages of the OpenAI API. The grades are those of [Rules](rules.md)."
+    yield "Nobody has seen the messages that are marked †; clew's authors wrote them.\n"
     yield table(("rule", "grade", "when", "the API says"), map(_rule_row, book.rules.values()))
-    yield f"### Own words of {kinds}\n"
-    yield "Where a vendor is known to say it otherwise.\n"
+    yield f"### Other messages of {kinds}\n"
+    yield "Vendors that are known to use another message.\n"
     own = [row for name, vendor in rows.items() for row in _own_words(name, vendor, book)]
     yield table(("kind", "rule", "it says"), own)
 

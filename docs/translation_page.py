@@ -12,44 +12,44 @@ Table = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
 
 HEAD = """# Translation
 
-What becomes of a request, and of an error, between a client of Anthropic and a backend in dialect `openai-chat`. Nothing is
-lost in silence: what a backend has no words for is a change, which the log tells. [Backends](backends.md) has their words.
+How requests and errors are translated between a client of Anthropic's API and a backend in dialect `openai-chat`. If a
+backend has no field for a part of a request, that part is listed as a change in the log. See also [Backends](backends.md).
 
-## Which form of asking counts
+## Which thinking setting is used
 
-From the strongest to the weakest; what another form overrides is told.
+If a request has several, the first of this list is used, and the log names the others.
 
-1. `thinking: disabled` is no thinking. A backend that cannot stop gets its lowest level.
-2. `thinking: between_tools` is the lowest level.
-3. `output_config.effort`: the newest one, and it holds for the whole request.
-4. `thinking.budget_tokens`: the same number where the backend takes one, within its bounds and with 1,024 tokens left for
-   the answer; otherwise a level, by the table below. A budget of 0 is no thinking.
-5. `thinking: adaptive`, and `enabled` without a budget, leave it to the model.
-6. Nothing at all is the backend's own default.
+1. `thinking: disabled`: no thinking. A backend that always thinks gets its lowest level.
+2. `thinking: between_tools`: the lowest level.
+3. `output_config.effort`: the newest one; it is used for the whole request.
+4. `thinking.budget_tokens`: the same number, if the backend accepts one, within its limits and with 1,024 tokens left for
+   the answer. Otherwise a level, by the table below. A budget of 0 means no thinking.
+5. `thinking: adaptive`, and `enabled` without a budget: the model decides.
+6. None of these: the backend's own default.
 
-A level that a knob has no words for is rounded as the [knob's row](backends.md#how-each-kind-is-asked-to-think) says; one
-that a model does not have, to the next lower, else to its lowest.
+If a backend does not have a level, it is rounded as [its row](backends.md#how-each-kind-is-asked-to-think) says. If a model
+does not have it, the next lower level is used, or else the lowest.
 """
 
 REASONS = {
-    "full": "the prompt is too long: clients compact, or ask for less if that is enough",
-    "cap": "more is asked for than the model can say at once",
-    "billing": "no money",
-    "overloaded": "too much to do there: clients wait",
-    "rate": "too much asked: clients wait as long as they are told",
-    "auth": "the key is not accepted",
-    "model": "no such model",
+    "full": "the prompt is too long: clients compact it, or ask for fewer tokens",
+    "cap": "more output tokens are asked for than the model can write",
+    "billing": "the account has no credit",
+    "overloaded": "the backend is overloaded: clients wait",
+    "rate": "a rate limit: clients wait for the given time",
+    "auth": "the key is refused",
+    "model": "the model does not exist",
     "filter": "the content filter refused it",
-    "answer": "the model's answer was thrown away: asking again helps",
+    "answer": "the backend discarded the model's answer: another try helps",
     "permission": "not allowed",
     "timeout": "it took too long",
-    "request": "the request is not understood",
+    "request": "the request is invalid",
 }
 
-ERRORS = """## What errors are told as
+ERRORS = """## Errors
 
-By the error's own code, or by its words. `status` are those of the response that it may correct; 0 is an error inside a 200.
-An error that no row fits keeps its status, or gets the one of Anthropic's that stands for it.
+An error is recognized by its code or by its message. `status`: only answers with these statuses are corrected; 0 is an error
+inside an answer with status 200. An error without a row keeps its status, or gets the matching one of Anthropic's API.
 """
 
 
@@ -58,7 +58,7 @@ def translation_page(table: Table) -> str:
     parts = [HEAD, table(("from tokens", "level"), rows)]
     parts += [
         "## Schemas of tools\n",
-        "What a backend's check (`wire.validator`) lets pass, and what is said in other words.\n",
+        "What the check of a backend (`wire.validator`) accepts, and what clew rewrites.\n",
     ]
     parts += [
         table(("validator", "passes", "never passes", "formats", "rewrites", "source"), map(_check, validators().values()))

@@ -38,54 +38,60 @@ _KEY_HEADERS: Final = {"key": (b"x-api-key", b""), "bearer": (b"authorization", 
 
 
 class Quirks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a backend deviates from Anthropic's API. The defaults fit a backend of which nothing is known."""
+    """How a backend differs from Anthropic's API. The defaults fit an unknown backend."""
 
     unique_tool_ids: bool = False
-    """Its tool ids never repeat, so they may reach a client as they are."""
+    """Whether it never uses a tool id twice, so clients can get its ids unchanged."""
     missing: Missing = "nothing"
-    """What it wants in place of thinking that is not there: nothing, an empty text, a space, or thinking off."""
+    """What to send where reasoning is missing: nothing, an empty text, a space, or the request with thinking off."""
     foreign: Foreign | None = None
-    """What becomes of other makers' reasoning; as `thinking.foreign` if left out."""
+    """What to do with reasoning of other backends. Default: `thinking.foreign`."""
     adaptive: bool = True
-    """It takes adaptive thinking; if not, that becomes a budget."""
+    """Whether it accepts adaptive thinking. If not, a budget is sent instead."""
     adaptive_budget: Count = 0
-    """That budget in tokens; 0: by the effort level that is asked for."""
+    """That budget, in tokens. 0: by the effort level that the client asks for."""
     signed: bool = True
-    """It wants its signatures back; if not, seals need not carry them."""
+    """Whether it needs its signatures back. If not, seals do not carry them."""
     system_messages: bool = True
-    """It takes messages of role system inside the conversation."""
+    """Whether it accepts messages with the role system inside the conversation."""
     effort: bool = True
-    """It takes `output_config.effort`."""
+    """Whether it accepts `output_config.effort`."""
     betas: bool = True
-    """It takes the header `anthropic-beta`; if not, that is left out."""
+    """Whether it accepts the header `anthropic-beta`. If not, the header is left out."""
     overlaps: bool = False
-    """It leaves blocks open until its answer ends; they are told one after the other."""
+    """Whether it leaves blocks open until its answer ends. clew sends them one after the other."""
     realm_per_account: bool = False
-    """Only the account that made a block can read it."""
+    """Whether only the account that made a block can read it."""
 
 
 class Manner(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that deviates, for a backend as a whole or for one kind of its models."""
+    """How a backend, or some of its models, differs from the default."""
 
     quirks: Quirks = Quirks()
-    """Where it deviates from Anthropic's API."""
+    """How it differs from Anthropic's API."""
     wire: ChatRequestOptions = ChatRequestOptions()
-    """What it wants to be sent, in dialect `openai-chat`."""
+    """How its requests differ, in dialect `openai-chat`."""
     speech: ChatAnswerOptions = ChatAnswerOptions()
-    """How it answers, in dialect `openai-chat`."""
+    """How its answers differ, in dialect `openai-chat`."""
     responses: ResponsesOptions = ResponsesOptions()
-    """What it wants to be sent, and how it answers, in dialect `openai-responses`."""
+    """How its requests and answers differ, in dialect `openai-responses`."""
 
 
 class BackendTimeouts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Seconds for the phases of a call to this backend, where they differ from those of `[timeouts]`."""
+    """Timeouts of this backend, in seconds, where they differ from those in `[timeouts]`."""
 
     connect: Seconds | None = None
+    """Looking up the name and opening a connection."""
     tls: Seconds | None = None
+    """The TLS handshake."""
     send: Seconds | None = None
+    """Sending the request, without the backend taking a single byte."""
     first_byte: Seconds | None = None
+    """From the last byte of the request to the end of the answer's head."""
     gap: Seconds | None = None
+    """Between two pieces of the answer."""
     total: Seconds | None = None
+    """The whole call."""
 
     def given(self) -> dict[str, float]:
         """Those that are set, by name."""

@@ -12,22 +12,22 @@ Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """Seconds that each phase may last; one without a number has no end. The promises are made with these numbers."""
+    """The longest time for each phase of a call, in seconds. A phase without a number has no limit."""
 
     slot: float | None = 5.0
-    """For room among the connections to a backend, where all that there may be are in use."""
+    """Waiting for a free connection to the backend, if all are in use."""
     connect: float | None = 5.0
-    """To look up the name and to open a connection."""
+    """Looking up the name and opening a connection."""
     tls: float | None = 5.0
-    """For the handshake."""
+    """The TLS handshake."""
     send: float | None = 30.0
-    """Without the backend taking a single byte of the request."""
+    """Sending the request, without the backend taking a single byte."""
     first_byte: float | None = 60.0
-    """From the request's last byte to the end of the response's head; interim responses do not count."""
+    """From the last byte of the request to the end of the answer's head. Interim responses do not count."""
     gap: float | None = 120.0
-    """Between two pieces of the body, while we read: a reader of ours that is slow is not the backend's fault."""
+    """Between two pieces of the answer. Time in which clew itself does not read does not count."""
     total: float | None = None
-    """From the first step to the last byte."""
+    """The whole call."""
 
 
 class ResponseHead:

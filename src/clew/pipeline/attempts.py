@@ -115,15 +115,16 @@ class RetryPolicy:
     """How often and how long a request is tried again."""
 
     retries: int = 2
-    """Of one target, beside its first try."""
+    """How often the same target is tried again after the first try."""
     budget: float = 30.0
-    """Seconds from the beginning after which no target is tried twice; a wait that would lead past them is not begun."""
+    """No target is tried a second time later than this many seconds after the request began."""
     first_wait: float = 0.5
-    """The longest wait before the first retry; it doubles with each. A backend that says how long is believed."""
+    """The longest wait before the first retry. It doubles with each retry. If the backend says how long to wait, that is
+    used instead."""
     most_wait: float = 5.0
-    """Where that doubling ends."""
+    """The longest wait between two retries."""
     cool_seconds: float = 10.0
-    """For a target that failed as often as it may, or was limited without saying for how long."""
+    """How long a target is not asked again after its last retry failed, or after it was rate limited without a time."""
 
 
 class Attempt(Struct, frozen=True):

@@ -37,7 +37,7 @@ _TRUE: Final = ("1", "true", "yes", "on")
 
 
 class CacheRules(Struct, frozen=True, kw_only=True):
-    """Where marks of the prompt cache are set.
+    """Where cache marks are set.
 
     >>> CacheRules.from_variables({"DISABLE_PROMPT_CACHING_HAIKU": "1"}).off_for
     ('haiku',)
@@ -46,14 +46,14 @@ class CacheRules(Struct, frozen=True, kw_only=True):
     ttl: Ttl = "5m"
     """How long the vendor keeps the marked prefix."""
     off: bool = False
-    """No marks at all, as the variable DISABLE_PROMPT_CACHING says."""
+    """Set no marks at all, like the variable DISABLE_PROMPT_CACHING."""
     off_for: tuple[Line, ...] = ()
-    """None for models of these lines, as DISABLE_PROMPT_CACHING_HAIKU, _SONNET and _OPUS say."""
+    """Set no marks for these model lines, like DISABLE_PROMPT_CACHING_HAIKU, _SONNET and _OPUS."""
     nearest: bool = True
-    """Where a message ends in a block that cannot be marked, take the nearest markable block before it; else leave it
-    unmarked."""
+    """If a message ends in a block that cannot be marked, mark the nearest block before it that can be. Otherwise the
+    message gets no mark."""
     replace: bool = False
-    """Also for a client that sets marks of its own; they are taken away first."""
+    """Also replace the marks of clients that set their own."""
 
     @classmethod
     def from_variables(cls, environ: Mapping[str, str]) -> CacheRules:

@@ -43,69 +43,72 @@ _ANTHROPIC: Final = "anthropic"
 
 
 class BackendTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An endpoint that can be called. `preset` or `url` is needed."""
+    """A backend: an endpoint that clew can call. `preset` or `url` is needed."""
 
     preset: str = ""
-    """A row of the table of known endpoints; every other key here overrides it."""
+    """The name of a known endpoint (`clew backends presets`). Every other key here overrides a value of it."""
     dialect: Dialect | Literal[""] = ""
-    """The wire protocol; the preset's if left out, `anthropic` without one. Some vendors have an endpoint in each."""
+    """The API of the endpoint. Default: the preset's, or `anthropic` without a preset. Some vendors have several
+    endpoints."""
     url: str = ""
-    """The vendor's documented base; `/v1/messages`, or in OpenAI's dialects `/chat/completions` or `/responses`, is
-    appended."""
+    """The base URL. clew appends `/v1/messages`, or for OpenAI's dialects `/chat/completions` or `/responses`."""
     path: str = ""
-    """What is appended instead, in OpenAI's dialects; it may have a query."""
+    """The path to append instead, in OpenAI's dialects. It may have a query."""
     realm: str = ""
-    """Who can read its signatures; first-party Claude hosts: `anthropic`; else the backend's own name."""
+    """Backends with the same realm can read each other's signatures. Default: `anthropic` for Anthropic's own hosts, else
+    the name of the backend."""
     auth: Auth | None = None
-    """Who asks: `key` (x-api-key), `bearer` (Authorization), `api-key` (Azure's header), `passthrough` (the client with
-    its own credential), `none`."""
+    """How requests are authenticated: `key` (x-api-key), `bearer` (Authorization), `api-key` (Azure's header), `passthrough`
+    (the client's own credential), `none`."""
     key: str = ""
-    """`${VARIABLE}`, `file:/path`, `keyring:service/name`, or the key itself."""
+    """The vendor's key: `${VARIABLE}`, `file:/path`, `keyring:service/name`, or the key itself."""
     keys: tuple[str, ...] = ()
-    """Several, tried in order when one is refused or has had enough."""
+    """Several keys. The next one is tried when one is refused or has reached its limit."""
     account: str = ""
-    """A name for the account behind the keys, if they are of one; a fingerprint of the key in use otherwise."""
+    """A name for the account of the keys, if all are of one account. Default: a fingerprint of the key in use."""
     model: str = ""
-    """For every name that `models` does not map."""
+    """The model for every name that `models` does not map."""
     models: Mapping[str, str] = {}
-    """The backend's own name by the name that a client asks for, or by its family: opus, sonnet, haiku, fable, mythos."""
+    """Names that clients ask for, and the backend's model for each. A family (opus, sonnet, haiku, fable, mythos) stands for
+    all its names."""
     quirks: Quirks = Quirks()
-    """Where it deviates from Anthropic's API."""
+    """How it differs from Anthropic's API."""
     wire: ChatRequestOptions = ChatRequestOptions()
-    """What it wants to be sent, in dialect `openai-chat`, where it deviates from its preset."""
+    """In dialect `openai-chat`: how its requests differ from its preset."""
     speech: ChatAnswerOptions = ChatAnswerOptions()
-    """How it answers, in dialect `openai-chat`, where it deviates from its preset."""
+    """In dialect `openai-chat`: how its answers differ from its preset."""
     responses: ResponsesOptions = ResponsesOptions()
-    """What it wants to be sent and how it answers, in dialect `openai-responses`, where it deviates from its preset."""
+    """In dialect `openai-responses`: how its requests and answers differ from its preset."""
     by_model: Mapping[str, Manner] = {}
-    """These tables for some of its models, by a pattern of their names (`"deepseek/*"`); the first that fits is
-    taken."""
+    """These tables for some of its models, by a pattern of their names (`"deepseek/*"`). The first pattern that matches is
+    used."""
     timeouts: BackendTimeouts = BackendTimeouts()
-    """Seconds for the phases of a call, where they differ from the general ones."""
+    """Timeouts of this backend, in seconds, where they differ from `[timeouts]`."""
     allow_private: bool = False
-    """Allow a link-local, shared or metadata address."""
+    """Allow link-local, shared and metadata addresses."""
     max_parallel: Count = 0
-    """Requests that it gets at the same time from each process of a gateway. Others wait, callers taking turns, for a
-    minute at most. 0: any number."""
+    """The most requests at the same time from each process of a gateway. Others wait up to a minute; the callers take turns.
+    0: no limit."""
 
 
 class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The settings file as it is written."""
+    """The settings file."""
 
     active: str = ""
-    """The backend that takes what no rule and no pin sends elsewhere; `clew use` overrides it."""
+    """The backend for all requests that no rule and no pin sends elsewhere. `clew use` overrides it."""
     failover: tuple[str, ...] = ()
-    """Backends to try, in order, when the one that was chosen cannot answer."""
+    """Backends to try, in this order, if the chosen one cannot answer."""
     proxy: bool = False
-    """Go through HTTPS_PROXY and HTTP_PROXY; they are ignored otherwise."""
+    """Use the proxies in HTTPS_PROXY and HTTP_PROXY. By default they are ignored."""
     ca_file: str = ""
-    """Certificate authorities to trust beside the system's. Another file of that name holds from the next connection on."""
+    """A file with certificate authorities to trust, in addition to the system's. A change applies from the next connection
+    on."""
     first_content_seconds: Seconds = 300
-    """How long a backend may take until the first content of an answer; all of one that is not streamed."""
+    """The longest time until a backend sends the first content of a streamed answer, or the whole of any other answer."""
     backends: Mapping[str, BackendTable] = {}
-    """By name. Without any, those whose keys are found in the environment, and `claude` in any case."""
+    """The backends by name. Without any, clew uses those whose keys are in the environment, and always `claude`."""
     rules: tuple[RoutingRule, ...] = ()
-    """Where some requests go, whatever is active; the first that fits decides."""
+    """Send some requests to certain backends, whatever is active. The first rule that matches is used."""
     thinking: ThinkingSettings = ThinkingSettings()
     store: StoreSettings = StoreSettings()
     gateway: GatewaySettings = GatewaySettings()
@@ -113,7 +116,8 @@ class Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timeouts: Timeouts = Timeouts()
     log: LogSettings = LogSettings()
     models: Mapping[str, Mapping[str, object]] = {}
-    """Facts about models: a table changes the row of its name, or adds one (`as` names what the rest is like)."""
+    """Facts about models. A table changes the facts of a known model, or adds a model (`as` names a known model for all
+    other facts)."""
     build: BuildSettings = BuildSettings()
     chat: ChatSettings = ChatSettings()
     login: LoginSettings = LoginSettings()

@@ -13,33 +13,33 @@ from clew.settings.problems import Problem
 
 
 class LoginSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The admin behind a proxy that logs people in: which tokens (JWT) it believes. Needs the extra `clew[jwt]`. Off without
+    """Logins through a proxy in front of the web UI: which of its tokens (JWT) to believe. Needs the extra `clew[jwt]`, and
     an issuer."""
 
     issuer: str = ""
-    """The claim `iss` of its tokens."""
+    """The claim `iss` of the tokens. Empty: off."""
     audience: str = ""
-    """The claim `aud` that they must have."""
+    """The claim `aud` of the tokens."""
     jwks: str = ""
-    """Where the issuer's public keys are: file:/path, or an https address."""
+    """Where the issuer's public keys are: `file:/path`, or an https address."""
     peers: tuple[str, ...] = ()
-    """Addresses or networks that the proxy connects from, such as 127.0.0.1 or 10.1.0.0/16. Other tokens are ignored."""
+    """Addresses or networks of the proxy, such as 127.0.0.1 or 10.1.0.0/16. Tokens from elsewhere are ignored."""
     hosts: tuple[str, ...] = ()
-    """Names under which browsers reach the proxy, such as clew.example.com, with the port if they name one."""
+    """Names by which browsers reach the proxy, such as clew.example.com, with the port if they use one."""
     header: str = "authorization"
-    """The header with the token; in `authorization` it stands behind Bearer."""
+    """The header with the token. In `authorization` the token follows `Bearer`."""
     principal_claim: str = "sub"
-    """The claim that names the caller: whose conversations the chat opens, and who changed what."""
+    """The claim that names the user: the owner of the conversations in Chat, and the name in the audit."""
     role_claim: str = "groups"
-    """The claim with the caller's groups or roles: a text or a list."""
+    """The claim with the user's groups or roles: a text or a list."""
     viewers: tuple[str, ...] = ()
-    """Its values for people who may look at everything,"""
+    """Groups whose members may read everything."""
     operators: tuple[str, ...] = ()
-    """for those who may chat, switch, pin, limit and delete too,"""
+    """Groups whose members may also chat, switch, pin, set limits and delete."""
     owners: tuple[str, ...] = ()
-    """and for those who may also change keys and backends."""
+    """Groups whose members may also change keys and backends."""
     refresh_seconds: Annotated[int, Meta(ge=1)] = 300
-    """How often the issuer's keys are read again."""
+    """How often to read the issuer's keys again."""
 
     @property
     def is_on(self) -> bool:

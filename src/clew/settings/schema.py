@@ -35,8 +35,8 @@ _NOT_COLUMNS: Final = ("id", "known")
 _HEAD: Final = """\
 #:schema ./{schema}
 #
-# What clew is told. Every key is optional; what is commented out is the default.
-# `clew config check` says what is wrong with this file, `clew config show --origin` what it comes to.
+# The settings of clew. Every key is optional. A line that begins with `#` and a key shows the default.
+# `clew config check` finds mistakes in this file. `clew config show --origin` prints every setting and where it comes from.
 """
 _WIDTH: Final = 100
 
@@ -73,6 +73,11 @@ def tables_of(kind: type) -> tuple[type, ...]:
         inner = table_in(field)
         found |= dict.fromkeys(tables_of(inner)) if inner else {}
     return tuple(found)
+
+
+def summary_of(kind: type) -> str:
+    """What a table is for: the first paragraph of its text, in one line."""
+    return " ".join((kind.__doc__ or "").partition("\n\n")[0].split())
 
 
 @cache
@@ -128,8 +133,7 @@ def template(environ: Mapping[str, str]) -> str:
     lines.append("")
     for name, table in tables.items():
         if table is not None and name not in ("backends", "rules"):
-            summary = (table.__doc__ or "").split("\n")[0]
-            lines += [*_wrapped(summary), f"[{name}]", *_key_lines(table, defaults_of(table)), ""]
+            lines += [*_wrapped(summary_of(table)), f"[{name}]", *_key_lines(table, defaults_of(table)), ""]
     return "\n".join(lines)
 
 
@@ -157,13 +161,15 @@ def _backend_lines(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _key_lines(table: type, names: Iterable[str]) -> Iterator[str]:
-    """A line for each key, commented out: its meaning, and its default where a file can say that."""
+    """Each key, commented out, with its default where a file can say that; below it, what it means."""
     defaults, meanings = defaults_of(table), meanings_of(table)
     for name in names:
-        default, value, meaning = defaults[name], "", " ".join(meanings.get(name, "").split())
+        default, value = defaults[name], ""
         if default is not None and default is not NODEFAULT and not isinstance(default, Struct):
             value = "" if dataclasses.is_dataclass(default) else toml_value(msgspec.to_builtins(default))
-        yield f"# {name}{f' = {value}' if value else ': off'}{f'  # {meaning}' if meaning else ''}"
+        yield f"# {name} = {value}" if value else f"# {name} (not set)"
+        if meaning := meanings.get(name):
+            yield from _wrapped(meaning, indent="#   ")
 
 
 def _wrapped(text: str, indent: str = "# ") -> Iterator[str]:

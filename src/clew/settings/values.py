@@ -44,60 +44,64 @@ _FILE_MEGABYTES = 4096
 
 
 class RoutingRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where some requests go, whatever is active. Exactly one of `family`, `agent` and `request_class` says which."""
+    """Send some requests to a certain backend, whatever is active. Set exactly one of `family`, `agent` and
+    `request_class`."""
 
     backend: str
-    """The backend that takes them."""
+    """The backend that gets these requests."""
     family: Family = ""
     """Requests for a model of this family."""
     agent: str = ""
-    """Requests of a sub-agent: its id, or `*` for each that is not the main one."""
+    """Requests of a sub-agent: its id, or `*` for every sub-agent."""
     request_class: str = ""
-    """Requests of this kind, as `x-claude-code-request-class` says or as clew sees it: `title`, `probe`, `search`,
-    `count_tokens`."""
+    """Requests of this kind: `title`, `probe`, `search` or `count_tokens`. The client names it in
+    `x-claude-code-request-class`, or clew recognizes it."""
     model: str = ""
-    """The backend's own name of the model to use; by the backend's mapping if left out."""
+    """The model to use, by the backend's own name. Default: what the backend's `models` says."""
 
 
 class ThinkingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How thinking blocks are treated."""
 
     foreign: Foreign = "drop"
-    """Reasoning that a backend cannot read: left out, said as text, or (`native`) put where its own goes back. Claude takes
-    none that is not its own."""
+    """What to do with reasoning that a backend cannot read because another one made it. `drop`: leave it out. `text`: send
+    it as text. `native`: put it into the field for the backend's own reasoning. Claude never gets it as thinking."""
     restore: bool = True
-    """Put back what a client dropped, for the models that read it."""
+    """Put back thinking that the client dropped, for models that can read it."""
     policy: Literal["origin", "session", "strip"] = "origin"
-    """Decide by who made a block, by a count of backend switches, or send no thinking at all."""
+    """How to decide which thinking is sent. `origin`: by the backend that made it. `session`: by a count of backend
+    switches. `strip`: send no thinking at all."""
     seal: Literal["inline", "reference"] = "inline"
-    """What a maker wants back travels in the seal, or stays in the store alone."""
+    """What a vendor needs back later is put into the seal (`inline`), or only into the store (`reference`)."""
     show_reasoning: Literal["seal", "hide"] = "seal"
-    """Whether reasoning from outside Anthropic reaches the client's history."""
+    """Whether the client gets the reasoning of vendors other than Anthropic: `seal` sends it with a seal, `hide` does not
+    send it."""
     signature: Literal["seal", "empty"] = "seal"
-    """What stands for a signature on reasoning in another dialect. Some clients drop a block whose signature is empty."""
+    """What to put in place of a signature on other vendors' reasoning: a seal, or an empty text. Some clients drop a block
+    with an empty signature."""
     stream_start: Literal["lazy", "eager"] = "lazy"
-    """An answer in another dialect begins when the backend says something (`lazy`), or at once with an empty text (`eager`),
-    and then there is a ping after each second without an event."""
+    """When to begin a translated answer: when the backend sends its first content (`lazy`), or at once, with an empty text
+    and a ping for each second without an event (`eager`)."""
     orphan_seconds: Seconds = 300
-    """With policy `session`: how long a block that never came back is waited for."""
+    """With `policy = "session"`: how long to wait for a block that never came back."""
 
 
 class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is recorded, and for how long."""
 
     url: StoreUrl = USUAL_URL
-    """`sqlite` keeps a file in the home directory, `sqlite:PATH` another one, `off` nothing. `postgresql://…` is a database
-    that several gateways share."""
+    """Where to keep it. `sqlite`: a file in the home directory. `sqlite:PATH`: another file. `postgresql://…`: a database
+    that several gateways can share. `off`: nowhere."""
     content: bool = True
-    """Keep what was said, readable; without it only what must go back to its maker."""
+    """Keep the text of conversations, so that you can read them. If false, only the data that vendors need back is kept."""
     bodies: Bodies = "last:50"
-    """Whole requests and answers: `off`, the last N of each principal (`last:N`), those of the last N days (`days:N`),
-    `all`."""
+    """Which complete requests and answers to keep: `off`, `last:N` (the last N of each principal), `days:N` (of the last N
+    days), or `all`."""
     days: Count = 90
-    """Recordings that nobody used for so long are forgotten; 0: never."""
+    """Delete recordings that were not used for this many days. 0: never."""
     megabytes: Count | None = None
-    """Above this the oldest are forgotten; 0: no limit. If left out, it is 4096 for a file on this machine, and there is no
-    limit for a database that several gateways share."""
+    """Delete the oldest recordings when the store is larger than this. 0: no limit. Default: 4096 for a file on this
+    machine; no limit for a database that several gateways share."""
 
     @property
     def kept_bodies(self) -> int | None:
@@ -124,53 +128,54 @@ class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The listener for clients, and its bounds."""
+    """The listener for clients, and its limits."""
 
     host: str = "127.0.0.1"
-    """The address to listen on. Others than this machine's own need `hosts`, and a key on every request."""
+    """The address to listen on. Any other than this machine's own needs `hosts`, and every request then needs a key."""
     port: Port = 2539
-    """For clients; The port; 0 chooses a free one."""
+    """The port for clients. 0: any free port."""
     admin_port: Port = 2540
-    """For the page and the API of the operator; The port; 0 chooses a free one."""
+    """The port for the web UI and the admin API. 0: any free port."""
     hosts: tuple[str, ...] = ()
-    """Names, with or without a port, by which clients may call the gateway, beside this machine's own."""
+    """Names by which clients may call the gateway, with or without a port. This machine's own names are always allowed."""
     origins: tuple[str, ...] = ()
-    """Web origins that may call it from a browser."""
+    """Web origins whose pages may call the gateway from a browser."""
     workers: Some = 1
-    """How many processes share the port."""
+    """The number of processes that share the port."""
     keep_accepting_seconds: Pause = 0
-    """After the first signal to end: how long new connections are still taken, while `/readyz` says 503. For a load balancer
-    that needs a moment to see that. Then the drain begins."""
+    """After the first signal to end: how long to accept new connections, while `/readyz` answers 503. For load balancers
+    that need a moment to notice. Then the drain begins."""
     drain_seconds: Seconds = 30
-    """How long streams may go on after that."""
+    """How long running answers may continue then."""
     closing_seconds: Seconds = 1
-    """After that: for what was cut off to be recorded. Then the process ends, whatever it is doing."""
+    """How long to wait after that for cut answers to be recorded. Then the process ends."""
     ping_seconds: Seconds = 15
-    """Silence towards the client after which a ping goes out."""
+    """Send a ping after this many seconds in which the client got nothing."""
     max_streams: Some = 500
-    """Requests at the same time, in each process; one more gets a 503. Fewer where the process may not open enough
-    files."""
+    """The most requests at the same time, in each process; one more gets a 503. It is lower if the process may not open
+    enough files."""
     max_body_megabytes: Some = 32
     """The largest request."""
     bodies_megabytes: Count = 0
-    """All requests of more than 64 KB together, in each process, from the first byte to the end of the answer. Over it, the
-    one that has been coming for the longest time gets a 503. 0: an eighth of the memory, shared by the workers."""
+    """The most memory for all requests over 64 KB together, in each process, from their first byte to the end of their
+    answer. Above it, the request that has been arriving for the longest time gets a 503. 0: an eighth of the memory, shared
+    by the workers."""
     max_head_kilobytes: Some = 64
-    """The largest head of one."""
+    """The largest head (request line and headers) of a request."""
     max_headers: Some = 100
-    """The fields in it."""
+    """The most headers of a request."""
     head_seconds: Seconds = 10
-    """From the first byte of a request to the end of its head."""
+    """The longest time from the first byte of a request to the end of its head."""
     body_seconds: Seconds = 30
-    """Silence inside its body after which it gets a 408."""
+    """A request gets a 408 after this many seconds without a byte of its body."""
     body_rate: Some = 1024
-    """Bytes a second that its body must bring on the average, over every `body_seconds`."""
+    """The slowest rate at which a request's body may arrive, in bytes per second, on average over `body_seconds`."""
     write_seconds: Seconds = 60
-    """A client that took nothing for so long is gone."""
+    """Close the connection of a client that reads nothing for this long."""
     idle_seconds: Seconds = 75
     """How long a connection may wait for its next request."""
     history_megabytes: Count = 64
-    """So much of the last requests is remembered, in each process: then a long history is not read again with each turn."""
+    """Memory for the last requests, in each process. With it, a long conversation is not parsed again for every turn."""
 
     @property
     def seconds_to_drain(self) -> float:
@@ -179,85 +184,89 @@ class GatewaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ChatSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The chat server: which pages may call it, and how it asks where a request leaves that open."""
+    """The chat server: which pages may call it, and the defaults of its requests."""
 
     origins: tuple[WebOrigin, ...] = ()
-    """Web origins whose pages may call `/api/chat` with a gateway key, each in full; the admin's own needs no entry."""
+    """Web origins whose pages may call `/api/chat` with a gateway key, in full. The web UI's own origin needs no entry."""
     model: str = ""
-    """The model of a new chat that names none."""
+    """The model of a new chat, if the request names none."""
     system: str = ""
-    """The system prompt of a request that has none."""
+    """The system prompt, if the request has none."""
     thinking: bool = True
-    """Ask for thinking that can be shown. A model without it is not asked."""
+    """Ask for thinking that can be shown. Models without it are not asked for it."""
     effort: str = ""
-    """How hard to think, where the request does not say."""
+    """How hard to think, if the request does not say."""
     max_tokens: Some = 16_000
-    """The longest answer."""
+    """The longest answer, in tokens."""
     on_overflow: Literal["error", "compact"] = "error"
-    """A chat that does not fit the model's window any more is refused, or goes on from a summary, on a line of its own."""
+    """What to do when a chat does not fit into the model's context any more: refuse the request (`error`), or continue from
+    a summary, in a new branch (`compact`)."""
     thinking_first: ThinkingFirst = "keep"
-    """What becomes of reasoning without a signature, such as that of a chat that began elsewhere. `keep`: no backend gets
-    it. `reorder`: backends that take unsigned reasoning get it, in front of a message that calls tools; with
-    `thinking.foreign` as `text`, the others get it as text. Claude never gets it as thinking, no signed block is moved, and
-    what is stored and shown stays as it is. For conversations of the library too."""
+    """What to do with reasoning without a signature, for example of a chat that began elsewhere. `keep`: no backend gets it.
+    `reorder`: backends that accept unsigned reasoning get it, in front of a message that calls tools; with `thinking.foreign
+    = "text"`, the others get it as text. Claude never gets it as thinking. No signed block is moved, and what is stored and
+    shown does not change. This is also used for conversations of the Python library."""
     tools: str = ""
-    """A Python file with tools for Chat in the browser: its functions that `clew.tool` marks. A relative path begins beside
-    this file. It is run in the gateway, with the gateway's rights, and only for the gateway's owner."""
+    """A Python file with tools for Chat in the browser: its functions that are marked with `clew.tool`. A relative path
+    begins at this file's directory. The file runs in the gateway, with the gateway's rights. Only the gateway's owner can
+    use the tools."""
     max_answers: Some = 16
-    """Answers at the same time for each principal; who asks for more gets a 429."""
+    """The most answers at the same time for each principal; one more gets a 429."""
 
 
 class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is logged about each request. Keys are never logged."""
 
     form: Literal["auto", "short", "pairs", "json"] = "auto"
-    """How: `short` as `clew log` shows it, `pairs` as key=value, `json` as a line of JSON. `auto`: short on a terminal,
-    else JSON."""
+    """The format: `short` as in `clew log`, `pairs` as key=value, `json` as a line of JSON. `auto`: `short` on a terminal,
+    else `json`."""
     level: Literal["error", "warning", "info", "debug", "trace"] = "info"
-    """How much."""
+    """The lowest level that is logged."""
     debug: bool = False
-    """The debug section: what was registered, kept and left out. `--debug` and `CLEW_DEBUG=1` switch it on, too."""
+    """Also log which thinking blocks were registered, kept and left out. `--debug` and `CLEW_DEBUG=1` do the same."""
     full_body: bool = False
-    """With `debug`: whole requests and answers."""
+    """With `debug`: log whole requests and answers."""
     pretty_print: bool = False
-    """With `full_body`: indented."""
+    """With `full_body`: indent them."""
     thinking_text: bool = False
-    """Show the text of thinking where bodies are shown; hidden otherwise."""
+    """With `full_body`: show the text of thinking. Otherwise it is hidden."""
     file: str = ""
-    """Write to this file instead of standard error; a relative path begins at the home directory. `clew run` writes to
-    `run.log` if none is named."""
+    """Write the log to this file instead of standard error. A relative path begins at the home directory. Without it, `clew
+    run` writes to `run.log`."""
     file_megabytes: Some = 8
-    """The size at which a file is renamed (`clew.log` to `clew.log.1` …) and a new one begun."""
+    """The size at which the file is renamed (`clew.log` to `clew.log.1` …) and a new one begins."""
     older_files: Count = 1
     """How many renamed files are kept."""
 
 
 class BuildSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is put into requests of clients that leave it open. All off: a request is the client's own."""
+    """What to add to requests if the client leaves it open. By default nothing is added."""
 
     environment: bool = True
-    """Take MAX_THINKING_TOKENS and DISABLE_PROMPT_CACHING, _HAIKU, _SONNET and _OPUS from the environment, where `budget`
-    and `cache` do not say otherwise."""
+    """Read MAX_THINKING_TOKENS and DISABLE_PROMPT_CACHING, also with _HAIKU, _SONNET and _OPUS, from the environment.
+    `budget` and `cache` have priority."""
     budget: BudgetRules | None = None
-    """Thinking by keyword and variable, where the client does not set `thinking`. Without this table, by the variable
-    alone."""
+    """Ask for thinking by keywords in the prompt and by the variable, if the client does not set `thinking`. Without this
+    table, only the variable counts."""
     cache: CacheRules | None = None
-    """Cache marks, where the client sets none; never more than four, of which a client's later ones are kept."""
+    """Set cache marks, if the client sets none. There are never more than four; of the client's own, the later ones are
+    kept."""
     preserve_thinking: bool = False
-    """A context edit that asks the vendor to keep all old thinking."""
+    """Add the context edit that asks the vendor to keep all old thinking."""
     display: Display = "as sent"
-    """What to ask for where thinking is on and the client left `display` open."""
+    """The value of `display`, if thinking is on and the client does not set it."""
     forced_tools: Literal["keep", "auto"] = "keep"
-    """Where a forced tool is refused: leave it to the vendor to say so, or let the model choose. For clients of OpenAI's
-    APIs the model always chooses."""
+    """What to do if a model does not accept a forced tool: send it, and let the vendor refuse it (`keep`), or let the model
+    choose (`auto`). For clients of OpenAI's APIs it is always `auto`."""
 
 
 class RunSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A client that `clew run` starts."""
+    """Settings for `clew run`."""
 
     switch_key: KeyName = "ctrl-]"
-    """The key that opens the panel with the backends over the client, on a terminal; pressed twice, the client gets it.
-    `off`: no panel, and the client has the terminal itself. Keys that terminals need (`ctrl-c`, `ctrl-z` …) are refused."""
+    """The key that opens the panel with the backends over the client, on a terminal. Pressed twice, it goes to the
+    client. `off`: no panel; the client uses the terminal directly. Keys that terminals need (`ctrl-c`, `ctrl-z` …) are
+    not allowed."""
 
 
 class DisabledBackend(Struct, frozen=True, kw_only=True):

@@ -65,21 +65,20 @@ class BudgetWish(Struct, frozen=True):
 
 
 class BudgetRules(Struct, frozen=True, kw_only=True):
-    """Where a budget for thinking may come from: a variable, a word in the prompt, a default.
+    """Where a thinking budget can come from: a variable, a word in the prompt, or a default.
 
     >>> BudgetRules.from_variables({"MAX_THINKING_TOKENS": "50000"}).variable
     '50000'
     """
 
     variable: str | None = None
-    """The value of MAX_THINKING_TOKENS: a number that decides alone, whatever the prompt says. Empty: as if it were not
-    set."""
+    """The value of MAX_THINKING_TOKENS. A number decides alone, whatever the prompt says. Empty: not set."""
     default: int | None = None
-    """Tokens where neither the variable nor a word asks for more."""
+    """The number of tokens, if neither the variable nor a word asks for more."""
     scope: Scope = "last_user_turn"
-    """Where the word counts: in the last turn that a person began, or anywhere."""
+    """Where a word counts: in the last turn that a person began, or anywhere."""
     strict: bool = False
-    """Keep the documented split: a text is searched for the one word only, the phrases are left to `is_budget_keyword`."""
+    """Search the text for the one documented word only. Phrases are left to `is_budget_keyword`."""
     provider: str = "anthropic"
     """The provider's name in the event about the variable."""
 

@@ -26,114 +26,118 @@ Forced: TypeAlias = Literal["as asked", "auto", "thinking off"]
 
 
 class ChatRequestOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one backend wants of a request."""
+    """How the requests of a backend differ."""
 
     max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """The field for how long an answer may be."""
+    """The field for the limit on output tokens."""
     most_tokens: int = 0
-    """The most that it may be asked to say at once; 0: as much as the client likes."""
+    """The highest limit on output tokens that it accepts. 0: any."""
     system: Literal["system", "developer"] = "system"
     """The role of the system prompt."""
     late_system: Literal["system", "user"] = "system"
-    """The role of system messages inside the conversation; `user` where the template takes only a first one."""
+    """The role of system messages inside the conversation. `user` if the template accepts only one system message, at the
+    beginning."""
     apart: frozenset[Apart] = frozenset()
-    """Roles that may not follow each other ("tool user"): a message of the other side stands between two such."""
+    """Roles that may not follow each other ("tool user"). A message of the other side is put between them."""
     begun: JsonObject = {}
-    """Fields for an answer that stands last, which the backend goes on with; it refuses one without them."""
+    """Fields that it needs to continue an answer that stands last in the request."""
 
     reasoning: str = "reasoning_content"
-    """The field of an assistant message that takes its reasoning as text; "": none, and no payload either."""
+    """The field of an assistant message for its reasoning as text. Empty: there is none, and nothing is sent back."""
     reasoning_text: bool = True
-    """Whether plain text may go there; otherwise only what the maker itself gave."""
+    """Whether plain text may go into that field. If not, only what this backend itself made."""
     missing: Missing = "nothing"
-    """What stands in for reasoning that is not there; a backend's row says it as a quirk."""
+    """What to send where reasoning is missing. The backend's `quirks.missing` overrides it."""
     missing_on: Literal["calls", "all"] = "calls"
-    """Which assistant messages must have reasoning: those that call tools, or all."""
+    """Which assistant messages need reasoning: those that call tools, or all."""
 
     wordless: str = ""
-    """What an answer says that has reasoning and nothing else, where such a one is refused."""
+    """A text for answers that have reasoning only, if the backend refuses such answers."""
 
     empty: JsonObject = {}
-    """Fields that say "no reasoning here", where that is not the field with an empty text."""
+    """Fields that say "no reasoning here", if an empty text does not."""
     entries: bool = True
-    """Lists that only their maker can read go back as they came; otherwise the text alone."""
+    """Send lists that only their maker can read back unchanged. Otherwise only their text is sent."""
     entries_once: bool = False
-    """Of those, one that is in the history already is not sent again: it would be refused by its id."""
+    """Do not send an entry of these lists twice: it would be refused because of its id."""
     tags_back: bool = False
-    """A thought that stood between tags in the content goes back there; otherwise not at all."""
+    """Put reasoning that came between tags in the content back there. Otherwise it is not sent."""
     between: tuple[str, ...] = ()
-    """The two tags between which reasoning goes back in the content, where that is wanted instead of a field."""
+    """The two tags around reasoning in the content, if it is sent there instead of in a field."""
     signed_formats: frozenset[str] = frozenset()
-    """Entries of `reasoning_details` with text in one of these formats ("": none is named) go back only with a signature."""
+    """Formats of `reasoning_details` ("": none is named) whose text is sent back only with a signature."""
     unsigned_call: JsonObject = {}
-    """Fields for the first call of an answer, where calls are signed and this one's signature is not there."""
+    """Fields for the first tool call of an answer, if calls are signed and this signature is missing."""
 
     knob: str = ""
-    """A row of `efforts.toml`; "": nothing is asked for, the backend's default holds."""
+    """How to ask it to think: the name of a row of `efforts.toml`. Empty: nothing is sent, and the backend's default
+    applies."""
     thinks: bool = True
-    """It may think. Otherwise it is told not to, whatever the client asks for."""
+    """Whether it may think. If not, it is told not to think, whatever the client asks for."""
     levels: tuple[Level, ...] = ()
-    """The levels that this model takes, if fewer than the knob can say."""
+    """The effort levels of this model, if it accepts fewer than the knob has."""
 
     budgets: bool = True
-    """Whether a client's own number of tokens is said, by a knob with a field for it; otherwise the level it stands for."""
+    """Send the client's own number of thinking tokens, if the knob has a field for it. Otherwise send the effort level that
+    it stands for."""
 
     images: Images = "take"
-    """Images are sent, refused, or left out with a text in their place."""
+    """Images are sent (`take`), refused (`refuse`), or replaced by a text (`omit`)."""
     image_urls: bool = True
-    """Whether an image may be given by its URL; otherwise only as data."""
+    """Whether it accepts images by URL. If not, they are sent as data."""
     tool_images: bool = False
-    """Whether a tool message may hold images; otherwise they follow in a user message."""
+    """Whether tool messages may contain images. If not, the images follow in a user message."""
     documents: Documents = "omit"
-    """Documents that are no text are sent as files, refused, or left out with a text in their place."""
+    """Documents that are not text are sent as files (`file`), refused (`refuse`), or replaced by a text (`omit`)."""
 
     call_ids: Literal["kept", "nine"] = "kept"
-    """`nine`: tool call ids are made to fit [a-zA-Z0-9]{9}."""
+    """`nine`: make tool call ids fit [a-zA-Z0-9]{9}. `kept`: send them unchanged."""
     parallel: bool = True
-    """It takes `parallel_tool_calls`."""
+    """Whether it accepts `parallel_tool_calls`."""
     forced: Forced = "as asked"
-    """A forced tool while it thinks is sent as it is, as a free choice, or with thinking off."""
+    """How to send a forced tool while the model thinks: unchanged, as a free choice (`auto`), or with thinking off."""
     strict_tools: bool = False
-    """It takes `strict` on tools."""
+    """Whether it accepts `strict` on tools."""
     validator: str = ""
-    """A row of `validators.toml`: what its check of tool schemas refuses; "": they go as they are."""
+    """What its check of tool schemas refuses: the name of a row of `validators.toml`. Empty: schemas are sent unchanged."""
     stops: int = 4
-    """How many stop sequences it takes."""
+    """The most stop sequences that it accepts."""
     schema: Literal["json_schema", "json_object", "none"] = "json_schema"
-    """How it is told that the answer must fit a schema."""
+    """How to tell it that the answer must fit a JSON schema."""
     user: str = "user"
-    """The field for who asks; "": not told."""
+    """The field for the id of the user. Empty: it is not sent."""
     user_length: int = 64
-    """How long that may be."""
+    """The longest id of a user, in characters."""
     top_k: bool = False
-    """It takes `top_k`."""
+    """Whether it accepts `top_k`."""
     stream_usage: bool = True
-    """It is asked to tell usage in a stream."""
+    """Ask it for the token usage in streams."""
 
     drop: frozenset[str] = frozenset()
-    """Fields of the finished body that it refuses."""
+    """Fields that it refuses; they are removed from the finished request."""
     always: JsonObject = {}
-    """Fields that it always gets, merged with the rest."""
+    """Fields that are added to every request."""
 
 
 class ChatAnswerOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """How one backend answers."""
+    """How the answers of a backend differ."""
 
     tags: Literal["leading", "anywhere", "never"] = "leading"
     """Where `<think>` and similar tags are markup: at the start of the content, anywhere outside code, or nowhere."""
     implicit_open: bool = False
-    """The template has written the opening tag: content begins inside the thought."""
+    """Whether the template has already written the opening tag, so the content begins inside the reasoning."""
     snapshots: bool = False
-    """Deltas may repeat all that came before; whether they do is seen from the second one."""
+    """Whether deltas may repeat everything before them. clew finds out from the second one."""
     empty_counts: bool = False
-    """An explicitly empty thought before a tool call must be sent back, so it becomes a block."""
+    """Whether an empty reasoning text before a tool call must be sent back. If so, it becomes a block."""
     reasoning_apart: bool = False
-    """`completion_tokens` leaves reasoning out. (Where the total shows it, this is seen without the switch.)"""
+    """`completion_tokens` does not include reasoning. (Not needed if the total shows it.)"""
     text_calls: str = BY_MODEL
-    """Tool calls written as text become calls: `by model` where the model is of a family that is known to write them, a
-    family (`grok`, `qwen`, `hermes`, `glm`, `gpt-oss`, `seed`) for a model under another name, or `never`."""
+    """Turn tool calls that are written as text into calls. `by model`: for model families that are known to write them. A
+    family (`grok`, `qwen`, `hermes`, `glm`, `gpt-oss`, `seed`): for a model with another name. `never`: do not."""
     cut_is_end: bool = False
-    """A stream that just ends has ended well. Otherwise an answer without finish and without [DONE] was cut."""
+    """Whether a stream without an end marker is complete. If not, an answer without finish reason and without [DONE] counts
+    as cut."""
 
 
 class ChatOptions(Struct, frozen=True):

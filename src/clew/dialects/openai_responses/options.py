@@ -21,87 +21,91 @@ ForcedTool: TypeAlias = Literal["as asked", "auto", "thinking off"]
 
 
 class ResponsesOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that one backend, or one of its models, differs in."""
+    """How the requests and answers of a backend differ."""
 
     system: Literal["instructions", "developer", "system"] = "instructions"
-    """Where the system prompt goes: the field, or a message of this role at the front."""
+    """Where the system prompt goes: the field `instructions`, or a first message with this role."""
     late_system: Literal["developer", "system", "user"] = "developer"
     """The role of system messages inside the conversation."""
     most_tokens: int = 0
-    """The most that it may be asked to say at once; 0: as much as the client likes."""
+    """The highest limit on output tokens that it accepts. 0: any."""
     least_tokens: int = 0
-    """The least that it may be asked to say at most."""
+    """The lowest limit on output tokens that it accepts."""
 
     items: bool = True
-    """A thought goes back as the item that its maker gave; otherwise only as text."""
+    """Send reasoning back as the item that the backend made. Otherwise only as text."""
     encrypted: bool = True
-    """It takes `encrypted_content`, and is asked for it."""
+    """Whether it accepts `encrypted_content`, and is asked for it."""
     encrypted_is_text: bool = False
-    """What it puts into `encrypted_content` is the plain thought, and it reads it from there."""
+    """Whether its `encrypted_content` is plain text, and it reads it from there."""
     thought_text: Literal["", "content", "summary", "encrypted_content"] = ""
-    """The member of a reasoning item that takes plain text; "": none, only what the maker itself gave goes back."""
+    """The member of a reasoning item for plain text. Empty: there is none; only what the backend itself made is sent
+    back."""
     missing: Missing = "nothing"
-    """What stands in for reasoning that is not there; a backend's row says it as a quirk."""
+    """What to send where reasoning is missing. The backend's `quirks.missing` overrides it."""
     missing_on: Literal["calls", "all"] = "calls"
-    """Which answers must have reasoning: those that call tools, or all."""
+    """Which answers need reasoning: those that call tools, or all."""
 
     knob: str = ""
-    """A row of `efforts.toml`; "": nothing is asked for, the backend's default holds."""
+    """How to ask it to think: the name of a row of `efforts.toml`. Empty: nothing is sent, and the backend's default
+    applies."""
     thinks: bool = True
-    """It may think. Otherwise it is told not to, whatever the client asks for."""
+    """Whether it may think. If not, it is told not to think, whatever the client asks for."""
     levels: tuple[Level, ...] = ()
-    """The levels that this model takes, if fewer than the knob can say."""
+    """The effort levels of this model, if it accepts fewer than the knob has."""
     budgets: bool = True
-    """Whether a client's own number of tokens is said, by a knob with a field for it; otherwise the level it stands for."""
+    """Send the client's own number of thinking tokens, if the knob has a field for it. Otherwise send the effort level that
+    it stands for."""
     summary: Literal["", "as asked", "auto", "concise", "detailed"] = "as asked"
-    """Which summary of its thoughts is asked for, if the client does not name one; "": never any."""
+    """Which summary of the reasoning to ask for, if the client does not name one. Empty: never ask."""
 
     custom_tools: bool = False
-    """It knows custom tools, which take one text. Otherwise they go as functions."""
+    """Whether it knows custom tools, which take one text. If not, they are sent as functions."""
     namespaces: bool = False
-    """It knows tools in namespaces, and tools that are added inside the conversation. Otherwise all stand in `tools`."""
+    """Whether it knows tools in namespaces, and tools that are added inside the conversation. If not, all tools are sent in
+    `tools`."""
     own_items: bool = False
-    """It is OpenAI's own API: tools and items that only its models know go to it as the client sent them."""
+    """Whether it is OpenAI's own API: tools and items that only its models know are sent to it unchanged."""
     ids: bool = True
-    """Items of the client's that go as they came keep their ids."""
+    """Whether the client's items keep their ids when they are sent unchanged."""
     phases: bool = False
-    """Its messages have a `phase`: whether they are a comment before calls, or the final answer."""
+    """Whether its messages have a `phase`: a comment before tool calls, or the final answer."""
     parallel: bool = True
-    """It takes `parallel_tool_calls`."""
+    """Whether it accepts `parallel_tool_calls`."""
     forced: ForcedTool = "as asked"
-    """A forced tool while it thinks is sent as it is, as a free choice, or with thinking off."""
+    """How to send a forced tool while the model thinks: unchanged, as a free choice (`auto`), or with thinking off."""
     strict_tools: bool = False
-    """It takes `strict: true` on tools."""
+    """Whether it accepts `strict: true` on tools."""
     validator: str = ""
-    """A row of `validators.toml`: what its check of tool schemas refuses; "": they go as they are."""
+    """What its check of tool schemas refuses: the name of a row of `validators.toml`. Empty: schemas are sent unchanged."""
 
     images: Images = "take"
-    """Images are sent, refused, or left out with a text in their place."""
+    """Images are sent (`take`), refused (`refuse`), or replaced by a text (`omit`)."""
     image_urls: bool = True
-    """Whether an image may be given by its URL; otherwise only as data."""
+    """Whether it accepts images by URL. If not, they are sent as data."""
     tool_images: bool = True
-    """Whether the output of a tool may hold images and files; otherwise they follow in a user message."""
+    """Whether outputs of tools may contain images and files. If not, these follow in a user message."""
     documents: Documents = "omit"
-    """Documents that are no text are sent as files, refused, or left out with a text in their place."""
+    """Documents that are not text are sent as files (`file`), refused (`refuse`), or replaced by a text (`omit`)."""
     cache_marks: int = 0
-    """How many `prompt_cache_breakpoint`s it takes; 0: none."""
+    """The most `prompt_cache_breakpoint`s that it accepts. 0: none."""
     sampling: bool = True
-    """It takes `temperature` and `top_p`."""
+    """Whether it accepts `temperature` and `top_p`."""
     schema: Literal["json_schema", "json_object", "none"] = "json_schema"
-    """How it is told that the answer must fit a schema."""
+    """How to tell it that the answer must fit a JSON schema."""
     user: Literal["", "safety_identifier", "user"] = ""
-    """The field for who asks; "": not told."""
+    """The field for the id of the user. Empty: it is not sent."""
     user_length: int = 64
-    """How long that may be."""
+    """The longest id of a user, in characters."""
 
     drop: frozenset[str] = frozenset()
-    """Fields of the finished body that it refuses."""
+    """Fields that it refuses; they are removed from the finished request."""
     always: JsonObject = {}
-    """Fields that it always gets, merged with the rest."""
+    """Fields that are added to every request."""
     counts_tokens: bool = False
-    """It has `/responses/input_tokens`. Otherwise counts are estimated."""
+    """Whether it has `/responses/input_tokens`. If not, token counts are estimated."""
     cut_is_end: bool = False
-    """A stream that just ends has ended well. Otherwise an answer without its last event was cut."""
+    """Whether a stream without its last event is complete. If not, such an answer counts as cut."""
 
 
 def options_of(facts: BackendFacts) -> ResponsesOptions:
