@@ -73,8 +73,12 @@ def test_a_key_goes_into_a_private_file_and_into_no_answer(booth: Booth) -> None
         ({"action": "add", "name": "x", "fields": {"preset": "nobody"}}, 400, "preset"),
         ({"action": "add", "name": "x", "fields": {"url": "no url"}}, 400, "url"),
         ({"action": "add", "name": "x", "fields": {"command": "rm"}}, 400, "cannot be set here"),
-        ({"action": "add", "name": "x", "fields": {"preset": "zai", "key": "file:/etc/passwd"}}, 400, "files in"),
-        ({"action": "add", "name": "x", "fields": {"preset": "zai", "key": "file:{home}/../y"}}, 400, "files in"),
+        (
+            {"action": "add", "name": "x", "fields": {"preset": "zai", "key": "file:/etc/passwd"}},
+            400,
+            "does not say where a key is",
+        ),
+        ({"action": "add", "name": "x", "fields": {"preset": "zai", "key": "file:{home}/key"}}, 400, "does not say where"),
         ({"action": "add", "name": "x", "fields": {"preset": "zai", "key": "$(id)"}}, 400, "does not say where a key is"),
         ({"action": "add", "name": "x", "fields": {"preset": "zai"}, "secret": "two words"}, 400, "not a key"),
         ({"action": "edit", "name": "b", "fields": {"url": "https://evil.example"}}, 409, "needs the key again"),
@@ -91,6 +95,32 @@ def test_what_the_file_could_not_say_or_a_browser_may_not_is_refused(
     reply = booth.ask("/api/backends/preview", method="POST", body={**change, **({"fields": fields} if fields else {})})
     assert (reply.status, says in reply.raw.decode()) == (status, True), reply.raw
     assert booth.home.config.read_text() == CONFIG
+
+
+@pytest.mark.parametrize("key", ["${CLEW_KEY}", "${ANTHROPIC_API_KEY}", "file:{home}/key", "file:{home}/backend-keys/c.key"])
+def test_no_key_of_this_machine_is_sent_to_an_address_from_a_browser(booth: Booth, key: str) -> None:
+    key = key.replace("{home}", str(booth.home.root))
+    evil = {"url": "https://evil.example"}
+    assert apply(booth, "add", "c", fields={"url": "https://c.example"}, secret="sk-of-c").status == 200
+    tries = [
+        edit(booth, "add", "x", fields={**evil, "key": key}),
+        edit(booth, "add", "x", fields={**evil, "preset": "zai", "key": key}),
+        edit(booth, "add", "x", fields={"preset": "ollama", "key": key}),
+        edit(booth, "add", "x", fields={**evil, "preset": "zai"}),  # without a key: not the vendor's either
+        edit(booth, "edit", "a", fields={**evil, "key": "${CLEW_TEST_KEY:-x}"}),
+        edit(booth, "edit", "c", fields={**evil, "key": key}),
+        edit(booth, "edit", "c", fields={"key": key}),
+    ]
+    own = f"file:{booth.home.root}/backend-keys/c.key"
+    assert [reply.status for reply in tries] == [400] * 6 + ([200] if key == own else [400]), [each.raw for each in tries]
+    assert edit(booth, "add", "x", fields={"preset": "zai", "key": "${ZAI_API_KEY}"}).status == 200, (
+        "a vendor at its own address"
+    )
+
+
+def test_keys_in_a_list_do_not_move_with_a_new_one(booth: Booth) -> None:
+    booth.home.config.write_text(CONFIG.replace('key = "sk-literal-in-the-file"', 'keys = ["sk-one", "sk-two"]'))
+    assert edit(booth, "edit", "b", fields={"url": "https://evil.example"}, secret="sk-new").status == 409
 
 
 def test_a_file_that_changed_since_the_preview_is_not_written(booth: Booth) -> None:

@@ -1,9 +1,9 @@
 """Backends in the settings file, changed from a browser: a preview as a diff, then the same change written.
 
 A change is checked as the file is: a text that cannot be used is never written. Secrets are write-only: a new key goes into
-a private file of the home, and the settings name that file; no answer holds a key. A key that is there is never sent to
-another address: a change of the address needs the key again. The file is written only if it is still the one that was
-shown.
+a private file of the home, and the settings name that file; no answer holds a key. What this machine knows is never sent to
+an address that a browser chose: a variable can be named only for a known vendor's own address, and for any other the key is
+entered. The file is written only if it is still the one that was shown.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from clew.admin.parameters import read_body
 from clew.admin.problems import AdminProblem
 from clew.admin.routing import as_json, caller_name
 from clew.admin.services import AdminServices
+from clew.backends.address import is_local
 from clew.backends.presets import presets
 from clew.exchange.redact import Redactor
 from clew.model.json import JsonObject, JsonValue
@@ -197,16 +198,20 @@ def _draft(services: AdminServices, edit: BackendEdit) -> _Draft:
 
 def _changed(services: AdminServices, edit: BackendEdit, old: str, known: Mapping[str, Any]) -> str:
     fields = _checked_fields(services, edit)
+    present: Mapping[str, Any] = known.get(edit.name, {})
     if edit.action == "add":
         if not _NAME.fullmatch(edit.name):
             raise AdminProblem(400, "this name cannot be used", "it has 1 to 40 letters, digits or . _ -")
         if edit.name in known:
             raise AdminProblem(409, f"there is a backend {edit.name!r} already", "", "choose another name, or edit it")
-        fields = {**fields, "key": _usual_key(edit.fields.get("preset", ""))} if "key" not in fields else fields
+        if "key" not in fields and not fields.get("url"):
+            fields = {**fields, "key": _usual_key(edit.fields.get("preset", ""))}
         new, wanted = with_backend(old, edit.name, fields), fields
     else:
-        _check_destination(fields, known[edit.name])
-        new, wanted = with_backend_values(old, edit.name, fields), {**known[edit.name], **fields}
+        new, wanted = with_backend_values(old, edit.name, fields), {**present, **fields}
+    _check_destination(fields, present)
+    if not edit.secret:
+        _check_key_source(wanted, present)
     _check(new, edit.name, {key: value for key, value in wanted.items() if value != ""})
     return new
 
@@ -221,8 +226,6 @@ def _checked_fields(services: AdminServices, edit: BackendEdit) -> dict[str, Jso
         if not _SECRET.fullmatch(edit.secret):
             raise AdminProblem(400, "this is not a key", "it has spaces, line breaks or non-ASCII characters")
         given["key"] = f"file:{_key_file(services, edit.name)}"
-    elif key := given.get("key", ""):
-        _check_key_source(services, key)
     return dict(given)
 
 
@@ -230,24 +233,25 @@ def _check_destination(fields: Mapping[str, JsonValue], present: Mapping[str, An
     """Raises AdminProblem if a key that is there would go to another address: a browser can neither read it nor send it
     away."""
     moves = [name for name in ("url", "preset") if name in fields and fields[name] != present.get(name, "")]
-    has_key = any(present.get(name) for name in ("key", "keys"))
-    if moves and has_key and "key" not in fields:
+    if moves and (present.get("keys") or (present.get("key") and "key" not in fields)):
         why = f"its key was given for the present {' and '.join(moves)}"
-        raise AdminProblem(409, "this change needs the key again", why, "name its variable, or enter the key")
+        raise AdminProblem(409, "this change needs the key again", why, "enter the key")
 
 
-def _check_key_source(services: AdminServices, key: str) -> None:
-    """A browser may name a variable, or a file of the home: no other file, and no command."""
-    if _VARIABLE.fullmatch(key):
+def _check_key_source(wanted: Mapping[str, JsonValue], present: Mapping[str, Any]) -> None:
+    """Raises AdminProblem if a browser may not name this as the key. It may leave what is there for the same address, and
+    name a variable for a vendor's own address: no file, no command, and nothing for an address of its own choice."""
+    key, places = str(wanted.get("key") or ""), ("key", "url", "preset")
+    if not key or all(wanted.get(name, "") == present.get(name, "") for name in places):
         return
-    if key.startswith("file:"):
-        place, root = Path(key.removeprefix("file:")).expanduser().resolve(), services.home.root.resolve()
-        if place.is_relative_to(root):
-            return
-        raise AdminProblem(400, "this file cannot be named here", f"from a browser, only files in {root} can be named")
-    raise AdminProblem(
-        400, "this does not say where a key is", "write ${VARIABLE}, or give the key itself in the field for it"
-    )
+    if not _VARIABLE.fullmatch(key):
+        raise AdminProblem(
+            400, "this does not say where a key is", "write ${VARIABLE}, or give the key itself in the field for it"
+        )
+    preset = presets().get(str(wanted.get("preset") or ""))
+    if wanted.get("url") or preset is None or is_local(preset.url):
+        why = "a variable can be named here only for a known vendor at its usual URL"
+        raise AdminProblem(400, "this variable cannot be named here", why, "enter the key, or edit the file")
 
 
 def _usual_key(preset: str) -> str:
