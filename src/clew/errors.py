@@ -102,10 +102,12 @@ class AnswerUnknown(RequestInvalid):
 
 
 class Unrepresentable(ClewError):
-    """A value that the target's dialect has no words for, and no policy that says what to do with it."""
+    """A value that the target's dialect has no words for, and no policy that says what to do with it. `path` is where the
+    client has it, if that is known."""
 
     status: int = 400
     error_type: str = "invalid_request_error"
+    path: str = ""
 
 
 class BodyTooLarge(ClewError):

@@ -12,6 +12,7 @@ import pytest
 from clew.testing import Simulator
 from clew.testing.plugin import StartSimulator
 from tests.dialects.openai_responses.accumulate import ApiError, accumulated, events_in
+from tests.engine.chatting import chat_row
 from tests.engine.gate import Answer, Gate, claude
 from tests.engine.talk import refusals
 from tests.gateway.responding import create, openai
@@ -113,6 +114,22 @@ def test_a_stream_of_openais_reaches_its_clients_with_our_ids_and_seals(tmp_path
         second = stream(gate, *found["output"], {"role": "user", "content": "And now?"})
         assert accumulated(second.raw)["status"] == "completed"
     assert "clew2." not in json.dumps(backend.journal())
+
+
+def test_a_refusal_names_the_field_as_the_client_knows_it(tmp_path: Path, simulators: StartSimulator) -> None:
+    """A vendor of the client's own dialect says it itself, with a code; of the others clew knows what the field was."""
+    vendor, spoken, sim = simulators(kind="openai-responses"), simulators(kind="openai-chat"), simulators()
+    backends = openai(vendor, "own_items = true"), chat_row("chat", spoken.url), claude(sim)
+    stored = {"role": "user", "content": [{"type": "input_image", "file_id": "file_1"}]}
+    with Gate(tmp_path, *backends) as gate:
+        told = create(gate, [USER], unknown_field=1).json["error"]
+        assert (told["param"], told["code"]) == ("unknown_field", "unknown_parameter")
+        gate.use("chat")
+        told = create(gate, [stored]).json["error"]
+        assert (told["param"], told["message"].partition(":")[0]) == ("input.0", "input.0")
+        gate.use("claude")
+        assert create(gate, [USER], max_output_tokens=-1).json["error"]["param"] == "max_output_tokens"
+        assert create(gate, [USER], reasoning={"effort": "zz"}).json["error"]["param"] == "reasoning.effort"
 
 
 SEARCH: dict[str, Any] = {"tools": [{"type": "web_search"}], "tool_choice": {"type": "web_search"}, "store": False}

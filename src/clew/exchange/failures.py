@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 
 from clew.backends.credential import Credential, Secret
 from clew.dialects.anthropic.answers import write_error
+from clew.dialects.failures.bodies import error_of
 from clew.dialects.shape import Dialect
 from clew.errors import (
     BackendError,
@@ -29,6 +30,8 @@ from clew.exchange.inputs import BackendRoute
 from clew.exchange.redact import SHORTEST
 from clew.model.failure import Failure, error_type_of
 from clew.model.http import NO_WAIT, Wait
+from clew.model.json import JsonValue, text_of
+from clew.model.request import NativeRequest
 from clew.pipeline.attempts import AttemptOutcome
 from clew.pipeline.stream.secrets import HIDDEN, hidden, hidden_in
 
@@ -38,6 +41,11 @@ _SECRET = re.compile(rb"(?i)(sk-[\w-]{6,}|clew_\w+|bearer\s+\S+)")
 _SHOWN = 200
 _NO_MONEY: Final = 402
 _KIND = 60
+_PLACE = re.compile(
+    r"((?:max_tokens|messages|metadata|model|output_config|stop_sequences|stream|system|temperature|thinking|tool_choice|tools"
+    r"|top_k|top_p)(?:\.\w+)*): "
+)
+"""How the Messages API, and clew where it writes a request, begin what they say about a field."""
 
 
 RETRY_SECONDS: Final = 60.0
@@ -70,6 +78,35 @@ def name_unknown_model(refused: Refused, route: BackendRoute, front: Dialect[Any
     return structs.replace(refused, body=write_error(Failure(404, own.type, message), None))
 
 
+def with_place(
+    explained: Refused, said: bytes, native: NativeRequest | None, front: Dialect[Any], back: Dialect[Any]
+) -> Refused:
+    """The refusal with the field that it is about, for a client of OpenAI's dialects, which have a member for that. A vendor
+    that speaks the client's dialect names it itself, and often a code (`said` is its body)."""
+    own = None if front.is_canonical else _error_in(explained.body)
+    if own is None:
+        return explained
+    if front is back:
+        theirs = error_of(said)
+        param, code = text_of(theirs.get("param")), text_of(theirs.get("code"))
+    else:
+        place = _PLACE.match(own.message) if native is not None and back.is_canonical else None
+        param, code = (front.client_path(native, place[1]) if native is not None and place else ""), ""
+    if not param and not code:
+        return explained
+    error = {"type": own.type, "message": own.message, "param": param, "code": code}
+    return structs.replace(explained, body=msgspec.json.encode({"type": "error", "error": error}))
+
+
+def put_in_clients_words(error: RequestInvalid | Unrepresentable, native: NativeRequest, front: Dialect[Any]) -> None:
+    """Let what was met while the request was written name the place in the client's own request."""
+    words = str(error)
+    if place := _PLACE.match(words):
+        path = front.client_path(native, place[1])
+        error.args = (f"{path}{words[place.end(1) :]}",)
+        error.path = path
+
+
 def named(error: BackendError, route: BackendRoute) -> BackendError:
     """The same failure, with the backend's name in place of its address: that is nobody's business but the operator's."""
     if address := route.address.endpoint:
@@ -80,6 +117,8 @@ def named(error: BackendError, route: BackendRoute) -> BackendError:
 class _Error(Struct):
     type: str
     message: str = ""
+    param: JsonValue = None
+    code: JsonValue = None
 
 
 class _Shape(Struct):
@@ -166,7 +205,8 @@ def told_failure(failure: ClewError) -> Failure:
     own = _error_in(body)
     kind, message = (own.type, own.message) if own else _words(failure, body)
     wait = Wait(seconds=failure.retry_after) if isinstance(failure, BackendOverloaded | UsageLimitReached) else NO_WAIT
-    place, code = (failure.path, failure.code) if isinstance(failure, RequestInvalid) else ("", "")
+    place = text_of(own.param) if own else failure.path if isinstance(failure, RequestInvalid | Unrepresentable) else ""
+    code = text_of(own.code) if own else failure.code if isinstance(failure, RequestInvalid) else ""
     return Failure(failure.status, kind, message, wait, param=place, code=code)
 
 

@@ -43,6 +43,7 @@ from clew.exchange.failures import (
     name_unknown_model,
     named,
     no_credential,
+    with_place,
     without_credential,
     without_key,
 )
@@ -239,10 +240,15 @@ class ExchangeMachine:
             return await self._estimate(), tried
         projection, tried = self._repair(refused, route, tried)
         if projection is None:
-            return self._refused(self.notes.dialect.explain(refused), passes_headers=True), tried
+            return self._refused(self._explained(refused), passes_headers=True), tried
         self.notes.heals += 1
         await Compute(self._received.size, partial(self.notes.goes, projection))
         return None, tried
+
+    def _explained(self, refused: Refused) -> Refused:
+        """In the words that this client reads."""
+        native, back = self._received.request.source.native, self.notes.dialect
+        return with_place(back.explain(refused), refused.body, native, self._received.call.front, back.dialect)
 
     def _refused(self, no: Refused, *, passes_headers: bool = False) -> AttemptOutcome:
         wait = retry_after_of(no.headers, wall=self.progress.wall)

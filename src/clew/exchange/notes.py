@@ -10,9 +10,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from clew.dialects.shape import AnswerContext, SentEvents
-from clew.errors import ClewError, StoreError
+from clew.errors import ClewError, RequestInvalid, StoreError, Unrepresentable
 from clew.exchange.backend_dialect import BackendDialect
-from clew.exchange.failures import kind_in, secret_of
+from clew.exchange.failures import kind_in, put_in_clients_words, secret_of
 from clew.exchange.heads import OutgoingHead, ThinkingCounts, is_unsaid_thought, kept_heads, thinking_counts
 from clew.exchange.inputs import BackendRoute, ReceivedRequest
 from clew.exchange.turns import ReceivedAnswer, asked_raw, native_turn_for, origin_of, recording_for, title_of, usage_of
@@ -77,9 +77,14 @@ class ExchangeNotes(Struct, eq=False):
 
     def goes(self, projection: Projection) -> None:
         """What is sent next. To write it may take a moment where the history is long."""
-        written = self.dialect.write(projection.request, self.received.call.kind)
-        self.going, self.sent, self.projected = projection.request, written.body, projection.changes
         native, own = self.received.request.source.native, self.dialect.dialect.name
+        try:
+            written = self.dialect.write(projection.request, self.received.call.kind)
+        except (RequestInvalid, Unrepresentable) as error:
+            if native is not None:
+                put_in_clients_words(error, native, self.received.call.front)
+            raise
+        self.going, self.sent, self.projected = projection.request, written.body, projection.changes
         unread = native.changes if native is not None and native.dialect != own else ()
         changes = (*projection.changes, *written.changes) if written.changes else projection.changes
         if native is not None:

@@ -84,6 +84,17 @@ def test_images_and_files_come_with_their_data() -> None:
     ]
 
 
+def test_a_tool_that_is_offered_twice_is_one_and_ids_are_made_legal() -> None:
+    """OpenAI takes both, and so did what called before; Claude refuses either."""
+    tool = {"type": "function", "function": {"name": "f"}}
+    found = read(tools=[tool, tool])
+    assert [each["name"] for each in found["tools"]] == ["f"]
+    result = {"role": "tool", "tool_call_id": "functions.f:0", "content": "x"}
+    _, said, results = messages(USER, {"role": "assistant", "tool_calls": [call("functions.f:0", "{}")]}, result)
+    assert said["content"][0]["id"] == results["content"][0]["tool_use_id"]
+    assert said["content"][0]["id"].startswith("functions_f_0_")
+
+
 def call(call_id: str, arguments: str, **more: Any) -> Json:
     return {"id": call_id, "type": "function", "function": {"name": "f", "arguments": arguments}, **more}
 
@@ -247,7 +258,7 @@ def test_parameters(given: Json, expected: Json) -> None:
         ),
         ({"response_format": {"type": "xml"}}, "response_format.type"),
         ({"temperature": "hot"}, "temperature"),
-        ({"stop": [1]}, "stop"),
+        ({"stop": [1]}, "stop.0"),
     ],
 )
 def test_what_cannot_be_said_is_refused_with_its_path(given: Json, path: str) -> None:

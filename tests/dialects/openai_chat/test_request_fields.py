@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import pytest
@@ -87,6 +88,8 @@ def test_a_schema_for_the_answer_is_a_response_format() -> None:
     }
     assert body(form, schema="json_object")["response_format"] == {"type": "json_object"}
     assert told(form, schema="json_object") == [("output_config.format", "replaced")]
+    system, *_ = body(form, schema="json_object")["messages"]
+    assert (system["role"], json.loads(system["content"].partition("\n")[2])) == ("system", SCHEMA)
     assert "response_format" not in body(form, schema="none")
     assert told(form, schema="none") == [("output_config.format", "left out")]
 

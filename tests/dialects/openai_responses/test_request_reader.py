@@ -11,7 +11,7 @@ import pytest
 from msgspec import Raw
 
 from clew.dialects.openai.parameters import sent_name
-from clew.dialects.openai_responses.detail import SYSTEM, ClientTool, ResponsesDetail, detail_of
+from clew.dialects.openai_responses.detail import SYSTEM, ClientTool, ResponsesDetail, client_path, detail_of
 from clew.dialects.openai_responses.request_reader import read_request, read_request_with, references_in
 from clew.dialects.openai_responses.tools import canonical_name
 from clew.dialects.optional import StoredItems, StoredReferences
@@ -186,6 +186,41 @@ def test_images_and_files_of_messages_and_outputs() -> None:
         {"type": "image", "source": {"type": "file", "file_id": "file_1"}},
     ]
     assert found[2]["content"][0]["content"] == [image]
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "text/csv", "application/json"])
+def test_a_file_that_is_text_is_read_as_its_text(kind: str) -> None:
+    """Claude takes no other files with data than PDFs."""
+    file = {"type": "input_file", "filename": "a.txt", "file_data": f"data:{kind};base64,w6QK"}
+    [message] = messages({"role": "user", "content": [file]})
+    source = {"type": "text", "media_type": "text/plain", "data": "ä\n"}
+    assert message["content"] == [{"type": "document", "source": source, "title": "a.txt"}]
+    [message] = messages({"role": "user", "content": [{**file, "file_data": f"data:{kind};base64,/w=="}]})
+    assert message["content"][0]["source"] == {"type": "base64", "media_type": kind, "data": "/w=="}
+
+
+def test_an_item_that_is_only_an_id_names_a_stored_one() -> None:
+    """The type of a reference may be left out."""
+    for item in ({"id": "msg_1"}, {"type": None, "id": "msg_1"}, {"type": "item_reference", "id": "msg_1"}):
+        raw = json.dumps({"model": "m", "input": [user("Hi"), item]}).encode()
+        assert references_in(raw) == StoredReferences("", ("msg_1",), ())
+        read = read_request_with(raw, {}, ALWAYS, StoredItems(by_id={"msg_1": Raw(json.dumps(user("So")).encode())}))
+        assert json.loads(read.source.raw)["messages"][1]["content"] == [{"type": "text", "text": "So"}]
+
+
+def test_a_place_in_the_canonical_request_is_one_in_the_clients() -> None:
+    developer = {"role": "developer", "content": "Be brief."}
+    native = request(developer, user("Hi"), instructions="You help.").source.native
+    assert native is not None
+    paths = {
+        "system.0": "instructions",
+        "system.1": "input.0",
+        "messages.0.content.0.text": "input.1",
+        "output_config.format.schema": "text.format.schema",
+        "max_tokens": "max_output_tokens",
+        "max_tokens_of_another": "max_tokens_of_another",
+    }
+    assert {path: client_path(native, path) for path in paths} == paths
 
 
 def test_a_cache_breakpoint_is_a_cache_mark() -> None:

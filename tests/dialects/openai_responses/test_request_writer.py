@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from clew.dialects.openai_responses.detail import detail_of
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.requests import read_request, write_request
+from clew.dialects.openai_responses.tools import canonical_name
 from clew.dialects.shape import WrittenRequest
 from clew.errors import RequestInvalid, Unrepresentable
 from clew.model.blocks import made, signature_of
@@ -376,3 +378,32 @@ def test_a_configuration_update_passes_or_holds_for_the_whole_request() -> None:
     sent = resent(request, ResponsesOptions(knob="responses"))
     assert sent["reasoning"] == {"context": "all_turns", "effort": "high"}
     assert len(sent["input"]) == 1
+
+
+def test_names_and_ids_that_are_too_long_or_have_other_characters_are_replaced_in_the_whole_request() -> None:
+    """Claude takes 128 characters of a name, so a conversation that begins there must be able to go on elsewhere."""
+    long, dotted, call_id = "n" * 90, "files.read", "c" * 90
+    used = {"type": "function_call", "call_id": call_id, "name": long, "arguments": "{}"}
+    answered = {"type": "function_call_output", "call_id": call_id, "output": "a"}
+    tools = [{"type": "function", "name": name, "parameters": None} for name in (long, dotted)]
+    request = own({"role": "user", "content": "Hi"}, used, answered, tools=tools)
+    sent = json.loads(write_request(request, OPENAI).body)
+    names = [tool["name"] for tool in sent["tools"]]
+    assert [len(name) <= 64 and name.replace("_", "").isalnum() for name in names] == [True, True]
+    assert sent["input"][1]["name"] == names[0]
+    assert sent["input"][1]["call_id"] == sent["input"][2]["call_id"] != call_id
+    detail, document = detail_of(request.source.native), request.source.raw
+    came_back = [detail.client_tool(canonical_name(detail, "function", "", name, document)).name for name in names]
+    assert came_back == [long, dotted]
+
+
+def test_a_schema_that_cannot_be_enforced_stands_in_the_input_in_words() -> None:
+    """A backend that promises JSON alone refuses a prompt that does not speak of it."""
+    form = {"type": "json_schema", "name": "a", "schema": {"type": "object", "properties": {"q": {"type": "string"}}}}
+    request = own({"role": "user", "content": "Hi"}, instructions="Be brief.", text={"format": form})
+    sent = json.loads(write_request(request, ResponsesOptions(schema="json_object")).body)
+    assert sent["text"] == {"format": {"type": "json_object"}}
+    first, question = sent["input"]
+    assert (first["role"], question) == ("developer", {"role": "user", "content": "Hi"})
+    assert json.loads(first["content"][0]["text"].partition("\n")[2]) == form["schema"]
+    assert sent["instructions"] == "Be brief."

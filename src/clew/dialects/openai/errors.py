@@ -55,7 +55,7 @@ def error_object(failure: Failure) -> JsonObject:
     seconds = failure.wait.seconds
     if failure.type == "rate_limit_error" and seconds is not None and "try again in" not in message:
         message = f"{message} Please try again in {seconds:g}s."
-    return {"message": message, "type": kind, "param": failure.param or None, "code": failure.code or code}
+    return {"message": message, "type": kind, "param": failure.param or None, "code": code or failure.code or None}
 
 
 def is_too_long(failure: Failure) -> bool:

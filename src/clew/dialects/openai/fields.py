@@ -7,6 +7,7 @@ they are used. Each object knows its path in the client's request.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Set
 from typing import Final, TypeAlias, TypeVar
 
@@ -34,6 +35,8 @@ OBJECT = Decoder(Fields)
 OBJECTS = Decoder(list[Fields])
 _CONTENT: Decoder[_Content] = Decoder(_Content)
 NULL: Final = Raw(b"null")
+_STEP: Final = re.compile(r"[\w-]+")
+"""Of the path below `$` that msgspec tells, as in `$[0].name`."""
 _EMPTY: Final = frozenset({b"null", b"[]", b"{}", b'""', b"false"})
 
 
@@ -140,6 +143,12 @@ def invalid(path: str, why: str) -> RequestInvalid:
     return RequestInvalid(f"{path}: {why}", path=path)
 
 
+def renamed_path(path: str, names: Mapping[str, str]) -> str:
+    """The path in the client's words: `names` has the client's name of a field by the canonical one."""
+    own = next((name for name in names if path == name or path.startswith(f"{name}.")), "")
+    return f"{names[own]}{path.removeprefix(own)}" if own else path
+
+
 def read_raw(request: Request) -> RawRequest:
     """What is to be sent; a parameter that is null is absent. Raises RequestInvalid for a value of the wrong kind."""
     given = decode(Raw(encode(request)), OBJECT, "")
@@ -163,7 +172,9 @@ def decode(raw: Raw, decoder: Decoder[_T], path: str) -> _T:
     try:
         return decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RequestInvalid(f"{path}: {error}", path=path) from None
+        why, _, inner = str(error).partition(" - at `$")
+        path = ".".join(filter(None, (path, *_STEP.findall(inner))))
+        raise RequestInvalid(f"{path}: {why}", path=path) from None
 
 
 def blocks_in(raw: Raw | None, path: str) -> tuple[RawObject, ...]:

@@ -14,6 +14,7 @@ it: when a call names such a tool, the tools of the request tell which one is me
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from typing import Final, Literal, Protocol
 
@@ -38,7 +39,7 @@ NO_SCHEMA = "this backend does not support a schema for its answer"
 NOT_HELD = (
     "the schema is requested but not enforced: enforcing needs objects that require all their properties and allow no others"
 )
-ANY_JSON = "this backend promises JSON, but not this schema"
+ANY_JSON = "this backend promises JSON, but no schema: the schema stands in the system prompt"
 
 _CHOICES: Final = {"auto": "auto", "any": "required", "none": "none"}
 
@@ -152,8 +153,11 @@ NAME_TOO_LONG = "this backend accepts names of at most 64 characters"
 THEIRS = "is run by Anthropic's servers, and this backend cannot run it: leave the tool out, or ask a Claude model"
 UNDESCRIBED = "is known to Claude models only: describe it as a tool of your own, with an input_schema"
 
+ID_REPLACED = "an id may have only letters, digits, _ and -"
+
 LONGEST_NAME: Final = 64
 _HASH: Final = 8
+_ILLEGAL_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _NAMED: Final = ("bash_", "computer_", "memory_", "text_editor_")
 """Tools of Anthropic's that the client runs itself."""
 
@@ -199,6 +203,11 @@ def tool_name(name: str, path: str, changes: RequestChanges) -> str:
     return sent_name(name)
 
 
+def is_legal_name(name: str) -> bool:
+    """Whether OpenAI's APIs take this name of a tool. (An output has none.)"""
+    return len(name) <= LONGEST_NAME and not _ILLEGAL_ID.search(name)
+
+
 def sent_name(name: str) -> str:
     """The name by which the backend knows a tool."""
     if len(name) <= LONGEST_NAME:
@@ -213,6 +222,15 @@ class _Tool(Struct):
 
 class _Tools(Struct):
     tools: list[_Tool] | None = None
+
+
+def legal_id(given: str, path: str, changes: RequestChanges) -> str:
+    """The canonical id of a call or of its result. The same id always becomes the same one, so that the two still meet."""
+    if not _ILLEGAL_ID.search(given):
+        return given
+    changes.add_to_group("call_id", path, "replaced", ID_REPLACED)
+    digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{_ILLEGAL_ID.sub('_', given)}_{digest[:8]}"
 
 
 def own_name(name: str, document: bytes) -> str:

@@ -8,6 +8,8 @@ among the tools.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Callable, Iterable
 from typing import Final, Literal, Protocol, TypeAlias
@@ -183,6 +185,8 @@ def _data_url(source: RawObject) -> str:
     return f"data:{source.string('media_type')};base64,{source.string('data')}"
 
 
+_TEXT_TYPES: Final = frozenset({"application/json", "application/xml", "application/yaml", "application/x-yaml"})
+"""Kinds of files that are text, beside all of `text/`."""
 _DATA_URL: Final = re.compile(r"data:([^;,]*)((?:;[^;,]+)*),(.*)", re.DOTALL)
 
 
@@ -209,13 +213,24 @@ def file_document(file: RawObject) -> Canonical:
     data = _DATA_URL.fullmatch(url)
     if data is None or ";base64" not in data[2].lower():
         raise invalid(f"{file.path}.file_data", "it must be a data: URL with base64")
-    source: JsonObject = {"type": "base64", "media_type": data[1] or "application/pdf", "data": data[3]}
     title = file.string("filename")
-    return {"type": "document", "source": source, **({"title": title} if title else {})}
+    return {"type": "document", "source": _file_source(data[1], data[3]), **({"title": title} if title else {})}
+
+
+def _file_source(kind: str, data: str) -> JsonObject:
+    """A file that is text as its text: every model reads that. Bytes that are no text stay what they are."""
+    if kind.lower().startswith("text/") or kind.lower() in _TEXT_TYPES:
+        try:
+            return {"type": "text", "media_type": "text/plain", "data": base64.b64decode(data, validate=True).decode()}
+        except (binascii.Error, UnicodeDecodeError):
+            pass
+    return {"type": "base64", "media_type": kind or "application/pdf", "data": data}
 
 
 BILLING: Final = "x-anthropic-billing-header:"
 """How the line begins that Claude Code puts before its system prompt: for Anthropic, and another in each conversation."""
+
+FIT_SCHEMA: Final = "Answer with nothing but JSON that fits this JSON schema:"
 
 NOT_OURS = "this line is for Anthropic's billing, and it would make this backend's prefix cache miss"
 NOT_TEXT = "a system message holds only text"
@@ -231,6 +246,22 @@ def prompt_blocks(parameters: RawObject, changes: RequestChanges) -> list[RawObj
         else:
             blocks.append(block)
     return blocks
+
+
+class SchemaOptions(Protocol):
+    """What a backend's options say about schemas of answers."""
+
+    @property
+    def schema(self) -> Literal["json_schema", "json_object", "none"]: ...
+
+
+def schema_words(parameters: RawObject, options: SchemaOptions) -> str:
+    """What the answer must fit, where the backend can be told only in words; "" where it is told otherwise, or there is no
+    schema. Servers that promise any JSON refuse a prompt that does not speak of JSON."""
+    form = parameters.object("output_config").object("format")
+    if options.schema != "json_object" or "schema" not in form.fields:
+        return ""
+    return f"{FIT_SCHEMA}\n{bytes(form.fields['schema']).decode()}"
 
 
 def text_blocks(blocks: Iterable[RawObject], changes: RequestChanges) -> list[RawObject]:

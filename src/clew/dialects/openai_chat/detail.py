@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec import Raw, Struct
 
+from clew.dialects.openai.fields import renamed_path
 from clew.model.request import NativeRequest
 
 
@@ -29,9 +30,11 @@ class ChatDetail(Struct, frozen=True, kw_only=True, eq=False):
 
 
 _BLOCK: Final = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
-_STOP: Final = "stop_sequences"
 _FIELDS: Final = {
+    "stop_sequences": "stop",
+    "output_config.format.schema": "response_format.json_schema.schema",
     "output_config.format": "response_format",
+    "output_config.effort": "reasoning_effort",
     "tool_choice.disable_parallel_tool_use": "parallel_tool_calls",
 }
 
@@ -40,7 +43,7 @@ def client_path(native: NativeRequest, path: str) -> str:
     """Where in the client's own request a place of the canonical one stands, for changes that people read."""
     found, places = _BLOCK.match(path), chat_detail(native).places
     if found is None:
-        return f"stop{path.removeprefix(_STOP)}" if path.startswith(_STOP) else _FIELDS.get(path, path)
+        return renamed_path(path, _FIELDS)
     if int(found[1]) >= len(places):
         return path
     own = places[int(found[1])]

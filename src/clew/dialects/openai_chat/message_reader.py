@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Raw
 
 from clew.dialects.openai.fields import OBJECT, OBJECTS, Canonical, RawObject, RequestChanges, blocks_in, decode, invalid
+from clew.dialects.openai.parameters import legal_id
 from clew.dialects.openai.parts import file_document, image_source
 from clew.dialects.openai_chat.client_parts import thinking_in
 from clew.model.json import JsonObject, JsonValue
@@ -71,6 +72,7 @@ class MessageReader:
             if self._results is None:
                 self._results = []
                 self.messages.append({"role": "user", "content": self._results})
+            call_id = legal_id(call_id, f"{message.path}.tool_call_id", self._changes)
             self._results.append({"type": "tool_result", "tool_use_id": call_id, "content": self._parts(message)})
             return
         self._results = None
@@ -127,6 +129,7 @@ class MessageReader:
     def _call(self, call: RawObject) -> Canonical:
         if not (call_id := call.string("id")):
             raise invalid(f"{call.path}.id", "Field required")
+        call_id = legal_id(call_id, f"{call.path}.id", self._changes)
         self._changes.leave_out_others(call, _CALL_KEYS)
         match call.type:
             case "" | "function":

@@ -29,6 +29,7 @@ from clew.dialects.openai.parts import (
     joined_text,
     media_apart,
     prompt_blocks,
+    schema_words,
 )
 from clew.dialects.openai_chat.options import ChatRequestOptions
 from clew.dialects.openai_chat.request_reasoning import ReturnedThought, fill_missing, join_fields, returned_thoughts
@@ -63,7 +64,8 @@ class WrittenMessages(NamedTuple):
 
 
 def write_messages(given: RawRequest, options: ChatRequestOptions, changes: RequestChanges) -> WrittenMessages:
-    text = joined_text(prompt_blocks(given.parameters, changes), changes)
+    prompt = joined_text(prompt_blocks(given.parameters, changes), changes)
+    text = "\n\n".join(filter(None, (prompt, schema_words(given.parameters, options))))
     sent: list[_Message] = [{"role": options.system, "content": text}] if text else []
     for source in given.messages:
         changes.leave_out_unknown(source.path, source.fields, {"role", "content", "output_config"})

@@ -16,6 +16,7 @@ from clew.model.json import JsonObject
 
 SOME_TOOLS: Final = "this API cannot limit the choice to some tools: the model may choose any of them"
 NO_GRAMMAR: Final = "the Messages API has no grammars for tools"
+TWICE: Final = "another tool already has this name"
 NO_TOOLS: Final = "the request has no tools"
 
 CUSTOM_SCHEMA: Final[JsonObject] = {
@@ -46,6 +47,7 @@ def read_tools(parameters: RawObject, changes: RequestChanges) -> Canonical:
         mark = {"cache_control": tool.fields["cache_control"]} if tool.value("cache_control", OBJECT) else {}
         tools.append({**read(tool.object(tool.type), changes), **mark})
     tools += [_function(each, changes) for each in legacy]
+    tools = _each_once(tools, changes)
     if not tools:
         for name in ("tool_choice", "function_call"):
             if bytes(parameters.fields.get(name, NULL)) not in _SAYS_LITTLE:
@@ -56,6 +58,16 @@ def read_tools(parameters: RawObject, changes: RequestChanges) -> Canonical:
     if is_one_by_one and (choice or {}).get("type") != "none":
         choice = {**(choice or {"type": "auto"}), "disable_parallel_tool_use": True}
     return {"tools": tools, **({"tool_choice": choice} if choice else {})}
+
+
+def _each_once(tools: list[Canonical], changes: RequestChanges) -> list[Canonical]:
+    """The first of each name: OpenAI takes two tools of one name, others refuse them."""
+    once: dict[object, Canonical] = {}
+    for at, tool in enumerate(tools):
+        if tool["name"] in once:
+            changes.leave_out(f"tools.{at}", TWICE)
+        once.setdefault(tool["name"], tool)
+    return list(once.values())
 
 
 def custom_names(parameters: RawObject) -> frozenset[str]:

@@ -14,11 +14,12 @@ words, for its maker alone, and the annotation is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Raw, Struct
 
+from clew.dialects.openai.fields import renamed_path
 from clew.model.json import JsonObject, object_of
 from clew.model.request import NativeRequest
 
@@ -90,26 +91,30 @@ def detail_of(native: NativeRequest | None) -> ResponsesDetail:
 
 
 _BLOCK: Final = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
-_FIELDS: Final = {"system": "instructions", "max_tokens": "max_output_tokens", "thinking": "reasoning"}
-_INNER: Final = {
+_PROMPT: Final = re.compile(r"system(?:\.(\d+))?")
+_FIELDS: Final = {
     "output_config.format": "text.format",
     "output_config.effort": "reasoning.effort",
     "tool_choice.disable_parallel_tool_use": "parallel_tool_calls",
+    "max_tokens": "max_output_tokens",
+    "thinking": "reasoning",
 }
 
 
 def client_path(native: NativeRequest, path: str) -> str:
     """The path of the item that the block was made of; of the first of a message, and of one that has no item of its own."""
-    found = _BLOCK.match(path)
-    if found is None:
-        if path in _INNER:
-            return _INNER[path]
-        field, dot, rest = path.partition(".")
-        return f"{_FIELDS.get(field, field)}{dot}{rest}"
-    items = detail_of(native).items.get(int(found[1]), ())
-    block = int(found[2] or 0)
-    own = [item.path for item in items if item.first <= block < item.first + max(item.blocks, 1)]
-    return own[0] if own else items[-1].path if items else path
+    items = detail_of(native).items
+    if found := _BLOCK.match(path):
+        own = items.get(int(found[1]), ())
+        return _item_path(own, int(found[2] or 0)) or (own[-1].path if own else path)
+    if found := _PROMPT.match(path):
+        return _item_path(items.get(SYSTEM, ()), int(found[1] or 0)) or "instructions"
+    return renamed_path(path, _FIELDS)
+
+
+def _item_path(items: Sequence[ClientItem], block: int) -> str:
+    """The path of the item that this block was made of; "" for a block without one."""
+    return next((item.path for item in items if item.first <= block < item.first + max(item.blocks, 1)), "")
 
 
 ITEM: Final = "responses_item"

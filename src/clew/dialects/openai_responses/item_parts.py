@@ -7,7 +7,6 @@ that it can go back to a backend of this dialect, and means nothing to any other
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Final
 
@@ -15,6 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from clew.dialects.openai.fields import OBJECT, OBJECTS, Canonical, RawObject, RequestChanges, blocks_in, invalid
+from clew.dialects.openai.parameters import legal_id
 from clew.dialects.openai.parts import file_document, image_source
 from clew.dialects.openai_responses.detail import DIALECT_NAME
 from clew.dialects.openai_responses.tools import ToolNames
@@ -23,7 +23,6 @@ from clew.model.json import JsonObject, JsonValue, text_of
 
 NO_DETAIL = "only OpenAI's models have a field for the detail of an image"
 BROKEN = "the arguments are not a JSON object: they are passed on as a text inside one"
-ID_REPLACED = "an id may have only letters, digits, _ and -"
 UNREADABLE = "only the backend that made it can read it"
 
 _TEXTS: Final = {"input_text": "text", "output_text": "text", "text": "text", "summary_text": "text", "refusal": "refusal"}
@@ -35,7 +34,6 @@ _MEMBERS: Final = {
 }
 """What is read of a part, by its type."""
 _SEAL: Final = re.compile(r"clew\d+\.")
-_ILLEGAL_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _LONG_LIFE: Final = "12h"
 _any: Final[msgspec.json.Decoder[JsonValue]] = msgspec.json.Decoder()
 
@@ -125,15 +123,11 @@ def _arguments(item: RawObject, changes: RequestChanges) -> object:
 
 
 def call_id(item: RawObject, changes: RequestChanges) -> str:
-    """The id of a call or of its output. The same id always becomes the same one, so that the two still meet."""
+    """The id of a call or of its output."""
     given = item.string("call_id")
     if not given:
         raise invalid(f"{item.path}.call_id", "Field required")
-    if not _ILLEGAL_ID.search(given):
-        return given
-    changes.add_to_group("call_id", f"{item.path}.call_id", "replaced", ID_REPLACED)
-    digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{_ILLEGAL_ID.sub('_', given)}_{digest[:8]}"
+    return legal_id(given, f"{item.path}.call_id", changes)
 
 
 def effort_of(item: RawObject) -> str:

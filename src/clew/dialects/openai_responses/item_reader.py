@@ -73,6 +73,13 @@ class _Message:
         return {"role": self.role, "content": self.blocks, **config}
 
 
+def is_reference(item: RawObject) -> bool:
+    """Whether it only names an item. The type may be left out where there is nothing but the id."""
+    return item.type == "item_reference" or (
+        item.fields.keys() <= {"id", "type"} and bool(item.string("id")) and not item.type
+    )
+
+
 class ItemReader:
     """Takes the items in their order."""
 
@@ -106,7 +113,7 @@ class ItemReader:
 
     def take(self, item: RawObject, raw: Raw) -> None:
         """Raises RequestInvalid with the path of what cannot be passed on."""
-        kind = item.type or ("message" if "role" in item.fields else "")
+        kind = item.type or ("message" if "role" in item.fields else "item_reference" if is_reference(item) else "")
         if not kind:
             raise invalid(f"{item.path}.type", "Field required")
         self._handlers.get(kind, self._keep)(item, raw)

@@ -14,13 +14,13 @@ import msgspec
 from msgspec import Raw
 
 from clew.dialects.openai.fields import OBJECT, STRING, RawMessage, RawObject, RequestChanges, decode, invalid
-from clew.dialects.openai.parameters import tool_name
+from clew.dialects.openai.parameters import is_legal_name, tool_name
 from clew.dialects.openai.parts import AS_USER, Part, as_user_text, text_blocks
 from clew.dialects.openai_responses.detail import ClientItem, ClientTool
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.request_answer_items import AnswerItems, ThoughtWriter, message_item
 from clew.dialects.openai_responses.request_client_items import MessageItems
-from clew.dialects.openai_responses.request_parts import InputPartWriter, sent_id
+from clew.dialects.openai_responses.request_parts import LONGEST_ID, InputPartWriter, sent_id
 from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject
@@ -190,8 +190,11 @@ class InputItemWriter:
         item = RawObject("", decode(raw, OBJECT, ""))
         if item.type in ("agent_message", "compaction"):
             return self._options.own_items
-        is_call = "call_id" in item.fields
-        return not is_call or bool(self._tools) or not (item.type in _CUSTOM or item.string("namespace"))
+        if "call_id" not in item.fields:
+            return True
+        if len(item.string("call_id")) > LONGEST_ID or not is_legal_name(item.string("name")):
+            return False
+        return bool(self._tools) or not (item.type in _CUSTOM or item.string("namespace"))
 
 
 def _arguments(block: RawObject) -> str:

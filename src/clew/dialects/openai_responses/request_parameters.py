@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from clew.dialects.openai.effort import EffortFields, merged
 from clew.dialects.openai.fields import INTEGER, RawObject, RawRequest, RequestChanges
-from clew.dialects.openai.parameters import answer_schema, is_strict, tool_name, tools_to_send
+from clew.dialects.openai.parameters import answer_schema, is_legal_name, is_strict, tool_name, tools_to_send
 from clew.dialects.openai.schemas import ANY_OBJECT, schema_to_send
 from clew.dialects.openai_responses.detail import ResponsesDetail
 from clew.dialects.openai_responses.options import ResponsesOptions
@@ -94,13 +94,16 @@ UNKNOWN_KIND = "this backend does not know this kind of tool"
 
 
 def may_go_as_offered(detail: ResponsesDetail, options: ResponsesOptions) -> bool:
-    """Whether the backend knows every kind of tool that the client offers."""
+    """Whether the backend knows every kind of tool that the client offers, and takes its name. (Functions can be renamed;
+    others would no longer be what they are.)"""
     known = {
         "function": True,
         "custom": options.custom_tools,
         "namespace": options.namespaces,
         "additional_tools": options.namespaces,
     }
+    if detail.tool_kinds <= {"function"} and not all(is_legal_name(tool.name) for tool in detail.tools.values()):
+        return False
     return all(known.get(kind, options.own_items) for kind in detail.tool_kinds)
 
 

@@ -8,6 +8,7 @@ for backends of this dialect (`detail`), and named as a change for all others.
 from __future__ import annotations
 
 import operator
+import re
 from typing import Final
 
 import msgspec
@@ -26,7 +27,7 @@ from clew.dialects.openai.fields import (
     invalid,
 )
 from clew.dialects.openai_responses.detail import DIALECT_NAME, ResponsesDetail
-from clew.dialects.openai_responses.item_reader import ONLY_HERE, ItemReader
+from clew.dialects.openai_responses.item_reader import ONLY_HERE, ItemReader, is_reference
 from clew.dialects.openai_responses.tools import ReadTools, hosted_choice, read_tool_choice, read_tools
 from clew.dialects.optional import StoredItems, StoredReferences
 from clew.dialects.shape import ClientHeaders
@@ -56,6 +57,8 @@ _REFUSED: Final = {
 _ITEMS: Final = msgspec.json.Decoder(list[Raw])
 _TRIGGER: Final = "compaction_trigger"
 _NAMING: Final = (b'"previous_response_id"', b'"item_reference"', b"compaction")
+_ENDS_WITH_ID: Final = re.compile(rb'"id"\s*:\s*"[^"]*"\s*(?:,\s*"type"\s*:\s*null\s*)?\}')
+"""An object that may be nothing but an id, which names an item too."""
 _READ_OF_REASONING: Final = frozenset({"effort", "summary", "generate_summary", "max_tokens", "enabled"})
 _READ_OF_FORMAT: Final = frozenset({"type", "schema", "strict"})
 _ALWAYS_INCLUDED: Final = "reasoning.encrypted_content"
@@ -97,12 +100,12 @@ def read_request_with(raw: bytes, headers: ClientHeaders, wanted: Wanted, stored
 
 def references_in(raw: bytes) -> StoredReferences | None:
     """What a request names that is stored; None for nothing, and for a body that cannot be read."""
-    if not any(name in raw for name in _NAMING):
+    if not any(name in raw for name in _NAMING) and _ENDS_WITH_ID.search(raw) is None:
         return None
     try:
         parameters = _parameters(raw)
         items = [RawObject("", decode(each, OBJECT, "")) for each in _items(parameters, StoredItems())[0]]
-        named = tuple(item.string("id") for item in items if item.type == "item_reference")
+        named = tuple(item.string("id") for item in items if is_reference(item))
         sealed = tuple(item.string("encrypted_content") for item in items if item.type in _SUMMARIES)
         found = StoredReferences(parameters.string("previous_response_id"), named, tuple(filter(None, sealed)))
     except (RequestInvalid, BodyTooLarge):
@@ -140,6 +143,7 @@ def _note_unread(parameters: RawObject, changes: RequestChanges) -> None:
 
 
 def _refuse(parameters: RawObject, stored: StoredItems) -> None:
+    parameters.value("store", BOOLEAN)
     if parameters.value("background", BOOLEAN):
         raise invalid("background", _REFUSED["background"])
     for name in ("conversation", "prompt"):
@@ -171,7 +175,7 @@ def _items(parameters: RawObject, stored: StoredItems) -> tuple[tuple[Raw, ...],
 def _reference(raw: Raw) -> str:
     """The id that an item names; "" for one that is there itself."""
     item = RawObject("", decode(raw, OBJECT, "input"))
-    return item.string("id") if item.type == "item_reference" else ""
+    return item.string("id") if is_reference(item) else ""
 
 
 def _with_paths(items: tuple[Raw, ...], stored: StoredItems) -> list[tuple[str, Raw]]:

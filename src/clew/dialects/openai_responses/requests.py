@@ -33,9 +33,10 @@ from clew.dialects.openai.fields import (
     read_raw,
 )
 from clew.dialects.openai.parameters import is_forced, refuse_server_tools, user_field, write_tool_choice
-from clew.dialects.openai.parts import joined_text, prompt_blocks
+from clew.dialects.openai.parts import joined_text, prompt_blocks, schema_words
 from clew.dialects.openai_responses.detail import DIALECT_NAME, SYSTEM, detail_of
 from clew.dialects.openai_responses.options import ResponsesOptions
+from clew.dialects.openai_responses.request_answer_items import message_item
 from clew.dialects.openai_responses.request_client_items import ClientItems
 from clew.dialects.openai_responses.request_items import InputItemWriter
 from clew.dialects.openai_responses.request_parameters import (
@@ -165,6 +166,8 @@ class _RequestWriter:
             writer.keep(self._detail.items.get(SYSTEM, ()))
         elif self._options.system != "instructions" and "system" in self._given.parameters.fields:
             writer.say_system(prompt_blocks(self._given.parameters, self.changes), self._options.system, "system")
+        if words := schema_words(self._given.parameters, self._options):  # in the input: there the word JSON is looked for
+            writer.items.append(message_item("developer", [{"type": "input_text", "text": words}]))
         client = ClientItems(self._request, self._detail, ids=self._options.ids)
         for message, raw in zip(self._request.messages, self._given.messages, strict=True):
             self._request.source.wanted.check()
