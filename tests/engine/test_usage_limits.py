@@ -129,6 +129,21 @@ def test_without_a_known_price_a_hard_limit_on_money_refuses_in_words(gating: Ga
     assert list(a.journal()) == []
 
 
+@pytest.mark.parametrize("field", [{"speed": "fast"}, {"fallbacks": [{"model": "claude-opus-4-5"}]}])
+def test_what_may_cost_more_than_the_list_price_is_refused_by_a_hard_limit_on_money_alone(
+    gate: Gate, a: Simulator, field: dict[str, Any]
+) -> None:
+    (name,) = field
+    limit(gate, "principal:local", "5000000tokens/1h", hard=True)
+    limit(gate, "principal:anna", "5usd/1h", hard=True)
+    refused = gate.ask({**QUESTION, **field}, headers={"x-api-key": "annas-key"})
+    assert refused.status == 403
+    assert f"its field `{name}` can make it cost more" in refused.json["error"]["message"]
+    assert list(a.journal()) == []
+    gate.ask({**QUESTION, **field})
+    assert len(a.journal()) == 1, "where only tokens are counted, it goes to the backend"
+
+
 def test_a_rate_lets_some_through_at_once_and_names_the_wait(gate: Gate) -> None:
     limit(gate, "principal:local", "6requests/1m")
     statuses = [gate.ask(QUESTION) for _ in range(3)]

@@ -56,6 +56,26 @@ def test_a_key_asks_only_for_its_models(gateway: Served) -> None:
     assert asked(gateway, key)[0] == 200
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        b'"fallbacks":[{"model":"OPUS"}],',
+        b'"tools":[{"type":"advisor_20260301","name":"a","model":"OPUS"}],',
+        b'"model":"OPUS",',
+    ],
+)
+def test_a_key_gets_no_other_model_by_another_field(gateway: Served, more: bytes) -> None:
+    key = made(gateway, f"narrow{len(more)}", "--models", "claude-haiku-*")
+    request = gateway.request(model=HAIKU, stream=False)
+    head, _, body = request.partition(b"\r\n\r\n")
+    body = b"{" + more.replace(b"OPUS", OPUS.encode()) + body[1:]
+    length = next(line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
+    head = head.replace(length, b"content-length: %d" % len(body)).replace(KEY.encode(), key.encode())
+    status, _, told = gateway.peer().send(head + b"\r\n\r\n" + body).response()
+    assert status == 403
+    assert f"may not ask for the model {OPUS}" in json.loads(told)["error"]["message"]
+
+
 def test_a_key_uses_only_its_backends_and_no_other_answers_in_their_place(gateway: Served) -> None:
     key = made(gateway, "b-alone", "--backends", "b")
     status, told = asked(gateway, key)

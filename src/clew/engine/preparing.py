@@ -29,6 +29,7 @@ from clew.model.request import Body, Request, Wanted
 from clew.pipeline.compaction import ask_for_summary
 from clew.pipeline.step import Facts
 from clew.thinking.keys import question_content
+from clew.wire.other_models import named_models
 
 MOST_WAYS = 1000
 """Answers to remember; names of models come from clients, so there is no end to them."""
@@ -96,10 +97,12 @@ def _routes(
 
 
 def permitted_routes(call: Call, model: str, routes: tuple[BackendRoute, ...]) -> tuple[BackendRoute, ...]:
-    """The routes that the client's key may take. Raises KeyForbidden where it may not have the model, or the backend that
-    was chosen: no other one is asked in its place."""
-    if not allows_model(call.rights, model):
-        raise KeyForbidden(f"The key {call.key!r} may not ask for the model {model}. Ask for one that it may use.")
+    """The routes that the client's key may take. Raises KeyForbidden where it may not have a model that the request names,
+    or the backend that was chosen: no other one is asked in its place."""
+    others = named_models(call.body) if any(rights.models for rights in call.rights) else ()
+    for name in dict.fromkeys((model, *others)):
+        if not allows_model(call.rights, name):
+            raise KeyForbidden(f"The key {call.key!r} may not ask for the model {name}. Ask for one that it may use.")
     if routes and not allows_backend(call.rights, routes[0].backend.name):
         raise KeyForbidden(
             f"The key {call.key!r} may not use the backend {routes[0].backend.name}, which was chosen for this request, and "

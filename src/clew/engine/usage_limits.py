@@ -131,6 +131,12 @@ class UsageLimits:
     def _most(self, wanted: Reserve, wall: float, *, needs_price: bool) -> Amounts:
         """The most that a request can use, whichever of its backends answers it. Raises UsageLimitReached."""
         found = Amounts(requests=1)
+        if needs_price and wanted.dearer:
+            raise UsageLimitReached(
+                f"A hard limit on money holds for this request, and its field `{wanted.dearer}` can make it cost more than "
+                "the list price of its model. Leave the field out, or let the operator make the limit soft or count tokens.",
+                status=403,
+            )
         for route in wanted.routes:
             output = wanted.most_output or route.target.profile.max_tokens or route.target.profile.max_tokens_usual
             model, micro = route.target.model, 0

@@ -81,6 +81,8 @@ class Reserve(ExchangeCommand[None]):
     """About how many tokens it has; only known where a hard limit holds for somebody."""
     most_output: int
     """As many tokens as the client wants at most; 0 if it does not say."""
+    dearer: str = ""
+    """The field because of which it may cost more than its model does; only known where a hard limit holds for somebody."""
 
 
 class TakeSlot(ExchangeCommand[None]):

@@ -63,6 +63,7 @@ from clew.pipeline.thinking_parameter import loop_start
 from clew.pipeline.token_estimate import estimate
 from clew.pipeline.values import number_of
 from clew.thinking.strands import newest_of_backend, remarks_of
+from clew.wire.other_models import dearer_field
 
 CAUTION: Final = 1.25
 """An estimate of a prompt's tokens, times this, is reserved in hard limits."""
@@ -129,11 +130,12 @@ class ExchangeMachine:
     async def _reserve(self) -> None:
         """Raises UsageLimitReached."""
         await TakeSlot()
-        received, tokens = self._received, 0
+        received, tokens, dearer = self._received, 0, ""
         if self._process.has_hard_limits:
             estimated = await Compute(received.size, partial(estimate, received.request))
             tokens = round(estimated * CAUTION)
-        await Reserve(received.routes, tokens, int(number_of(received.request.body.max_tokens) or 0))
+            dearer = await Compute(received.size, partial(dearer_field, received.call.body))
+        await Reserve(received.routes, tokens, int(number_of(received.request.body.max_tokens) or 0), dearer)
 
     async def _fail(self, failure: ClewError) -> None:
         tries = self.notes.tries
