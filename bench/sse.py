@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.model.origin import Origin
-from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.stream.passthrough import PassedAnswer
 from clew.wire.sse import SseReader
@@ -90,7 +89,7 @@ def _relayed(reads: list[bytes], *, kept: bool) -> object:
     for read in reads:
         relay.feed(read)
     relay.flush()
-    return answer_of_parts(relay.parts, relay.passthrough, blocks=kept)
+    return relay.answer()
 
 
 def _read(reads: list[bytes]) -> object:

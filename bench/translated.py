@@ -20,7 +20,6 @@ from clew.dialects.openai_responses.stream_writer import ResponsesStreamWriter
 from clew.dialects.openai_responses.streams import ResponsesStreamReader
 from clew.dialects.shape import AnswerContext, StreamReader, StreamWriter
 from clew.model.origin import Origin
-from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.stream.passthrough import PassedAnswer
@@ -85,4 +84,4 @@ def _run(reads: Reads, answer: AnswerStream) -> object:
     for read in reads:
         answer.feed(read)
     answer.flush()
-    return answer_of_parts(answer.parts, answer.passthrough, blocks=True)
+    return answer.answer()

@@ -9,6 +9,10 @@ from clew.engine.open_turns import MOST_TIMES, OpenTurns
 from clew.engine.services import EngineServices
 from clew.exchange.machine import ExchangeMachine
 from clew.exchange.streamed import StreamedAnswer
+from clew.exchange.turns import ReceivedAnswer
+from clew.pipeline.stream.answer import AnswerSoFar
+
+HEARD = ReceivedAnswer(answer=AnswerSoFar())
 
 
 class Stream:
@@ -17,6 +21,9 @@ class Stream:
     def __init__(self, stops: int) -> None:
         self.stops = stops
 
+    def heard(self, *, whole: bool) -> ReceivedAnswer:
+        return HEARD
+
 
 class Machine:
     """Its turns are numbers: of those that were asked for."""
@@ -24,7 +31,7 @@ class Machine:
     def __init__(self) -> None:
         self.turns = 0
 
-    def open_turn(self, wall: float) -> int:
+    def open_turn(self, heard: ReceivedAnswer, wall: float) -> int:
         self.turns += 1
         return self.turns
 
@@ -58,7 +65,7 @@ def test_what_is_put_together_in_a_thread_does_not_replace_what_a_seal_refers_to
         kept = Kept()
         kept.turns = turns = OpenTurns(cast("EngineServices", kept), cast("ExchangeMachine", Machine()))
         turns._flushed = 0
-        turns._keep(cast("StreamedAnswer", Stream(0)), 0)
+        turns._keep(lambda: HEARD, 0)
         return kept.kept, kept.lingers.cancelled()
 
     assert asyncio.run(scene()) == ([2], True)

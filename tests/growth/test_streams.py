@@ -25,7 +25,6 @@ from clew.exchange.call import Call
 from clew.model.assemble import Assembler
 from clew.model.request import NativeRequest
 from clew.model.unfold import events_of
-from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.translation import TranslatedAnswer
@@ -49,7 +48,7 @@ def relayed(relay: AnswerStream, chunks: Events) -> None:
         relay.feed(chunk)
     relay.flush()
     b"".join(relay.held)
-    answer_of_parts(relay.parts, relay.passthrough)
+    relay.answer()
 
 
 def in_one_read(events: Events) -> Events:

@@ -125,10 +125,6 @@ class BlockWriter:
     def tell_more(self, text: str) -> BlockDelta:
         """More of the open block, told at once; of a block that is settled, and whole characters."""
         self.tokens.add(text)
-        return self.delta_of(text)
-
-    def delta_of(self, text: str) -> BlockDelta:
-        """The delta by which the open block would grow so much."""
         return BlockDelta(self.index, {"type": self._delta, self._member: text})
 
     def tell_rest(self) -> None:

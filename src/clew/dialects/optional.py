@@ -70,10 +70,6 @@ class PassedDeltas(Protocol):
         """After a read that was no such one, and was read: it may tell how the next ones look."""
         ...
 
-    def pending(self) -> Sequence[Event]:
-        """What passed and was not settled yet. From any thread, too."""
-        ...
-
     def settle(self) -> Event | None:
         """All that passed since the last time as one event, which reader and writer know then; None if nothing did."""
         ...

@@ -10,6 +10,7 @@ from clew.engine.aside import LARGE
 from clew.engine.services import EngineServices
 from clew.exchange.machine import ExchangeMachine
 from clew.exchange.streamed import StreamedAnswer
+from clew.exchange.turns import ReceivedAnswer
 from clew.http.timers import timer_groups_of
 from clew.store.commits import call_when_over
 
@@ -63,17 +64,17 @@ class OpenTurns:
         if stream.stops != self._flushed:
             self._flushed = stream.stops
             if max(stream.size, notes.received.size) > LARGE:
-                self._loop.run_in_executor(None, self._keep, stream, stream.stops)
+                self._loop.run_in_executor(None, self._keep, stream.so_far(), stream.stops)
             else:
-                self._keep(stream, stream.stops)
+                self._keep(stream.so_far(), stream.stops)
         self._look_after(NEXT_FLUSH)
 
-    def _keep(self, stream: StreamedAnswer, stops: int) -> None:
+    def _keep(self, so_far: Callable[[], ReceivedAnswer], stops: int) -> None:
         """Unless more of it was secured while this was put together, perhaps in a thread of its own."""
         store = self._services.store
         if store is None or self.is_over:
             return
-        turn = self._exchange.open_turn(self._services.wall())
+        turn = self._exchange.open_turn(so_far(), self._services.wall())
         if self._flushed == stops:
             self._waiting = waiting = store.record_open(turn)
             waiting.add_done_callback(self._is_kept)
@@ -93,7 +94,7 @@ class OpenTurns:
         assert services.store is not None
         if not self.is_over:
             self._flushed = stream.stops
-            turn = self._exchange.open_turn(services.wall())
+            turn = self._exchange.open_turn(stream.heard(whole=False), services.wall())
             if (waiting := self._waiting) is not None:
                 waiting.cancel()  # it has less, and would come after this
             call_when_over(services.store.record(turn), services.commit_seconds, then)

@@ -191,8 +191,6 @@ class BackendAnswer:
         del first  # what is held here is held by every open stream
         await stream.pass_on()
         heard = await Compute(stream.size, lambda: stream.heard(whole=True))
-        if heard.answer.illegal is not None:
-            raise heard.answer.illegal
         if self._keeps_raw:
             self._notes.answered = stream.raw
         self._progress.enter(ExchangeState.WHOLE)

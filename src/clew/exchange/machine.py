@@ -52,6 +52,7 @@ from clew.exchange.inputs import BackendRoute, ProcessFacts, ReceivedRequest
 from clew.exchange.notes import ExchangeNotes
 from clew.exchange.states import ExchangeState, Progress
 from clew.exchange.streamed import AlreadyTold
+from clew.exchange.turns import ReceivedAnswer
 from clew.model.turn import Outcome, TurnRecord
 from clew.pipeline.attempts import AttemptOutcome, attempts
 from clew.pipeline.heal import Remedy, heal, refusal_in
@@ -155,10 +156,9 @@ class ExchangeMachine:
             return ClientGone()
         return None if self.state is ExchangeState.WHOLE else ServerEnds()
 
-    def open_turn(self, wall: float) -> TurnRecord:
+    def open_turn(self, heard: ReceivedAnswer, wall: float) -> TurnRecord:
         """What came of a streamed answer so far, to be kept while the rest comes."""
-        assert self.answering.stream is not None
-        return self.notes.turn("open", self.answering.stream.heard(whole=False), wall)
+        return self.notes.turn("open", heard, wall)
 
     # Trying.
 

@@ -26,7 +26,7 @@ from clew.model.events import StreamFailed
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject
 from clew.pipeline.compaction import SealText, with_summary
-from clew.pipeline.stream.answer import answer_of_parts
+from clew.pipeline.stream.answer import AnswerSoFar
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.translation import BlockStep, TranslatedAnswer, WholeAnswerReader
@@ -79,7 +79,7 @@ class AnswerReading(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class StreamedAnswer:
-    """One streamed answer. `heard` is what came of it so far, at any moment."""
+    """One streamed answer. `heard` is what came of it, as long as nothing more comes meanwhile."""
 
     __slots__ = ("_answer", "_blocks", "_reading", "_within")
 
@@ -122,11 +122,18 @@ class StreamedAnswer:
         self._reading.view.when_referring = keep
 
     def heard(self, *, whole: bool) -> ReceivedAnswer:
-        answer = answer_of_parts(self._answer.parts, self._answer.passthrough, blocks=self._blocks)
-        held = None if self._reading.view.options.is_plain else self._reading.view.held(answer.blocks)
-        heard = ReceivedAnswer(answer=answer, held=held, whole=whole and answer.illegal is None)
+        heard = self._received(self._answer.answer(), whole=whole)
         late = self._answer.late if whole and self._blocks else None
         return heard if late is None else with_late(heard, late)
+
+    def so_far(self) -> Callable[[], ReceivedAnswer]:
+        """What came until now, to be put together by any thread while more comes."""
+        fold = self._answer.so_far()
+        return lambda: self._received(fold.answer(), whole=False)
+
+    def _received(self, answer: AnswerSoFar, *, whole: bool) -> ReceivedAnswer:
+        held = None if self._reading.view.options.is_plain else self._reading.view.held(answer.blocks)
+        return ReceivedAnswer(answer=answer, held=held, whole=whole)
 
     async def first(self, head: ResponseHead) -> bytes | Refused:
         """What goes to the client first, with the first content; or the refusal that came instead. What is named a stream

@@ -27,7 +27,7 @@ from clew.exchange.streamed import (
 from clew.exchange.turns import ReceivedAnswer, with_late
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject, count_of
-from clew.pipeline.stream.answer import answer_of_message, answer_of_parts
+from clew.pipeline.stream.answer import answer_of_message
 from clew.pipeline.stream.missing_usage import usage_of_uncounted
 
 
@@ -86,9 +86,7 @@ async def _read_streamed(reading: AnswerReading, within: float, begun: bytes) ->
     refused = await read_stream(stream, within, reading.backend, begun)
     if refused is not None:
         return refused
-    answer = await Compute(stream.size, lambda: answer_of_parts(stream.parts, stream.passthrough))
-    if answer.illegal is not None:
-        raise answer.illegal
+    answer = await Compute(stream.size, stream.answer)
     if answer.broken_calls:
         raise BackendBroken(f"{reading.backend}: {answer.broken_calls[0]}")
     whole = _shown(reading, stream.raw, answer.message)

@@ -23,6 +23,8 @@ from clew.model.texts import LongText
 WHOLE_DELTA: Final = "block_delta"
 """Of a block that only one dialect has: it brings the block as it is in the end."""
 _STOP_FIELDS = ("stop_reason", "stop_sequence", "stop_details")
+_ABOUT = ("usage", "input_transformations")
+"""What is said about an answer at its start, and asked for at its end."""
 
 
 class AssembledBlock(Struct, frozen=True):
@@ -51,51 +53,74 @@ class Assembler:
     {'role': 'assistant', 'content': [{'type': 'text', 'text': 'Hi'}]}
     """
 
-    __slots__ = ("_blocks", "_lifecycle", "_message")
+    __slots__ = ("_blocks", "_keeps_blocks", "_message", "order")
 
-    def __init__(self, table: Table = LENIENT) -> None:
-        self._lifecycle = Lifecycle(table)
+    def __init__(self, table: Table = LENIENT, *, blocks: bool = True) -> None:
+        """Without `blocks` only what is said about the message is kept, and a stream takes no memory."""
+        self.order = Lifecycle(table)
+        """Which event may come next."""
+        self._keeps_blocks = blocks
         self._message: JsonObject | None = None
         self._blocks: list[_Growing] = []
 
     def feed(self, event: Event) -> AssembledBlock | None:
         """Takes the event in; returns the block that it completes. Raises StreamIllegal, and is then as before."""
+        self.take(event)
+        return self._blocks[event.index].so_far() if isinstance(event, BlockStop) and self._keeps_blocks else None
+
+    def take(self, event: Event) -> None:
+        """The same for a caller that asks for whole blocks later: until then they are not put together."""
         if isinstance(event, BlockDelta):
-            return self.grow(event.index, event.delta)
-        self._lifecycle.accept(event)
-        match event:
-            case BlockStart():
-                self._blocks.append(_Growing(event.index, event.content_block))
-                server = event.content_block.get("to")
-                if event.block_type == "fallback" and isinstance(server, dict) and "model" in server:
-                    self._started()["model"] = server["model"]
-            case MessageStart():
-                self._message = dict(event.message)
-            case BlockStop():
-                return self._blocks[event.index].stop()
-            case MessageDelta():
-                # What the event says of a message's end, put into it
-                message = self._started()
-                for name in _STOP_FIELDS:
-                    if name in event.delta or name in message:
-                        message[name] = event.delta.get(name)
-                message.update(_not_null({**event.delta, **event.extra}))
-                if event.usage is not None:
-                    before = message.get("usage")
-                    message["usage"] = {**(before if isinstance(before, dict) else {}), **_not_null(event.usage)}
-            case _:
-                pass
-        return None
+            self.grow(event.index, event.delta)
+            return
+        self.order.accept(event)
+        if isinstance(event, BlockStart):
+            if self._keeps_blocks:
+                self._start(event)
+        elif isinstance(event, BlockStop):
+            if self._keeps_blocks:
+                self._blocks[event.index].complete = True
+        elif isinstance(event, MessageStart):
+            about = event.message
+            self._message = dict(about) if self._keeps_blocks else {name: about[name] for name in _ABOUT if name in about}
+        elif isinstance(event, MessageDelta):
+            self._end(event)
 
     def grow(self, index: int, delta: JsonObject) -> None:
         """The same for a delta without the event around it."""
-        self._lifecycle.accept_delta(index, delta)
-        self._blocks[index].grow(delta)
+        self.order.accept_delta(index, delta)
+        if self._keeps_blocks:
+            self._blocks[index].grow(delta)
+
+    def _start(self, event: BlockStart) -> None:
+        self._blocks.append(_Growing(event.index, event.content_block))
+        server = event.content_block.get("to")
+        if event.block_type == "fallback" and isinstance(server, dict) and "model" in server:
+            self._started()["model"] = server["model"]
+
+    def _end(self, event: MessageDelta) -> None:
+        """What the event says of a message's end, put into it."""
+        message = self._started()
+        for name in _STOP_FIELDS:
+            if name in event.delta or name in message:
+                message[name] = event.delta.get(name)
+        message.update(_not_null({**event.delta, **event.extra}))
+        if event.usage is not None:
+            before = message.get("usage")
+            message["usage"] = {**(before if isinstance(before, dict) else {}), **_not_null(event.usage)}
+
+    def copy(self) -> Assembler:
+        """What came so far: it stays as it is while more comes, so another thread may put it together."""
+        same = Assembler(blocks=self._keeps_blocks)
+        same.order = self.order
+        same._message = None if self._message is None else dict(self._message)
+        same._blocks = [block.copy() for block in self._blocks]
+        return same
 
     def message(self) -> JsonObject:
         """The message so far, unfinished blocks included, as an official SDK would hold it."""
         if self._message is None:
-            raise StreamIllegal("there is no message before message_start", state=self._lifecycle.state.name)
+            raise StreamIllegal("there is no message before message_start", state=self.order.state.name)
         return {**self._message, "content": [block.so_far().block for block in self._blocks]}
 
     def blocks(self) -> list[AssembledBlock]:
@@ -133,18 +158,23 @@ class _Growing:
         else:
             text.add(str(delta[member]))
 
-    def stop(self) -> AssembledBlock:
-        self.complete = True
-        self._whole = self._put_together()
-        self._pieces = {}
-        return self._whole
-
     def so_far(self) -> AssembledBlock:
         """Put together once, if it is whole: nothing comes after its stop."""
-        return self._whole or self._put_together()
+        if self._whole is not None:
+            return self._whole
+        found = self._put_together()
+        if self.complete:
+            self._whole, self._pieces = found, {}
+        return found
+
+    def copy(self) -> _Growing:
+        same = _Growing(self.index, self._value)
+        same.complete, same._whole = self.complete, self._whole
+        same._pieces = {member: text.copy() for member, text in self._pieces.items()}
+        return same
 
     def _put_together(self) -> AssembledBlock:
-        value = self._value if self.complete else _copied(self._value)
+        value = _copied(self._value)
         unparsed: str | None = None
         for member, pieces in self._pieces.items():
             text = whole_text(pieces.whole())

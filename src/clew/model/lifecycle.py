@@ -16,7 +16,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from clew.errors import BlockMismatch, StreamIllegal
-from clew.model.events import BLOCK_EVENTS, BlockDelta, BlockStart, BlockStop, Event, Unknown
+from clew.model.events import BlockDelta, BlockStart, BlockStop, Event, Unknown
 from clew.model.json import JsonObject
 
 
@@ -191,9 +191,7 @@ def move_of(event: Event) -> str:
     """The event's column in the table."""
     if isinstance(event, BlockDelta):
         return event.kind if event.kind in _FITS else _OTHER_DELTA
-    if isinstance(event, BlockStart):
-        return _STARTS[family_of(str(event.content_block["type"]))]
-    return event.type
+    return _STARTS[family_of(event.block_type)] if isinstance(event, BlockStart) else event.type
 
 
 class Lifecycle:
@@ -213,15 +211,18 @@ class Lifecycle:
         """Raises StreamIllegal, naming state and event; BlockMismatch for a delta that its block's type does not take."""
         if isinstance(event, BlockDelta):
             return self.accept_delta(event.index, event.delta)
-        kind = type(event)
-        if kind is Unknown:
+        if isinstance(event, Unknown):
             return None
         state = self._moves.get(move_of(event))
-        if state is None or (isinstance(event, BLOCK_EVENTS) and event.index != self.blocks - (kind is BlockStop)):
+        if state is None:
             raise self._refusal(event)
         if isinstance(event, BlockStart):
+            if event.index != self.blocks:
+                raise self._refusal(event)
             self.blocks += 1
-            self._block_type = str(event.content_block["type"])
+            self._block_type = event.block_type
+        elif isinstance(event, BlockStop) and event.index != self.blocks - 1:
+            raise self._refusal(event)
         self.state, self._moves = state, self._table[state]
         return None
 

@@ -39,6 +39,11 @@ class LongText:
             self._joined.append("".join(self._pieces))
             self._pieces.clear()
 
+    def copy(self) -> LongText:
+        same = LongText()
+        same._joined, same._pieces = [*self._joined], [*self._pieces]
+        return same
+
     def whole(self) -> str:
         return "".join([*self._joined, *self._pieces])
 

@@ -72,7 +72,7 @@ def relay(*, passes: bool = True) -> TranslatedAnswer:
 def told(pieces: list[bytes], *, passes: bool = True) -> tuple[bytes, AnswerSoFar]:
     answer = relay(passes=passes)
     out = b"".join([answer.feed(piece) for piece in pieces]) + answer.flush() + b"".join(answer.held)
-    return out, answer.answer(blocks=True)
+    return out, answer.answer()
 
 
 def said_in(answer: AnswerSoFar) -> Any:
@@ -149,7 +149,7 @@ def test_what_passed_is_there_when_a_stream_breaks_off() -> None:
     begun = USUAL[: USUAL.index(deltas(TEXT, 1, "Two", " words")[1]) + 1]
     out = b"".join([answer.feed(piece) for piece in begun])
 
-    assert [block["text"] for block in answer.answer(blocks=True).cut] == ["Two words"]
+    assert [block["text"] for block in answer.answer().cut] == ["Two words"]
     assert events_in(out + answer.flush())[-1]["type"] == "response.failed"
 
 

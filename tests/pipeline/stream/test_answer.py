@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.errors import StreamIllegal
 from clew.model.events import Event
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
-from clew.pipeline.stream.answer import answer_of_message, answer_of_parts
-from clew.pipeline.stream.client_view import ViewOptions
+from clew.pipeline.stream.answer import answer_of_message
+from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.wire.events import encode_event
 from clew.wire.sse import sse_bytes
 from tests.counts import examples
@@ -30,6 +29,7 @@ from tests.pipeline.stream.wearing import (
     completed,
     events_in,
     odd_answers,
+    passed_answer,
     whole_events,
 )
 from tests.properties.stream_strategies import answers, cut, wire_bytes
@@ -72,13 +72,16 @@ def test_folded_at_once_is_folded_event_by_event(events: list[Event], data: st.D
 def test_what_was_read_on_the_way_folds_like_what_came(worn: ViewOptions, events: list[Event], data: st.DataObject) -> None:
     """Law 1: nobody reads a stream twice, and it makes no difference; wherever it was cut, whatever it wore."""
     stream = wire_bytes(events, data.draw)
-    relay = Passed(cut(stream, data.draw(st.lists(st.integers(0, len(stream)), max_size=8))), worn).relay
+    chunks = cut(stream, data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    relay, brief = Passed(chunks, worn).relay, passed_answer(ClientView(worn), blocks=False)
+    for chunk in chunks:
+        brief.feed(chunk)
 
-    read, came = answer_of_parts(relay.parts, PASSTHROUGH), answer_of(relay.raw)
-    short, told = answer_of_parts(relay.parts, PASSTHROUGH, blocks=False), answer_of(relay.raw, blocks=False)
+    read, came = relay.answer(), answer_of(relay.raw)
+    short = brief.answer()
 
     assert (read.blocks, read.message, read.illegal) == (came.blocks, came.message, came.illegal)
-    assert (short.blocks, short.usage, short.stop_reason) == (told.blocks, told.usage, told.stop_reason)
+    assert (short.blocks, short.usage, short.stop_reason) == ((), came.usage, came.stop_reason)
 
 
 @given(events=odd_answers(), data=st.data())
@@ -219,15 +222,45 @@ def test_an_answer_in_one_piece_is_the_same_answer() -> None:
     whole = answer_of_message(WHOLE)
 
     assert (streamed.blocks, streamed.message) == (whole.blocks, whole.message)
-    assert (streamed.stop_reason, streamed.model, streamed.usage) == (whole.stop_reason, whole.model, whole.usage)
+    assert (streamed.stop_reason, streamed.usage) == (whole.stop_reason, whole.usage)
+
+
+def test_what_came_so_far_stays_as_it_is_while_more_comes() -> None:
+    """A thread puts it together, as an open turn, and does not stop the stream for that."""
+    relay = passed_answer(ClientView(PLAIN))
+    relay.feed(OPEN + wired(streams.text(0, "One")) + wired(streams.stop(0), streams.start_text(1), streams.text(1, "Tw")))
+    begun = relay.so_far()
+    relay.feed(wired(streams.text(1, "o")))
+    longer = relay.so_far()
+    relay.feed(wired(streams.stop(1), streams.ending(), streams.DONE))
+
+    texts = [
+        [block["text"] for block in (*each.blocks, *each.cut)] for each in (begun.answer(), longer.answer(), relay.answer())
+    ]
+    assert texts == [["One", "Tw"], ["One", "Two"], ["One", "Two"]]
+    assert [len(each.blocks) for each in (begun.answer(), longer.answer(), relay.answer())] == [1, 1, 2]
+
+
+def test_deltas_that_cannot_be_read_break_the_stream_at_the_next_event() -> None:
+    """U14: also where somebody looked at them before."""
+    relay = passed_answer(ClientView(PLAIN))
+    relay.feed(OPEN)
+    assert relay.feed(usual("A") + usual("\\q")) != b""
+    assert relay.so_far().answer().illegal is not None
+
+    with pytest.raises(StreamIllegal):
+        relay.feed(CLOSE)
+    assert (relay.answer().blocks, relay.ended) == ((), False)
+    assert relay.answer().illegal is not None
 
 
 def test_without_blocks_only_what_is_said_about_the_answer_is_read() -> None:
     """A gateway without a store: usage and stop reason are for the log."""
-    stream = b"".join(map(encode_event, events_of(WHOLE, chunk=3)))
-    answer = answer_of(stream, blocks=False)
+    relay = passed_answer(ClientView(PLAIN), blocks=False)
+    relay.feed(b"".join(map(encode_event, events_of(WHOLE, chunk=3))))
+    answer = relay.answer()
     assert answer.blocks == ()
-    assert (answer.stop_reason, answer.model, answer.usage) == ("tool_use", "claude-sonnet-5-5", WHOLE["usage"])
+    assert (answer.stop_reason, answer.usage) == ("tool_use", WHOLE["usage"])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 from clew.chat.ui.messages import StepParts
 from clew.chat.ui.parts import MessageFold
 from clew.model.assemble import Assembler
-from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
@@ -50,7 +49,7 @@ def takes_little(block: str, reads: Iterable[bytes], wear: ViewOptions) -> bool:
         for each in reads:
             relay.feed(each)
         relay.feed(ENDING)
-        assert len(answer_of_parts(relay.parts, relay.passthrough).blocks) == 1
+        assert len(relay.answer().blocks) == 1
         return relay
 
     return most_of(lambda: relayed, enough=MOST) < MOST

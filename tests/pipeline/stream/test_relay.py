@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.errors import SseTooLarge, StreamIllegal
 from clew.model.events import BlockStart, Event, MessageDelta, MessageStop
 from clew.model.unfold import events_of
-from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.stream.passthrough import PassedAnswer
 from clew.wire.events import encode_event
@@ -89,7 +87,8 @@ def test_a_chunk_that_may_pass_as_it_came_is_what_feeding_it_gives(
     for read in reads:
         passed = read if passes(relay, read) else relay.feed(read)
         assert passed == fed.feed(read)
-    assert (relay.raw, relay.parts, relay.size, relay.ended) == (fed.raw, fed.parts, fed.size, fed.ended)
+    assert (relay.raw, relay.size, relay.ended) == (fed.raw, fed.size, fed.ended)
+    assert (relay.answer().blocks, relay.answer().message) == (fed.answer().blocks, fed.answer().message)
 
 
 @given(events=answers() | odd_answers(), data=st.data())
@@ -336,4 +335,4 @@ def test_a_stream_of_which_nobody_wants_the_words_takes_no_memory(worn: ViewOpti
     for relay in relays[: len(sent)]:
         relay.feed(ending)
         assert (relay.size, relay.raw) == (len(opening) + sent[0] + len(ending), b"")
-        assert answer_of_parts(relay.parts, PASSTHROUGH, blocks=False).stop_reason == "end_turn"
+        assert relay.answer().stop_reason == "end_turn"

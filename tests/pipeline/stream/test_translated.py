@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from clew.dialects.anthropic.passthrough import PASSTHROUGH
 from clew.model.events import Event
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
-from clew.pipeline.stream.answer import answer_of_parts
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.pipeline.stream.translation import TranslatedAnswer
 from tests.pipeline.stream.wearing import events_in, translated_answer
@@ -62,7 +60,7 @@ def test_a_block_that_breaks_off_is_whole_neither_for_the_client_nor_for_the_rec
     """S3-22 and design §4: a block counts from its stop event."""
     relay = _relay(_Spoken(START + TEXT, ERROR))
     assert relay.feed(b"x") + relay.flush() == START + TEXT + ERROR
-    assert answer_of_parts(relay.parts, PASSTHROUGH).blocks == ()
+    assert relay.answer().blocks == ()
 
 
 def test_an_eager_answer_has_begun_with_its_message_and_waits_for_its_first_block() -> None:

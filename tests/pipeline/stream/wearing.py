@@ -54,8 +54,8 @@ def translated_answer(view: ClientView, reader: StreamReader, *, keep: bool = Tr
     return TranslatedAnswer(view, reader, writer, keep=keep, blocks=blocks)
 
 
-def answer_of(raw: bytes, *, blocks: bool = True) -> AnswerSoFar:
-    return answer_of_stream(raw, PASSTHROUGH, blocks=blocks)
+def answer_of(raw: bytes) -> AnswerSoFar:
+    return answer_of_stream(raw, PASSTHROUGH)
 
 
 class Passed:

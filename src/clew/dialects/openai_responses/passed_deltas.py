@@ -102,10 +102,6 @@ class ResponsesDeltas:
     def waits(self) -> bool:
         return len(self._deltas) >= _MOST
 
-    def pending(self) -> Sequence[BlockDelta]:
-        text = self._joined(tuple(self._deltas))
-        return (self._reader.delta_of(text),) if text else ()
-
     def settle(self) -> BlockDelta | None:
         deltas, self._deltas = self._deltas, []
         text = self._joined(deltas)

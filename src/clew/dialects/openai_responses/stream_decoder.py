@@ -124,10 +124,6 @@ class ResponseDecoder:
         """That of the item that is being told; None if there is none, or its server counts in another way."""
         return self._place if self._teller is not None and self._place < _RENUMBERED else None
 
-    def delta_of(self, text: str) -> BlockDelta:
-        """More of the open block, which is not counted."""
-        return self._answer.blocks.delta_of(text)
-
     def tell_more(self, text: str) -> BlockDelta:
         return self._answer.blocks.tell_more(text)
 

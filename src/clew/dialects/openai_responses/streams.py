@@ -89,12 +89,8 @@ class ResponsesStreamReader:
         """That of the open item, as the backend counts; None if there is none, or it counts in another way."""
         return self._decoder.place
 
-    def delta_of(self, text: str) -> BlockDelta:
-        """More of the open block."""
-        return self._decoder.delta_of(text)
-
     def tell_more(self, text: str) -> BlockDelta:
-        """The same, which counts as read."""
+        """More of the open block, which counts as read."""
         return self._decoder.tell_more(text)
 
     def flush(self) -> list[Event]:

@@ -13,7 +13,6 @@ What came is kept in the backend's own bytes only if they are wanted: there may 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 
 from clew.dialects.optional import Passthrough
 from clew.model.bounds import check_before, check_blocks, check_held, check_updates
@@ -29,8 +28,7 @@ from clew.model.events import (
     Unknown,
 )
 from clew.model.json import JsonObject
-from clew.model.lifecycle import LENIENT, Lifecycle
-from clew.pipeline.stream.answer import AnswerParts, StreamPart
+from clew.pipeline.stream.answer import AnswerFold, AnswerSoFar
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.missing_usage import MissingUsage
 from clew.pipeline.stream.sealed_blocks import SealedBlocks
@@ -41,8 +39,8 @@ class AnswerStream(ABC):
     """One answer. Raises StreamIllegal for what no stream may do, SseTooLarge for what is too long."""
 
     __slots__ = (
-        *("_before", "_held_size", "_is_ending", "_keeps_raw", "_lifecycle", "_parts", "_raw", "_sealed", "_uncounted"),
-        *("_updates", "_view", "begun", "ended", "failure", "held", "passthrough", "size", "stops"),
+        *("_before", "_fold", "_held_size", "_is_ending", "_keeps_raw", "_order", "_raw", "_sealed", "_uncounted"),
+        *("_updates", "_view", "begun", "ended", "failure", "held", "size", "stops"),
     )
 
     def __init__(self, view: ClientView, passthrough: Passthrough | None, *, keep: bool, blocks: bool) -> None:
@@ -58,14 +56,12 @@ class AnswerStream(ABC):
         self.size = 0
         """How many bytes came."""
         self._view = view
-        self.passthrough = passthrough
-        """Reads the runs of deltas among the parts; None where there are none."""
         read_run = passthrough.read_run if passthrough else None
         self._sealed = None if view.options.is_plain else SealedBlocks(view, read_run)
         self._keeps_raw = keep
         self._raw: list[bytes] = []
-        self._parts = AnswerParts(passthrough, blocks=blocks)
-        self._lifecycle = Lifecycle(LENIENT)
+        self._fold = AnswerFold(passthrough, blocks=blocks)
+        self._order = self._fold.order
         self._before: list[bytes] = []
         self._is_ending = False
         self._held_size = 0
@@ -78,10 +74,13 @@ class AnswerStream(ABC):
         """All that came, as it came. May be asked for from another thread while more come."""
         return b"".join(self._raw)
 
-    @property
-    def parts(self) -> Sequence[StreamPart]:
-        """All that was kept of it for the answer (`answer_of_parts`). From any thread, too."""
-        return self._parts.so_far()
+    def so_far(self) -> AnswerFold:
+        """What came of the answer, for another thread."""
+        return self._fold.copy()
+
+    def answer(self) -> AnswerSoFar:
+        """What came of the answer. Nothing may be fed meanwhile."""
+        return self._fold.answer()
 
     @property
     def late(self) -> JsonObject | None:
@@ -108,15 +107,14 @@ class AnswerStream(ABC):
 
     def _take(self, event: Event) -> None:
         """Check the event against those before it, keep it for the answer, and note what it says of the answer's state."""
-        self._lifecycle.accept(event)
-        self._parts.add(event)
+        self._fold.add(event)
         if self._uncounted is not None:
             self._uncounted.note((event,))
         kind = type(event)
         if kind is BlockDelta:
             return
         if kind is BlockStart:
-            check_blocks(self._lifecycle.blocks)
+            check_blocks(self._order.blocks)
             self.begun = True
         elif kind is BlockStop:
             self.stops += 1

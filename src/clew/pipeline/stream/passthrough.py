@@ -8,7 +8,7 @@ from __future__ import annotations
 from clew.dialects.optional import Passthrough
 from clew.errors import StreamIllegal
 from clew.model.events import BLOCK_EVENTS, Event, MessageStart, StreamFailed
-from clew.pipeline.stream.answer import AnswerSoFar, answer_of_parts
+from clew.pipeline.stream.answer import AnswerFold, AnswerSoFar
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.missing_usage import lacks_usage
@@ -43,7 +43,7 @@ class PassedAnswer(AnswerStream):
         size = len(data)
         if not (self._is_usual and size <= self._most and self._fits(data) and b"\r" not in data):
             new = self._pass(self._frames.feed(data))
-            self._is_usual = self._frames.is_clean and self._lifecycle.is_open and self.begun and not self._is_ending
+            self._is_usual = self._frames.is_clean and self._order.is_open and self.begun and not self._is_ending
             return new
         self.size += size
         if self._notes_runs:
@@ -73,7 +73,7 @@ class PassedAnswer(AnswerStream):
         return chunk
 
     def _note_run(self, run: bytes) -> None:
-        self._parts.add_run(run)
+        self._fold.add_run(run)
         if self._uncounted is not None:
             self._uncounted.note(self._rules.read_run(run))
         if self._sealed is not None:
@@ -89,8 +89,8 @@ class PassedAnswer(AnswerStream):
         for piece in pieces_of(whole, self._pattern):
             raw = piece.raw
             if piece.is_run:
-                if not self._lifecycle.is_open:
-                    raise StreamIllegal("a delta came while no block was open", state=self._lifecycle.state.name)
+                if not self._order.is_open:
+                    raise StreamIllegal("a delta came while no block was open", state=self._order.state.name)
                 self._note_run(raw)
             elif piece.event is not None:  # and not a comment
                 event, raw = self._for_client(self._rules.read_event(piece.event), piece.event, raw)
@@ -118,12 +118,15 @@ class PassedAnswer(AnswerStream):
         return event, raw
 
 
-def answer_of_stream(raw: bytes, rules: Passthrough, *, blocks: bool = True) -> AnswerSoFar:
-    """What a whole stream tells, as it came from the maker; without `blocks` only what is said about it."""
-    parts: list[bytes | Event] = []
-    for piece in pieces_of(raw, rules.all_runs):
-        if piece.is_run:
-            parts.append(piece.raw)
-        elif piece.event is not None:
-            parts.append(rules.read_event(piece.event))
-    return answer_of_parts(parts, rules, blocks=blocks)
+def answer_of_stream(raw: bytes, rules: Passthrough) -> AnswerSoFar:
+    """What a whole stream tells, as it came from the maker."""
+    fold = AnswerFold(rules)
+    try:
+        for piece in pieces_of(raw, rules.all_runs):
+            if piece.is_run:
+                fold.add_run(piece.raw)
+            elif piece.event is not None:
+                fold.add(rules.read_event(piece.event))
+    except StreamIllegal as error:
+        fold.illegal = error
+    return fold.answer()

@@ -17,7 +17,7 @@ from clew.errors import StreamIllegal
 from clew.model.events import BLOCK_EVENTS, BlockDelta, BlockStart, BlockStop, Event, MessageStart, StreamFailed, altered
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
-from clew.pipeline.stream.answer import AnswerSoFar, StreamPart, answer_of_parts
+from clew.pipeline.stream.answer import AnswerFold, AnswerSoFar
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView
 from clew.pipeline.stream.missing_usage import lacks_usage
@@ -77,12 +77,15 @@ class TranslatedAnswer(AnswerStream):
             self._settle(self._passed)
         return self._write(self._reader.flush())
 
-    @property
-    def parts(self) -> Sequence[StreamPart]:
-        return (*super().parts, *self._passed.pending()) if self._passed is not None else super().parts
+    def so_far(self) -> AnswerFold:
+        if self._passed is not None:
+            self._settle(self._passed)
+        return super().so_far()
 
-    def answer(self, *, blocks: bool) -> AnswerSoFar:
-        return answer_of_parts(self.parts, blocks=blocks)
+    def answer(self) -> AnswerSoFar:
+        if self._passed is not None:
+            self._settle(self._passed)
+        return super().answer()
 
     def _settle(self, passed: PassedDeltas) -> None:
         """Read what passed. The client has it already."""
