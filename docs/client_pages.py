@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from navigation import HERE, ROOT
 
+from clew.gateway.client import codex_config, opencode_config
 from clew.gateway.editors import EDITORS, editor_notes, editor_text
-from clew.gateway.openai_clients import codex_config, opencode_config
 from clew.settings.load import load_given
 from clew.settings.own_keys import KEY_VARIABLE
 

@@ -61,9 +61,8 @@ if TYPE_CHECKING:
     from clew.model.facts.models import profile_for
     from clew.model.origin import Origin, Target
     from clew.model.recording import Recording, Shelf
-    from clew.pipeline.builder import BuiltRequest, RequestParts, build_request
+    from clew.pipeline.builder import BuiltRequest, RequestParts, build_request, mark_messages
     from clew.pipeline.context_edits import context_management
-    from clew.pipeline.plain_marks import mark_messages
     from clew.pipeline.project import Projection, project
     from clew.pipeline.step import CacheRules, Facts, Options
     from clew.pipeline.stream.assembly import StreamAssembler
@@ -294,7 +293,7 @@ _HOMES = {
     "is_thinking_block": "clew.pipeline.trailing_thinking",
     "lacks_leading_thinking": "clew.pipeline.ui.reasoning",
     "log_thinking_metrics": "clew.chat.metrics",
-    "mark_messages": "clew.pipeline.plain_marks",
+    "mark_messages": "clew.pipeline.builder",
     "normalise_messages": "clew.pipeline.trailing_thinking",
     "parse_budget_wish": "clew.thinking.budgets",
     "profile_for": "clew.model.facts.models",

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from clew.admin import parameters
+from clew.admin import requests
 from tests.admin.booth import Booth
 from tests.waiting import until
 
@@ -31,19 +31,19 @@ def test_who_may_not_ask_is_refused_before_the_body_comes(booth: Booth) -> None:
 
 
 def test_silence_inside_a_body_has_a_limit(booth: Booth, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parameters, "SILENT_SECONDS", 0.05)
+    monkeypatch.setattr(requests, "SILENT_SECONDS", 0.05)
     with sent(booth, 60_000, b"{") as silent:
         assert status(silent) == b"HTTP/1.1 408"
 
 
 def test_all_bodies_that_are_read_share_a_bound(booth: Booth, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anyone who exceeds it is refused; what the others hold is given back when they are done."""
-    monkeypatch.setattr(parameters, "MOST_TOGETHER", 50_000)
+    monkeypatch.setattr(requests, "MOST_TOGETHER", 50_000)
     with sent(booth, 60_000, b"x" * 40_000) as first:
-        until(lambda: parameters.BodyBytes.together == 40_000)
+        until(lambda: requests.BodyBytes.together == 40_000)
         with sent(booth, 60_000, b"x" * 20_000) as second:
             assert status(second) == b"HTTP/1.1 503"
-        until(lambda: parameters.BodyBytes.together == 40_000)
+        until(lambda: requests.BodyBytes.together == 40_000)
         first.sendall(b"x" * 10_001)
         assert status(first) == b"HTTP/1.1 503"
-    until(lambda: parameters.BodyBytes.together == 0)
+    until(lambda: requests.BodyBytes.together == 0)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
-from clew.admin import parameters, serving
+from clew.admin import requests, serving
 from clew.admin.access import MOST_REQUESTS, Caller, RequestLimit
-from clew.admin.problems import AdminProblem
+from clew.admin.requests import AdminProblem
 from clew.engine.aside import LARGE
 from clew.settings.home import Home
 from clew.settings.named_keys import NamedKeys
@@ -116,7 +116,7 @@ def test_a_key_that_takes_all_its_requests_leaves_the_owner_and_others_theirs(tm
 def test_a_large_body_is_read_in_a_thread(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Streams of others go on meanwhile."""
     threads: list[bool] = []
-    decode = parameters.msgspec.json.decode
+    decode = requests.msgspec.json.decode
 
     def noted(*args: Any, **given: Any) -> Any:
         try:
@@ -125,13 +125,13 @@ def test_a_large_body_is_read_in_a_thread(monkeypatch: pytest.MonkeyPatch, size:
             threads.append(True)
         return decode(*args, **given)
 
-    monkeypatch.setattr(parameters.msgspec.json, "decode", noted)
+    monkeypatch.setattr(requests.msgspec.json, "decode", noted)
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b'"%b"' % (b"x" * size), "more_body": False}
 
     async def read() -> str:
-        return await parameters.read_body(Request({"type": "http", "headers": []}, receive), str, 10 * LARGE)
+        return await requests.read_body(Request({"type": "http", "headers": []}, receive), str, 10 * LARGE)
 
     assert (len(asyncio.run(read())), threads) == (size, [True] if size > LARGE else [])
 

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from clew.model.change import Change
-from clew.pipeline.thinking.as_recorded import CHANGED
+from clew.pipeline.thinking.opened import CHANGED
 from clew.settings.values import ThinkingSettings
 from clew.testing import Simulator
 from tests.build import Json

@@ -11,7 +11,7 @@ from clew.model.turn import Exchange
 from clew.pipeline.stream.missing_usage import heard_tokens
 from clew.store.text import failure_of
 from clew.testing import Simulator
-from clew.web.exchange_row import row_of
+from clew.web.rows import row_of
 from clew.web.turns import shown_turns
 from tests.engine.conftest import Gating
 from tests.engine.gate import Gate, claude

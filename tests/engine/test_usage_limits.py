@@ -8,9 +8,8 @@ import pytest
 
 from clew.backends.prices import price_of
 from clew.limits.ledger import CountedWindow
-from clew.limits.limit import micro_usd, read_limit, read_scope
+from clew.limits.limit import HOUR, micro_usd, read_limit, read_scope, window_at
 from clew.limits.slots import Slots, SlotTicket
-from clew.limits.windows import HOUR, window_at
 from clew.testing import Simulator
 from tests.engine.conftest import Gating
 from tests.engine.gate import Gate, claude, other

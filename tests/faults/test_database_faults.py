@@ -13,8 +13,7 @@ import psycopg
 import pytest
 
 from clew.errors import StoreError
-from clew.limits.limit import Amounts
-from clew.limits.windows import DAY
+from clew.limits.limit import DAY, Amounts
 from clew.model.turn import Charge
 from clew.store.commits import KeptTurn
 from clew.store.postgres import spooling

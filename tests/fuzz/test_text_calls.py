@@ -12,7 +12,7 @@ from clew.dialects.openai_chat.offered_tools import OfferedTools
 from clew.dialects.openai_chat.options import ChatAnswerOptions
 from clew.dialects.openai_chat.text_call_finder import TextCallFinder, TextPiece, grammars_of
 from clew.dialects.openai_chat.text_call_reader import TextCall
-from clew.model.facts.text_calls import text_call_families
+from clew.model.facts.chat_backends import text_call_families
 from clew.model.json import JsonValue, objects_of
 from tests.counts import examples
 from tests.dialects.openai_chat.chat import Told, stream

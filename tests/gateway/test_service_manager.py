@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.gateway.service_manager import READY, notify
+from clew.gateway.ending import READY, notify
 from clew.testing import Simulator
 from tests.gateway.served import CLEW, Served, backend
 

@@ -15,7 +15,7 @@ from clew.model.blocks import made
 from clew.model.origin import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import CacheRules, Facts, Options
-from clew.pipeline.thinking.as_recorded import CHANGED
+from clew.pipeline.thinking.opened import CHANGED
 from clew.pipeline.token_estimate import estimate
 from clew.simulator.anthropic.judge.judging import static_violations
 from clew.thinking.compliance import check

@@ -7,7 +7,7 @@ import pytest
 
 from clew.dialects.openai_chat.offered_tools import OfferedTools
 from clew.dialects.openai_chat.text_call_finder import TextCallFinder, grammars_of
-from clew.model.facts.text_calls import text_call_families
+from clew.model.facts.chat_backends import text_call_families
 from tests.growth.streams import OFFERS
 from tests.growth.work import check_growth, each_with
 

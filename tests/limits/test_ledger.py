@@ -1,8 +1,7 @@
 """The ledger: whether there is room, and what is counted."""
 
 from clew.limits.ledger import CountedWindow, LimitLedger, WindowTotal
-from clew.limits.limit import Amounts, Limit, LimitScope, amounts_of, read_limit
-from clew.limits.windows import DAY, HOUR
+from clew.limits.limit import DAY, HOUR, Amounts, Limit, LimitScope, amounts_of, read_limit
 from clew.model.turn import Charge, TokenUsage
 
 ANNA, TEAM = LimitScope("key", "anna"), LimitScope("team", "web")

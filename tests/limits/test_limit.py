@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from clew.errors import SettingsInvalid
-from clew.limits.limit import Limit, LimitScope, read_limit, read_scope
-from clew.limits.windows import DAY, HOUR, MINUTE
+from clew.limits.limit import DAY, HOUR, MINUTE, Limit, LimitScope, read_limit, read_scope
 
 ANNA = LimitScope("key", "anna")
 

@@ -6,9 +6,18 @@ import pytest
 
 from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
-from clew.limits.usage import UsageField, UsageGroup, UsageLine, UsageQuery, total_line, usage_lines
-from clew.limits.usage_text import read_fields, read_since, usage_csv
-from clew.limits.windows import DAY
+from clew.limits.limit import DAY
+from clew.limits.usage import (
+    UsageField,
+    UsageGroup,
+    UsageLine,
+    UsageQuery,
+    read_fields,
+    read_since,
+    total_line,
+    usage_csv,
+    usage_lines,
+)
 from clew.model.turn import TokenUsage
 
 NOW = 1_800_000_000.0

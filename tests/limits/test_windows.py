@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as some
 
-from clew.limits.windows import DAY, HOUR, WINDOWS, window_at, window_name
+from clew.limits.limit import DAY, HOUR, WINDOWS, window_at, window_name
 
 
 @given(now=some.floats(min_value=0, max_value=4e9), seconds=some.sampled_from(list(WINDOWS.values())))

@@ -12,7 +12,7 @@ from clew.model.facts.models import profile_for
 from clew.model.origin import Origin
 from clew.pipeline.step import Facts, Options
 from clew.pipeline.thinking import keep_thinking
-from clew.pipeline.thinking.as_recorded import CHANGED
+from clew.pipeline.thinking.opened import CHANGED
 from clew.thinking.keys import block_key, proof_half
 from clew.thinking.seal import Seal, Sealer
 from clew.wire.requests import encode

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clew.thinking.compliance import Violation, check
-from clew.thinking.compliance.findings import MOST
+from clew.thinking.compliance.request_view import MOST
 from tests.conversations.asked import headers
 from tests.manifest import refuses
 

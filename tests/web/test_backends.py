@@ -5,8 +5,8 @@ from msgspec import structs
 
 from clew.backends.row import Backend, Quirks
 from clew.model.turn import Try
-from clew.web.exchange_row import Chip
 from clew.web.health import deviations
+from clew.web.rows import Chip
 from tests.admin.booth import CANARY, Booth
 from tests.store.turns import recorded, turn
 

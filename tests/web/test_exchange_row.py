@@ -6,7 +6,7 @@ import pytest
 
 from clew.model.change import Change
 from clew.model.turn import Exchange, Outcome, TokenUsage, Try
-from clew.web.exchange_row import Chip, cache_share, chips_of, row_of
+from clew.web.rows import Chip, cache_share, chips_of, row_of
 
 WHY = "made by glm"
 

@@ -7,7 +7,7 @@ import time
 import pytest
 from msgspec import structs
 
-from clew.limits.windows import DAY, window_at
+from clew.limits.limit import DAY, window_at
 from clew.model.change import Change
 from clew.model.turn import Charge, TokenUsage, Try
 from clew.settings.processes import AppliedSettings, ProcessReport, RegisteredGateway, register, write_report

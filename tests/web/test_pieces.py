@@ -6,7 +6,7 @@ import pytest
 
 from clew.model.change import Change
 from clew.web.blocks import MOST, ShownBlock, blocks_in, results_in, shown_blocks
-from clew.web.items import name_of, sent_blocks
+from clew.web.client_form import name_of, sent_blocks
 from tests.build import text, thinking, tool_result, tool_use
 
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 
 from clew.model.facts.glossary import glossary, term_named
-from clew.web.terms import explained, meaning, term
+from clew.web.filters import explained, meaning, term
 from tests.manifest import public
 
 PLAIN = {"agent", "attempt", "conversation", "dropped", "heal", "recording", "removed", "repair", "unknown", "exchange"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from clew.admin import backend_edits, conversations, exchanges, keys, limits, routing, threads, usage, views
+from clew.admin import backend_edits, conversations, exchanges, keys, limits, routing, threads, views
 from clew.admin.chat import endpoints as chat
 from clew.admin.routing import AdminRoute
 
@@ -138,7 +138,7 @@ _LIMITS: Final[tuple[AdminRoute, ...]] = (
         "GET",
         "/api/usage",
         "read",
-        usage.usage,
+        limits.usage,
         "Calls, tokens and cost, grouped by what `by` names: some of key, principal, team, thread, agent, backend, model,"
         " day, hour, with commas between. `since` and `until` are 24h, 7d, 4w or a day in UTC; `since` is 30d if left out."
         " The highest cost is first; with day or hour, the oldest. `format=csv` gives all lines as CSV, money in dollars.",

@@ -21,8 +21,8 @@ from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions, Ch
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.shape import BackendFacts
 from clew.model.facts import ModelFacts
+from clew.model.facts.chat_backends import BY_MODEL, text_call_family
 from clew.model.facts.models import profile_for
-from clew.model.facts.text_calls import BY_MODEL, text_call_family
 from clew.model.origin import ANTHROPIC, Foreign, Missing, Target
 
 Dialect: TypeAlias = Literal["anthropic", "openai-chat", "openai-responses"]

@@ -32,8 +32,8 @@ from clew.model.facts.models import profile_for
 from clew.model.facts.shapes import INTERLEAVED_BETA
 from clew.model.json import JsonArray, JsonObject, JsonValue
 from clew.model.origin import Origin, Target
+from clew.pipeline.builder import mark_messages
 from clew.pipeline.normalise import normalise
-from clew.pipeline.plain_marks import mark_messages
 from clew.pipeline.project import project
 from clew.pipeline.step import CacheRules, Facts
 from clew.pipeline.system import system_messages

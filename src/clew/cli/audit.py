@@ -10,7 +10,7 @@ import click
 from clew.cli.command import json_option, report_errors, report_wrong_usage
 from clew.cli.installation import find_installation, store_for_reading
 from clew.cli.output import Page, TextLine, print_result, printable_table
-from clew.limits.usage_text import read_since
+from clew.limits.usage import read_since
 from clew.store.audit_table import AuditEntry, AuditFilter
 
 _EXAMPLES: Final = """\b

@@ -46,8 +46,7 @@ def env(form: str, ide: str | None, gateway: str | None) -> None:
 
     If no gateway runs, it is the address at which `clew serve` will listen.
     """
-    from clew.gateway.client import shell_lines
-    from clew.gateway.openai_clients import codex_config, opencode_config
+    from clew.gateway.client import codex_config, opencode_config, shell_lines
     from clew.settings.home import home_of
     from clew.settings.load import load
     from clew.settings.own_keys import KEY_VARIABLE

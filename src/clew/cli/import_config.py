@@ -22,7 +22,7 @@ from clew.cli.command import (
 )
 from clew.cli.output import Page, TextLine, plural, print_json, print_page, printable
 from clew.settings.home import home_of, write_private
-from clew.settings.imports.plan import ImportPlan, plan_import
+from clew.settings.imports.found import ImportPlan, plan_import
 from clew.settings.imports.sources import PLACES, TITLES, kind_of, read_source
 from clew.settings.load import config_place
 from clew.settings.schema import template

@@ -12,8 +12,8 @@ from clew.cli.command import Failed, json_option, operator, report_errors, repor
 from clew.cli.installation import find_installation, store_for_reading, store_for_writing
 from clew.cli.output import Page, TextLine, print_result, printable, printable_table
 from clew.limits.keys import current_keys
+from clew.limits.ledger import LimitUse, limit_uses
 from clew.limits.limit import Limit, read_limit, read_scope
-from clew.limits.report import LimitUse, limit_uses
 from clew.settings.named_keys import NamedKeys
 from clew.settings.rollout import roll_out_limits
 from clew.store import Store

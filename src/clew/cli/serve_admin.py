@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import click
 
 from clew.cli.command import Failed
-from clew.gateway.service_manager import READY, STOPPING, notify
+from clew.gateway.ending import READY, STOPPING, notify
 from clew.store.kinds import OFF
 
 if TYPE_CHECKING:

@@ -155,7 +155,7 @@ def projected_for(
     installation: Installation, store: Store, passages: Sequence[Passage], name: str, principal: str
 ) -> Projected:
     """The thread as this backend would get it. Ends the command for an unknown backend, and where nothing is recorded."""
-    from clew.admin.problems import AdminProblem  # late: the engine takes longer to load than a list takes to print
+    from clew.admin.requests import AdminProblem  # late: the engine takes longer to load than a list takes to print
     from clew.admin.threads import projected
     from clew.engine.snapshot import snapshot_of
 

@@ -12,8 +12,17 @@ from clew.backends.row import Backend
 from clew.cli.command import json_option, report_errors, report_wrong_usage
 from clew.cli.installation import find_installation, store_for_reading
 from clew.cli.output import Page, TextLine, TextTable, print_json, print_result, printable_table
-from clew.limits.usage import FILTERS, UsageLine, UsageQuery, total_line, usage_lines
-from clew.limits.usage_text import read_fields, read_since, usage_csv, usage_entry
+from clew.limits.usage import (
+    FILTERS,
+    UsageLine,
+    UsageQuery,
+    read_fields,
+    read_since,
+    total_line,
+    usage_csv,
+    usage_entry,
+    usage_lines,
+)
 
 _EXAMPLES: Final = """\b
 Examples:

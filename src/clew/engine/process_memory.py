@@ -17,9 +17,8 @@ from clew.exchange.commands import LearnTokens, RegisterBlocks, TokenRate
 from clew.exchange.turns import counts_of
 from clew.model.json import JsonValue
 from clew.pipeline.token_estimate import calibrate, estimate
-from clew.thinking.registry.blocks import exact_block_key
+from clew.thinking.registry.blocks import Registration, exact_block_key
 from clew.thinking.registry.table import Filtered, ThinkingRegistry
-from clew.thinking.registry.watch import Registration
 
 MOST_SEEN: Final = 20_000
 """Keys of blocks; the longest known goes first."""

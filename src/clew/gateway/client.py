@@ -6,17 +6,20 @@ takes the client's credential, the key is the credential as well. That alone is 
 ANTHROPIC_API_KEY. OpenAI's clients have one variable for a credential, and most have no other way to send one: so that
 variable is replaced.
 
-Codex reads its address from its configuration alone, and gets a provider of clew's own by options.
+Codex and opencode find a gateway by a provider of clew's own, in their configuration or as options of one run. Codex reads
+its address from there alone. In Codex the provider must not be called OpenAI: Codex would let it compact conversations, and
+take its model list for OpenAI's. opencode also finds a gateway by the variables of a shell, but then only for the models of
+its own provider `openai`; the provider in its configuration may have any model.
 """
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from clew.gateway.openai_clients import RUN_KEY, codex_options
 from clew.model.change import THINKING_STEPS, What
 from clew.model.origin import ANTHROPIC
 from clew.settings.values import Settings
@@ -152,3 +155,41 @@ class RunSummary:
 
 def _count(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+PROVIDER: Final = "clew"
+RUN_KEY: Final = "CLEW_RUN_KEY"
+"""The variable with the key of a gateway that `clew run` started. It is for the client alone; clew reads `CLEW_KEY`."""
+_OPENCODE_MODELS: Final = ("gpt-5.5", "claude-opus-5-5")
+
+
+def codex_options(url: str) -> list[str]:
+    """Options for one run, which go behind the command's name. The key goes beside whatever credential the client has."""
+    provider = (
+        f'{{name = "{PROVIDER}", base_url = {json.dumps(f"{url}/v1")}, env_key = "OPENAI_API_KEY", '
+        f'env_http_headers = {{"x-clew-key" = "{RUN_KEY}"}}, wire_api = "responses"}}'
+    )
+    return ["-c", f'model_provider="{PROVIDER}"', "-c", f"model_providers.{PROVIDER}={provider}"]
+
+
+def codex_config(url: str, key_variable: str) -> str:
+    """The text for `~/.codex/config.toml`. `model_provider` is a key of the whole file, so it stands before all tables."""
+    return f"""model_provider = "{PROVIDER}"
+
+[model_providers.{PROVIDER}]
+name = "{PROVIDER}"
+base_url = {json.dumps(f"{url}/v1")}
+env_key = "{key_variable}"
+wire_api = "responses"
+"""
+
+
+def opencode_config(url: str, key_variable: str) -> str:
+    """The text for `opencode.json`, with one provider for all backends: between two, opencode makes text of thoughts."""
+    provider = {
+        "npm": "@ai-sdk/openai",
+        "name": "clew",
+        "options": {"baseURL": f"{url}/v1", "apiKey": f"{{env:{key_variable}}}"},
+        "models": {name: {"reasoning": True} for name in _OPENCODE_MODELS},
+    }
+    return json.dumps({"$schema": "https://opencode.ai/config.json", "provider": {"clew": provider}}, indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""How a gateway's process ends: the first signal asks, the second insists, and a deadline does the rest.
+"""How a gateway's process ends: the first signal asks, the second insists, and a deadline does the rest. systemd is told.
 
 SIGTERM and SIGINT mean the same. After the first, streams may go on for a while; after the second nothing is waited for.
 Both take effect between two steps of Python, also while the event loop is busy. From the first on a `Deadline` runs, which
@@ -8,6 +8,9 @@ waits for a disk, a lock or a name server, would keep the process from its end.
 SIGHUP has two meanings. To a process on a terminal it says that the terminal is gone, so it asks for the end; it never
 insists, since a closing terminal sends several. To a service it says by custom that its settings changed. A gateway follows
 its settings by itself, so a service ignores SIGHUP. A process that was started with SIGHUP ignored (`nohup`) does, too.
+
+systemd is told that a gateway is ready, and that it is stopping (`Type=notify`). It names a socket in a variable. A message
+is one datagram, and nobody answers it. Without the variable nothing is sent.
 """
 
 from __future__ import annotations
@@ -15,8 +18,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Final, Self
@@ -136,3 +140,19 @@ def _has_terminal() -> bool:
     except OSError:
         return False
     return True
+
+
+_VARIABLE: Final = "NOTIFY_SOCKET"
+READY: Final = "READY=1"
+STOPPING: Final = "STOPPING=1"
+
+
+def notify(state: str, environ: Mapping[str, str]) -> None:
+    """Send a state. A manager that cannot be reached is no reason to end."""
+    name = environ.get(_VARIABLE, "")
+    if not name.startswith(("/", "@")):
+        return
+    address = f"\0{name[1:]}" if name.startswith("@") else name
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as plug:
+        plug.setblocking(False)
+        plug.sendto(state.encode(), address)

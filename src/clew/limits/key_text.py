@@ -9,7 +9,7 @@ from typing import Final
 
 from clew.errors import SettingsInvalid
 from clew.limits.keys import KEY_SCOPES, KeyRights, KeyScope, NamedKey
-from clew.limits.windows import DAY, HOUR
+from clew.limits.limit import DAY, HOUR
 
 LONGEST: Final = 100 * 366 * DAY
 _SPAN: Final = re.compile(r"(\d{1,5})(m|h|d|w)")

@@ -2,6 +2,8 @@
 
 What other processes used is as the store said last; what this process used is known at once. So a soft limit lets through at
 most what all gateways admit between two readings of the store, and what was under way then. Without a clock and without I/O.
+
+Commands, pages and the API show what was used of each limit (`limit_uses`).
 """
 
 from __future__ import annotations
@@ -11,8 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from clew.limits.limit import Amounts, Limit, LimitScope, Unit, dollars
-from clew.limits.windows import window_at, window_name
+from clew.limits.limit import Amounts, Limit, LimitScope, Unit, dollars, window_at, window_name
 from clew.model.turn import Charge
 
 # Rates: so many requests a minute, spread evenly (GCRA). One number remembers everything.
@@ -180,3 +181,38 @@ def _seconds(wait: float) -> str:
         if wait > 1.5 * length:
             return f"{-int(-wait // length)} {unit}"
     return f"{-int(-wait // 1)} s"
+
+
+class LimitUse(Struct, frozen=True, kw_only=True):
+    """A limit, and what was used in its present window. Rates and parallel requests are known to each gateway alone."""
+
+    limit: Limit
+    used: int | None = None
+    ends: int | None = None
+    """When the window ends; None where there is none."""
+
+    @property
+    def used_words(self) -> str:
+        return "" if self.used is None else _words(self.limit, self.used)
+
+    @property
+    def left_words(self) -> str:
+        return "" if self.used is None else _words(self.limit, max(0, self.limit.cap - self.used))
+
+
+def limit_uses(limits: Sequence[Limit], totals: Mapping[CountedWindow, WindowTotal], now: float) -> list[LimitUse]:
+    """Each limit with what is used of it."""
+    found: list[LimitUse] = []
+    for limit in limits:
+        if not limit.is_budget:
+            found.append(LimitUse(limit=limit))
+            continue
+        window = window_at(now, limit.seconds)
+        total = totals.get(CountedWindow(str(limit.scope), limit.seconds, window.start), WindowTotal())
+        used = total.own.plus(total.others).of(limit.unit)
+        found.append(LimitUse(limit=limit, used=used, ends=window.end))
+    return found
+
+
+def _words(limit: Limit, amount: int) -> str:
+    return dollars(amount) if limit.unit == "usd" else f"{amount:,}"

@@ -7,7 +7,7 @@ top-level mark), or mark inside tool results, no mark is moved: such marks alrea
 
 The places are those of Claude Code's request builder, with two points fixed: marks of an earlier pass are moved, not piled
 up; and where a message ends in a block that cannot carry a mark (thinking above all), the nearest one before it does, so
-that no breakpoint is lost. `plain_marks` does the same on plain messages.
+that no breakpoint is lost. `builder` does the same on plain messages.
 """
 
 from __future__ import annotations

@@ -18,8 +18,7 @@ from clew.backends.credential import Auth, Secret
 from clew.backends.presets import Preset, preset_of_host, presets
 from clew.backends.row import DIALECTS, Backend, Manner, Quirks
 from clew.errors import SettingsInvalid
-from clew.model.facts.chat_backends import knobs, validators
-from clew.model.facts.text_calls import BY_MODEL, NEVER, text_call_families
+from clew.model.facts.chat_backends import BY_MODEL, NEVER, knobs, text_call_families, validators
 from clew.model.origin import ANTHROPIC
 from clew.settings.document import BackendTable
 from clew.settings.key_sources import FoundKey, VariableUnset, find_key, unset_message, variables_without

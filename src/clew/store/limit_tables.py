@@ -17,8 +17,7 @@ from typing import Final
 from msgspec import Struct, convert
 
 from clew.limits.ledger import CountedWindow, Overrun, WindowTotal
-from clew.limits.limit import Amounts, Limit, read_scope
-from clew.limits.windows import window_at
+from clew.limits.limit import Amounts, Limit, read_scope, window_at
 from clew.store.audit_table import AuditEntry, add_entry
 from clew.store.rows import Row
 from clew.store.table_access import TableConnection, TableRunner

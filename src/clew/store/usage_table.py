@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 
 from msgspec import convert
 
+from clew.limits.limit import DAY, HOUR
 from clew.limits.usage import UsageField, UsageGroup, UsageQuery
-from clew.limits.windows import DAY, HOUR
 from clew.model.turn import TokenUsage
 from clew.store.days import PROMPT_STEPS
 from clew.store.rows import Row

@@ -13,7 +13,7 @@ from typing import Final
 
 from clew.model.facts.rules import openai_rules
 from clew.model.json import JsonObject, list_of, object_of, text_of
-from clew.thinking.compliance.findings import RuleFinding, Violation
+from clew.thinking.compliance.request_view import RuleFinding, Violation
 from clew.thinking.seal import is_seal
 
 # How long a name may be, in both of OpenAI's dialects.

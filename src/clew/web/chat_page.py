@@ -14,8 +14,8 @@ from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from clew.admin.chat.tool_file import chat_tools
-from clew.admin.parameters import read_body
+from clew.admin.chat.tools import chat_tools
+from clew.admin.requests import read_body
 from clew.admin.services import AdminServices
 from clew.backends.row import Backend, manner_of, model_for
 from clew.errors import SettingsInvalid

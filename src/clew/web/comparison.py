@@ -19,7 +19,7 @@ from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.store.values import Passage
 from clew.web.blocks import ShownBlock, blocks_in, shown_blocks
-from clew.web.items import name_of, sent_blocks
+from clew.web.client_form import name_of, sent_blocks
 
 
 class ComparedMessage(Struct, frozen=True, kw_only=True):

@@ -19,13 +19,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from clew.admin.exchanges import BodyTexts, heads_of, texts_of
-from clew.admin.parameters import principal
-from clew.admin.problems import AdminProblem
+from clew.admin.requests import AdminProblem, principal
 from clew.admin.services import AdminServices
 from clew.model.turn import Bodies, Exchange
 from clew.web.difference import difference, spread
-from clew.web.exchange_row import cost_in, row_of
 from clew.web.frame import page
+from clew.web.rows import cost_in, row_of
 
 _WRITE_SECONDS: Final = 10.0
 """For so long the bodies may still be on their way into the store."""

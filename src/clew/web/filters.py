@@ -1,19 +1,25 @@
-"""Filters of the templates: numbers, times, shares and Markdown are shown in the same way on every page.
+"""Filters of the templates: numbers, times, Markdown and words of clew's own are shown in the same way on every page.
 
-`markdown` is the one way in for HTML that a model had a hand in. `clew.chat.markdown` makes and cleans it. Its parser
-and its cleaner are loaded with the first text: a gateway whose pages nobody opens does not need them.
+`markdown` is the one way in for HTML that a model had a hand in. `clew.chat.markdown` makes and cleans it. Its parser and
+its cleaner are loaded with the first text: a gateway whose pages nobody opens does not need them.
+
+Words of clew's own are explained where they stand, by the same table as `clew explain`. `{{ "Realm" | term }}` is the word
+with its meaning for pointer, keyboard and screen reader. Where nothing can take the focus, as inside a button, `meaning`
+gives the sentence alone. `explained` does it for a text that was not written for a page.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from clew.web.terms import explained, meaning, term, ticked
+from clew.model.facts.glossary import term_named
 
 _STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _AGES: Final = ((86_400.0, "d"), (3600.0, "h"), (60.0, "min"))
@@ -94,6 +100,62 @@ def markdown(text: str) -> Markup:
     from clew.chat.markdown import render_markdown
 
     return Markup(render_markdown(text))  # noqa: S704  (the cleaner is what makes it safe)
+
+
+_EXPLAINED: Final = re.compile(r"\b(?:seals?|spool|realms?|principals?)\b")
+"""Words in texts of the doctor that nobody knows without clew."""
+_TERM: Final = Markup(
+    '<span class="tip"><dfn tabindex="0" aria-describedby="term-{number}">{label}</dfn>'
+    '<span class="tip-text" role="tooltip" id="term-{number}"><span>{short}</span>{more}</span></span>'
+)
+_MORE: Final = Markup('<span class="muted">{}</span>')
+_numbers = itertools.count(1)
+"""No two tooltips of a page have one id, also not where a part of it was fetched later."""
+
+
+def term(label: str, word: str = "") -> Markup:
+    """The label, explained as this word. Raises KeyError for a word that the glossary does not have.
+
+    >>> "owner of recorded conversations" in term("whose", "principal")
+    True
+    """
+    found = term_named(word or label)
+    if found is None:
+        raise KeyError(word or label)
+    more = _MORE.format(ticked(found.more)) if found.more else ""
+    return _TERM.format(number=next(_numbers), label=label, short=ticked(found.short), more=more)
+
+
+def meaning(word: str) -> str:
+    """One sentence; "" for a word that is in no glossary.
+
+    >>> meaning("restored")
+    'A block that the client lost was put back from the store, because this backend made it.'
+    """
+    found = term_named(word)
+    return found.short if found else ""
+
+
+def explained(text: str) -> Markup:
+    """`ticked`, and each of clew's own words explained where it comes first."""
+    parts: list[str] = []
+    at, known = 0, set[str]()
+    for found in _EXPLAINED.finditer(text):
+        if found[0] not in known and text.count("`", 0, found.start()) % 2 == 0:
+            known.add(found[0])
+            parts += [ticked(text[at : found.start()]), term(found[0])]
+            at = found.end()
+    return Markup("").join([*parts, ticked(text[at:])])
+
+
+def ticked(text: str) -> Markup:
+    """Text in backticks as code; all of it escaped."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(parts)
+    )
 
 
 FILTERS: Final[dict[str, Callable[..., str]]] = {

@@ -20,7 +20,7 @@ from starlette.responses import Response
 
 from clew.admin.backend_edits import read_only
 from clew.admin.checkup import CHECKS
-from clew.admin.parameters import principal
+from clew.admin.requests import principal
 from clew.admin.services import AdminServices
 from clew.admin.views import checkup
 from clew.backends.credential import Auth
@@ -32,8 +32,8 @@ from clew.exchange.redact import Redactor
 from clew.model.turn import Exchange
 from clew.pipeline.attempts import class_of_status
 from clew.settings.schema import meanings_of
-from clew.web.exchange_row import Chip, Mood
 from clew.web.frame import fragment, page
+from clew.web.rows import Chip, Mood
 
 LAST_EXCHANGES: Final = 300
 """The exchanges by which the health of backends is judged."""

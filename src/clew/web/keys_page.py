@@ -14,11 +14,11 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.parameters import number
+from clew.admin.requests import number
 from clew.admin.services import AdminServices
 from clew.limits.keys import KEY_SCOPES, NamedKey, current_keys
-from clew.web.exchange_row import Mood
 from clew.web.frame import fragment, page
+from clew.web.rows import Mood
 
 CHANGES: Final = 100
 """Entries of the audit on a page."""

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from clew.admin.feed import principals_of
-from clew.admin.parameters import principal
+from clew.admin.requests import principal
 from clew.admin.services import AdminServices
 from clew.admin.views import Status, status_of
 from clew.backends.names import FAMILIES
@@ -24,10 +24,9 @@ from clew.gateway.client import line_to_copy
 from clew.model.turn import Exchange
 from clew.settings.processes import RegisteredGateway
 from clew.settings.values import RoutingRule
-from clew.web.exchange_row import row_of
 from clew.web.frame import fragment, page
 from clew.web.health import LAST_EXCHANGES, health_of_all
-from clew.web.limit_rows import limit_lines
+from clew.web.rows import limit_lines, row_of
 from clew.web.start_page import key_expression
 
 ROWS: Final = 50

@@ -12,8 +12,7 @@ from starlette.responses import Response
 
 from clew.admin.services import AdminServices
 from clew.admin.views import status_of
-from clew.gateway.client import OPENAI_KEY, line_to_copy, shell_lines, with_options
-from clew.gateway.openai_clients import RUN_KEY
+from clew.gateway.client import OPENAI_KEY, RUN_KEY, line_to_copy, shell_lines, with_options
 from clew.settings.own_keys import KEY_VARIABLE
 from clew.settings.values import Settings
 from clew.web.frame import page

@@ -16,8 +16,7 @@ from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.parameters import principal
-from clew.admin.problems import AdminProblem
+from clew.admin.requests import AdminProblem, principal
 from clew.admin.services import AdminServices
 from clew.admin.threads import projected
 from clew.chat.formats import FORMATS
@@ -30,8 +29,8 @@ from clew.store.values import Branch, Passage, Thread
 from clew.web.blocks import read_object
 from clew.web.client_form import ClientTurn, client_turn, has_own_form
 from clew.web.comparison import Comparison, compare
-from clew.web.exchange_row import cost_in
 from clew.web.frame import address, fragment, page
+from clew.web.rows import cost_in
 from clew.web.turns import BranchLink, ShownTurn, shown_turns
 
 PAGE: Final = 40

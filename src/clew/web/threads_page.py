@@ -17,8 +17,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.parameters import number, principal
-from clew.admin.problems import AdminProblem
+from clew.admin.requests import AdminProblem, number, principal
 from clew.admin.services import AdminServices
 from clew.admin.views import status_of
 from clew.backends.row import Backend

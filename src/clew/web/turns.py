@@ -17,7 +17,7 @@ from clew.store.text import ending_word, failure_of, unfinished_word
 from clew.store.values import Passage
 from clew.web.blocks import Results, ShownBlock, blocks_in, read_object, results_in, shown_blocks
 from clew.web.client_form import ClientTurn
-from clew.web.exchange_row import Chip, chips_of
+from clew.web.rows import Chip, chips_of
 
 
 class ShownMessage(Struct, frozen=True, kw_only=True):

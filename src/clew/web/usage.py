@@ -17,18 +17,17 @@ from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.problems import AdminProblem
+from clew.admin.limits import lines_of
+from clew.admin.requests import AdminProblem
 from clew.admin.services import AdminServices
-from clew.admin.usage import lines_of
 from clew.limits.keys import LOCAL
 from clew.limits.limit import MICRO
 from clew.limits.usage import FILTERS, UsageField, UsageLine, UsageQuery, total_line
 from clew.store import Store
-from clew.web.exchange_row import cache_share
 from clew.web.filters import brief
 from clew.web.frame import address, page
-from clew.web.limit_rows import LimitLine, limit_lines
 from clew.web.plots import Plot, Series, bars
+from clew.web.rows import LimitLine, cache_share, limit_lines
 from clew.web.usage_times import by_backend_and_model, dates, midnight_before, plots_of
 
 PERIODS: Final[Mapping[str, tuple[int, str]]] = {

@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from clew.model.turn import TokenUsage
 from clew.store.values import DayAnswers, Days, DayUsage
-from clew.web.exchange_row import cache_share
 from clew.web.filters import brief, duration, percent
 from clew.web.plots import Plot, Series, bars, lines
+from clew.web.rows import cache_share
 
 FEW_DAYS = 3
 """With fewer days a plot says less than the table."""

@@ -12,7 +12,7 @@ from clew.backends.row import Backend, chat_options_of
 from clew.dialects.openai_chat.answers import read_message
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatOptions
 from clew.model.change import Change
-from clew.model.facts.text_calls import text_call_families, text_call_family, text_call_forms
+from clew.model.facts.chat_backends import text_call_families, text_call_family, text_call_forms
 from clew.model.json import JsonValue
 from tests.dialects.openai_chat.chat import Told, call, chunk, stream
 from tests.dialects.openai_chat.lookalikes import CALLS, HERMES, LOOKALIKES, QWEN

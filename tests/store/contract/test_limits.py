@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from clew.limits.ledger import CountedWindow, WindowTotal
-from clew.limits.limit import Amounts, Limit, LimitScope, read_limit
-from clew.limits.windows import DAY, HOUR
+from clew.limits.limit import DAY, HOUR, Amounts, Limit, LimitScope, read_limit
 from clew.model.turn import Charge, TokenUsage, TurnRecord
 from clew.store import Store, StoreLocation
 from clew.store.audit_table import AuditFilter

@@ -2,9 +2,8 @@
 
 import msgspec
 
-from clew.limits.limit import Amounts, LimitScope, read_limit
+from clew.limits.limit import DAY, HOUR, Amounts, LimitScope, read_limit, window_at
 from clew.limits.usage import UsageField, UsageGroup, UsageQuery, usage_lines
-from clew.limits.windows import DAY, HOUR, window_at
 from clew.model.turn import TokenUsage, TurnRecord
 from clew.store import Store
 from tests.store.turns import NOON, recorded, turn

@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-from clew.thinking.registry.blocks import documented_key
+from clew.thinking.registry.blocks import Registration, documented_key
 from clew.thinking.registry.table import ThinkingRegistry
-from clew.thinking.registry.watch import Registration
 
 Block = dict[str, Any]
 

@@ -9,8 +9,8 @@ from threading import Lock
 import pytest
 
 from clew import CacheStats, RegistryEntry, ThinkingRegistry
+from clew.thinking.registry.blocks import Registered, Registration
 from clew.thinking.registry.table import BackendSwitch
-from clew.thinking.registry.watch import Registered, Registration
 from tests.manifest import proves, public
 from tests.thinking.registry.builders import (
     HELLO,

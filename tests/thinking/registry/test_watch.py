@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew import RegistryEntry, ThinkingRegistry, exact_block_key
+from clew.thinking.registry.blocks import Registered, Registration
 from clew.thinking.registry.table import Decision
-from clew.thinking.registry.watch import Registered, Registration
 from tests.counts import examples
 from tests.manifest import proves, public
 from tests.thinking.registry.builders import (

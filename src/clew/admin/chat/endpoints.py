@@ -22,10 +22,8 @@ from clew.admin.access import Caller
 from clew.admin.chat.answering import ChatAnswer, ChatContext
 from clew.admin.chat.elsewhere import StoredAnswer, stop_elsewhere
 from clew.admin.chat.runs import ChatRun, ThreadKey
-from clew.admin.chat.tool_answering import ToolAnswer
-from clew.admin.chat.tool_file import chat_tools
-from clew.admin.parameters import count, number, read_body
-from clew.admin.problems import AdminProblem
+from clew.admin.chat.tools import ToolAnswer, chat_tools
+from clew.admin.requests import AdminProblem, count, number, read_body
 from clew.admin.routing import as_json, caller_name, caller_of
 from clew.admin.services import AdminServices
 from clew.admin.threads import FoundThreads, TitleBody, search_threads

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from clew.admin.checkup import config, editor_settings, storage, surroundings
+from clew.admin.checkup import config, storage, surroundings
 from clew.admin.checkup.findings import Check, CheckFinding, Circumstances, State, broken, read_circumstances
 
 __all__ = ["CHECKS", "Check", "CheckFinding", "CheckResult", "Circumstances", "read_circumstances", "run_check"]
@@ -28,7 +28,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("gateways", "Each gateway that is registered answers.", surroundings.gateways),
     Check("ports", "The ports are free, or a gateway's own.", surroundings.ports),
     Check("bypass", "No setting makes Claude Code bypass the gateway.", surroundings.bypass),
-    Check("editors", "No editor makes its Claude Code bypass the gateway.", editor_settings.editors),
+    Check("editors", "No editor makes its Claude Code bypass the gateway.", surroundings.editors),
     Check("proxy", "There is no proxy between clients and the gateway.", surroundings.proxies),
     Check("claude", "Claude Code is installed, and its version.", surroundings.claude),
     Check("clock", "The clock is about right.", surroundings.clock),

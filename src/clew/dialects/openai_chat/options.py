@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from clew.dialects.openai.parts import Documents, Images
 from clew.dialects.shape import BackendFacts
-from clew.model.facts.chat_backends import Level
-from clew.model.facts.text_calls import BY_MODEL
+from clew.model.facts.chat_backends import BY_MODEL, Level
 from clew.model.json import JsonObject
 from clew.model.origin import Missing
 

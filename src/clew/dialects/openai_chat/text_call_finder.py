@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from clew.dialects.openai_chat.offered_tools import OfferedTools
 from clew.dialects.openai_chat.text_call_reader import CallGrammar, TextCall, TextCallReader
-from clew.model.facts.text_calls import text_call_families, text_call_forms
+from clew.model.facts.chat_backends import text_call_families, text_call_forms
 
 # Which parts of a Markdown text are code, while the text comes: fenced blocks, inline code, indented lines. Where the
 # text does not tell yet, it counts as code: a lone backtick may be the beginning of inline code, up to the end of its

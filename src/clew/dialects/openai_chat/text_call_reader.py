@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from clew.dialects.openai_chat.offered_tools import OfferedTools
 from clew.dialects.openai_chat.text_call_templates import ArgumentTemplate, Template, TemplateMatch
-from clew.model.facts.text_calls import TextCallForm
+from clew.model.facts.chat_backends import TextCallForm
 from clew.model.texts import LongText
 
 _JSON_MARKS: Final = re.compile(r'[{}\[\]"]')

@@ -28,7 +28,7 @@ from clew.model.events import (
     MessageDelta,
     altered,
 )
-from clew.model.facts.text_calls import BY_MODEL, NEVER
+from clew.model.facts.chat_backends import BY_MODEL, NEVER
 from clew.model.json import JsonObject
 
 STEP: Final = "text_calls"

@@ -46,8 +46,8 @@ from clew.model.recording import Recording
 from clew.model.turn import Exchange
 from clew.pipeline.stream.translation import BlockStep
 from clew.settings.values import LogSettings
+from clew.thinking.registry.blocks import Registration
 from clew.thinking.registry.table import BackendSwitch, Filtered
-from clew.thinking.registry.watch import Registration
 
 PREVIEW: Final = 50
 """Characters of a thought, where thinking text is asked for."""

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from clew.model.json import JsonObject
+from clew.thinking.registry.blocks import Registration
 from clew.thinking.registry.table import BackendSwitch, Filtered
-from clew.thinking.registry.watch import Registration
 
 
 class SessionLine(NamedTuple):

@@ -15,10 +15,9 @@ from clew.model.origin import Origin, Target
 from clew.model.recording import Recording, Strand
 from clew.model.request import Request, blocks_of
 from clew.pipeline.step import Facts, Step
-from clew.pipeline.thinking.as_recorded import as_recorded, changes_that_stay
 from clew.pipeline.thinking.binding import for_binding, is_whole, last_answer, strays_in
 from clew.pipeline.thinking.open import for_open
-from clew.pipeline.thinking.opened import with_opened
+from clew.pipeline.thinking.opened import as_recorded, changes_that_stay, with_opened
 from clew.pipeline.thinking.outcomes import apply_outcomes, leave_out_blocks, without_refused_blocks
 from clew.thinking.history import AnswerPiece, answers_of
 from clew.thinking.keys import answer_content, key_of

@@ -33,8 +33,7 @@ from clew.simulator.openai_chat.judge.case import CHAT_RULES, ChatCase, IndexedM
 from clew.simulator.openai_chat.judge.judging import judge_chat
 from clew.simulator.openai_chat.memory import AnswerMemory, GivenAnswer, prompt_segments, prompt_tokens
 from clew.simulator.openai_chat.vendors import ChatVendor, chat_vendors, model_list, model_row
-from clew.simulator.openai_model import OpenaiModel, model_request, text_blocks
-from clew.simulator.openai_server import OpenaiServer, identity
+from clew.simulator.openai_vendor import OpenaiModel, OpenaiServer, identity, model_request, text_blocks
 from clew.simulator.player import PlayedTurn
 from clew.simulator.steps import SSE_HEADERS, End, SendHead, Steps, json_reply, silences_of
 from clew.simulator.values import as_dict, as_list, as_str

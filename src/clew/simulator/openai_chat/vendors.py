@@ -18,7 +18,7 @@ from clew.model.json import JsonObject, JsonValue
 from clew.simulator.error_shapes import Envelope
 from clew.simulator.identity import ToolIds
 from clew.simulator.openai_chat.text_calls import WrittenForm
-from clew.simulator.openai_server import ModelPattern, traits_for
+from clew.simulator.openai_vendor import ModelPattern, traits_for
 from clew.simulator.rule_book import VendorWords
 
 Form: TypeAlias = Literal["reasoning_content", "reasoning", "details", "chunks", "tags", "hidden"]

@@ -2,37 +2,38 @@
 
 Beside the answers there are the token count, the compaction, and the answers that are kept (GET and DELETE). The models play
 the same scripts as in the other dialects. Thoughts of the built-in model have a mark, by which they are known in any place.
+
+Scripts and the model read the request as one of the Messages API: what was asked, offered and answered. Items that the model
+made in a row are one message of the assistant, outputs in a row one message of results. A user's text right after results
+joins them, since it does not open a new turn. A custom tool becomes one with a single text field.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from clew.errors import SettingsInvalid
 from clew.http.message import HttpRequest
-from clew.model.json import JsonObject
+from clew.model.json import JsonObject, JsonValue
 from clew.simulator.answers import ModelAnswer, whole_block
 from clew.simulator.fault_effects import apply_faults
 from clew.simulator.identity import IdMaker, Ids, signing_key
 from clew.simulator.interfaces import Account, VendorRefusal
 from clew.simulator.journal import JournalEntry
-from clew.simulator.openai_model import OpenaiModel
 from clew.simulator.openai_responses.blobs import BlobContent
-from clew.simulator.openai_responses.errors import ResponsesErrors
 from clew.simulator.openai_responses.items import OutputItem, output_steps
-from clew.simulator.openai_responses.judge.case import RESPONSES_RULES, Path, ResponsesCase
+from clew.simulator.openai_responses.judge.case import RESPONSES_RULES, OfferedTool, Path, PlacedItem, ResponsesCase
 from clew.simulator.openai_responses.judge.judging import ResponsesVerdict, judge_responses
 from clew.simulator.openai_responses.memory import GivenOutput, OutputMemory
-from clew.simulator.openai_responses.prompt import request_of
 from clew.simulator.openai_responses.response import WholeResponse, usage_of
-from clew.simulator.openai_responses.stream import events
+from clew.simulator.openai_responses.stream import ResponsesErrors, events
 from clew.simulator.openai_responses.vendors import ResponsesVendor, model_list, model_row, responses_vendors
-from clew.simulator.openai_server import OpenaiServer, identity
+from clew.simulator.openai_vendor import OpenaiModel, OpenaiServer, identity, model_request, text_blocks
 from clew.simulator.player import PlayedTurn
 from clew.simulator.steps import SSE_HEADERS, End, HeaderPairs, SendHead, Steps, json_reply, rule_headers, silences_of
-from clew.simulator.values import as_str, tokens_of_text
+from clew.simulator.values import as_dict, as_list, as_str, tokens_of_text
 from clew.simulator.vendor_server import AccountRequest, SimulatorSettings, decoded, misuse
 
 _LIMITS: Final[HeaderPairs] = (
@@ -199,3 +200,65 @@ class ResponsesServer(OpenaiServer[ResponsesVendor]):
             return (head, *self._responses_errors.refusal_events(refusal, whole.begun()), End())
         maker = case.traits.maker if case else ""
         return self.write_refusal(refusal, visit.entry, identity(visit.ids), verdict.names, maker)
+
+
+_FREEFORM: Final[Mapping[str, str]] = {
+    "exec": "text('hello')",
+    "apply_patch": "*** Begin Patch\n*** Add File: hello.txt\n+hello\n*** End Patch\n",
+}
+"""What the model writes for custom tools with a language of their own."""
+
+
+def request_of(case: ResponsesCase) -> JsonObject:
+    """The request in the form that the model takes."""
+    body, wanted = case.body, as_str(as_dict(case.body.get("tool_choice")).get("name"))
+    return model_request(
+        body,
+        model=case.model,
+        limit=body.get("max_output_tokens"),
+        messages=_messages(case.items),
+        tools=[(name, _schema(tool)) for name, tool in case.tools.items()],
+        chosen=next((name for name, tool in case.tools.items() if tool.name == wanted), "") if wanted else "",
+        schema=as_dict(as_dict(body.get("text")).get("format")).get("schema"),
+    )
+
+
+def _messages(items: tuple[PlacedItem, ...]) -> list[JsonValue]:
+    messages: list[JsonValue] = []
+    last = ""
+    for each in items:
+        content: list[JsonValue] = []
+        if each.kind.endswith("_output"):
+            content = [{"type": "tool_result", "content": text_blocks(each.item.get("output"))}]
+        elif each.kind == "message":
+            content = text_blocks(each.item.get("content"))
+        elif "call_id" in each.item:
+            content = [{"type": "tool_use", "id": each.item.get("call_id")}]
+        role = _role(each)
+        if messages and role == last and role in ("assistant", "results"):
+            as_list(as_dict(messages[-1])["content"]).extend(content)
+        elif last == "results" and role == "user":
+            as_list(as_dict(messages[-1])["content"]).extend(content)
+            continue
+        elif role:
+            messages.append({"role": "user" if role == "results" else role, "content": content})
+        last = role or last
+    return messages
+
+
+def _role(each: PlacedItem) -> str:
+    """ "" for items that say nothing to the model."""
+    if each.is_models and each.kind != "compaction":
+        return "assistant"
+    if each.kind.endswith("_output"):
+        return "results"
+    if each.kind == "message":
+        return "user" if each.item.get("role") == "user" else "system"
+    return ""
+
+
+def _schema(tool: OfferedTool) -> JsonObject:
+    if tool.kind == "function":
+        return as_dict(tool.tool.get("parameters"))
+    written: JsonObject = {"type": "string", "default": _FREEFORM.get(tool.name, "hello")}
+    return {"type": "object", "properties": {"input": written}, "required": ["input"]}

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from clew.model.json import JsonObject
 from clew.simulator.error_shapes import Envelope
-from clew.simulator.openai_server import ModelPattern, traits_for
+from clew.simulator.openai_vendor import ModelPattern, traits_for
 from clew.simulator.rule_book import VendorWords
 
 BlobShape: TypeAlias = Literal["fernet", "base64", "prefixed", "plain", "none"]

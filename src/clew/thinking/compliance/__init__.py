@@ -22,8 +22,7 @@ from clew.model.facts.models import profile_for
 from clew.model.json import JsonObject, object_of, text_of
 from clew.thinking.compliance import content, layout, parameters, tools
 from clew.thinking.compliance.arrival import MOST_BYTES, Headers, ParsedBody, parse, read_headers
-from clew.thinking.compliance.findings import RuleFinding, Violation, in_order
-from clew.thinking.compliance.request_view import Check, RequestView
+from clew.thinking.compliance.request_view import Check, RequestView, RuleFinding, Violation, in_order
 from clew.thinking.compliance.schema import ShapeCheck
 
 __all__ = ["CHECKS", "OUTSIDE", "TOUCHED", "Violation", "check", "not_checkable"]

@@ -13,8 +13,7 @@ import msgspec
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.model.facts import betas
 from clew.model.json import JsonObject, JsonValue
-from clew.thinking.compliance.findings import RuleFinding
-from clew.thinking.compliance.request_view import MOST_MESSAGES
+from clew.thinking.compliance.request_view import MOST_MESSAGES, RuleFinding
 from clew.wire.strict_json import MAX_DEPTH, decode_json, find_fault
 
 MOST_BYTES = 32 * 1024 * 1024

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from clew.model.json import JsonObject, object_of, text_of
-from clew.thinking.compliance.findings import Defect, at
 from clew.thinking.compliance.parameters import NEWER
-from clew.thinking.compliance.request_view import BlockView, MessageView, RequestView, RuleTable, list_in
+from clew.thinking.compliance.request_view import BlockView, Defect, MessageView, RequestView, RuleTable, at, list_in
 
 RULES = RuleTable()
 

@@ -8,8 +8,7 @@ from itertools import groupby, islice, pairwise
 from typing import NamedTuple
 
 from clew.model.facts.shapes import can_be_claudes
-from clew.thinking.compliance.findings import Defect, at
-from clew.thinking.compliance.request_view import BlockView, MessageView, RequestView, RuleTable, RunView
+from clew.thinking.compliance.request_view import BlockView, Defect, MessageView, RequestView, RuleTable, RunView, at
 from clew.thinking.compliance.tools import unfinished
 
 RULES = RuleTable()

@@ -11,8 +11,7 @@ from itertools import chain
 from clew.model.facts.shapes import CLEAR_THINKING, INTERLEAVED_BETA, MCP_WITHOUT_TOOLSETS_BETA
 from clew.model.json import JsonValue, object_of, text_of
 from clew.thinking.budgets import EFFORTS, is_above
-from clew.thinking.compliance.findings import Defect, at
-from clew.thinking.compliance.request_view import RequestView, RuleTable, list_in, number_in
+from clew.thinking.compliance.request_view import Defect, RequestView, RuleTable, at, list_in, number_in
 
 RULES = RuleTable()
 

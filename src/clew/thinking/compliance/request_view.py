@@ -1,4 +1,6 @@
-"""A request as the checks read it.
+"""A request as the checks read it, and their findings.
+
+Findings are reported in the order of the rules, in the vendor's words, with a remedy.
 
 Checks run on any value that a client can send, also where a schema rule is switched off, so nothing here trusts a type: a
 value of the wrong kind reads as absent. Messages keep the caller's indices. String content is one text block. *Runs* are
@@ -7,17 +9,76 @@ neighbouring messages of one role; system messages do not interrupt them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
+from msgspec import Struct
+
 from clew.model.blocks import THINKING_TYPES
-from clew.model.facts import BlockFacts, ModelFacts, blocks
+from clew.model.facts import BlockFacts, ModelFacts, blocks, path_order, rules
 from clew.model.json import JsonArray, JsonObject, JsonValue, object_of, text_of
-from clew.thinking.compliance.findings import Defect, at
+
+MOST = 1_000
+"""Findings of each rule. More than anyone reads; a hostile body can break a rule a million times."""
+
+
+class Defect(NamedTuple):
+    """Where a rule is broken, and the names that the vendor's words need."""
+
+    path: str
+    names: Mapping[str, object]
+
+
+def at(path: str, **names: object) -> Defect:
+    return Defect(path, names)
+
+
+class RuleFinding(NamedTuple):
+    """A broken rule, where, and the names that the vendor's words need."""
+
+    rule: str
+    path: str
+    names: Mapping[str, object]
+
+
+class Violation(Struct, frozen=True):
+    """One broken rule.
+
+    >>> from clew import check
+    >>> [violation] = check({"model": "claude-opus-5-5", "max_tokens": 100, "messages": []})
+    >>> violation.rule, violation.path, violation.right
+    ('R18.no-messages', 'messages', 'At least one user message.')
+    """
+
+    rule: str
+    """`R33.empty-signature`: a row of rules.toml."""
+    path: str
+    """Where, as the vendor names it: `messages.3.content.0.thinking.signature`; "" for the whole request."""
+    words: str
+    """What the vendor answers."""
+    right: str
+    """What would be right."""
+
+
+def in_order(findings: Iterable[RuleFinding]) -> tuple[Violation, ...]:
+    """The violations, by the order of checking, then by place; of each rule the first ones."""
+    table, counts, kept = rules(), Counter[str](), list[RuleFinding]()
+    for each in findings:
+        counts[each.rule] += 1
+        if counts[each.rule] <= MOST:
+            kept.append(each)
+    kept.sort(key=lambda each: (table[each.rule].order, path_order(each.path)))
+    violations: list[Violation] = []
+    for each in kept:
+        rule = table[each.rule]
+        violations.append(Violation(rule.id, each.path, rule.words(path=each.path, **each.names), rule.right))
+    return tuple(violations)
+
 
 ROLES = frozenset({"user", "assistant", "system"})
 MOST_MESSAGES = 100_000

@@ -16,8 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from clew.model.facts import BlockFacts, Field, Shape, blocks, fields
 from clew.model.json import JsonObject, JsonValue
-from clew.thinking.compliance.findings import RuleFinding
-from clew.thinking.compliance.request_view import MOST_MESSAGES
+from clew.thinking.compliance.request_view import MOST_MESSAGES, RuleFinding
 
 KINDS = frozenset({"string", "object"})
 """Kinds that a table names for the elements of a list."""

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from clew.model.json import JsonObject, JsonValue, object_of, text_of
-from clew.thinking.compliance.findings import Defect, at
-from clew.thinking.compliance.request_view import BlockView, RequestView, RuleTable, RunView
+from clew.thinking.compliance.request_view import BlockView, Defect, RequestView, RuleTable, RunView, at
 
 RULES = RuleTable()
 

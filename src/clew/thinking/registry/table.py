@@ -15,8 +15,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.model.json import JsonObject, JsonValue
-from clew.thinking.registry.blocks import content_of, documented_key, has_answer, objects_in, path_of, thinking_in, without
-from clew.thinking.registry.watch import AnswerWatch, Registered, Registration
+from clew.thinking.registry.blocks import (
+    AnswerWatch,
+    Registered,
+    Registration,
+    content_of,
+    documented_key,
+    has_answer,
+    objects_in,
+    path_of,
+    thinking_in,
+    without,
+)
 
 ORPHAN_THRESHOLD = 300.0
 """Seconds that a block may wait for its first return."""

@@ -181,7 +181,7 @@ const NAMED = ["restored", "handed over", "left out", "healed"];
 const MOST_REASONS = 8;
 let chipsMade = 0;
 
-/** As the server makes them (`exchange_row`): what became of the thinking; then whatever else was changed, as one. */
+/** As the server makes them (`web/rows`): what became of the thinking; then whatever else was changed, as one. */
 function chips({ kept, changes }) {
   const about = ({ step, what }) => THINKING.includes(step) && NAMED.includes(what);
   const made = kept ? [chip("kept", `${kept} kept`, ["went on as the client sent them"])] : [];

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from clew.errors import BodyTooLarge, RequestInvalid
 from clew.simulator.interfaces import Stance, VendorRefusal
-from clew.simulator.openai_responses.judge import capabilities, fields, pairs, reasoning
+from clew.simulator.openai_responses.judge import capabilities, fields, items, reasoning
 from clew.simulator.openai_responses.judge.case import RESPONSES_RULES, Path, ResponsesCase
 from clew.simulator.openai_responses.judge.reasoning import ReturnedItem, returned_items
 from clew.simulator.openai_responses.memory import OutputMemory
@@ -29,17 +29,17 @@ CHECKS: Final[tuple[Check, ...]] = (
     fields.check_model_kind,
     fields.check_fields,
     capabilities.check_model,
-    pairs.check_state,
+    items.check_state,
     capabilities.check_parameters,
     capabilities.check_reasoning_options,
     capabilities.check_format,
     capabilities.check_breakpoints,
-    pairs.check_trigger,
-    pairs.check_ids,
+    items.check_trigger,
+    items.check_ids,
     reasoning.check_blobs,
     reasoning.check_signatures,
     reasoning.check_places,
-    pairs.check_pairs,
+    items.check_pairs,
     reasoning.check_texts,
     capabilities.check_length,
 )

@@ -1,22 +1,40 @@
-"""ToolAnswer: an answer that may call the gateway's own tools, sent to a run, step by step.
+"""The tools of Chat in the browser: where they come from, and an answer that may call them.
 
-It is a run of an agent. A call that wants an approval ends it: the front end asks the user, and begins another run with the
-decisions. So nothing waits in this process for a person, and a page that is loaded again asks again.
+`ToolAnswer` is sent to a run, step by step. It is a run of an agent. A call that wants an approval ends it: the front end
+asks the user, and begins another run with the decisions. So nothing waits in this process for a person, and a page that is
+loaded again asks again.
+
+The tools are functions of a Python file that the settings name:
+
+    from clew import tool
+
+    @tool(approval=True)
+    def read(path: str) -> str:
+        \"\"\"Reads a file.\"\"\"
+
+The file is run in the gateway, with the gateway's rights, so only the settings file can name it. It is run again when it
+changes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import logging
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
 
 from clew.admin.chat.answering import STOPPED, ChatContext
 from clew.admin.chat.runs import ChatRun
+from clew.admin.services import AdminServices
 from clew.chat.agent.events import AgentEvent, CallDenied, CallSuspended, RunEnded, ToolFinished
 from clew.chat.agent.run import AsyncRun
+from clew.chat.agent.tools import Tool, is_marked, tool_of
 from clew.chat.ui.messages import StepParts
 from clew.chat.ui.parts import Part, error_text, finish_reason, output_part
 from clew.chat.ui.positions import groups_of
+from clew.errors import SettingsInvalid
 from clew.model.events import Event
 from clew.model.json import JsonObject
 
@@ -118,3 +136,39 @@ class ToolAnswer:
 
     def _send_metadata(self, metadata: JsonObject) -> None:
         self._run.send({"type": "message-metadata", "messageMetadata": metadata})
+
+
+def chat_tools(services: AdminServices) -> tuple[Tool, ...]:
+    """Those of the settings; none if they name no file. It may take as long as the file does: call it in a thread.
+
+    Raises SettingsInvalid if the file cannot be run, or has no tools.
+    """
+    named = services.current.snapshot.settings.chat.tools
+    if not named:
+        return ()
+    settings = services.current.file
+    path = (settings.parent if settings else services.home.root) / Path(named).expanduser()
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError as error:
+        raise SettingsInvalid(f"{path}: {error.strerror or error}", key="chat.tools") from None
+    return _load(path, changed)
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, changed: int) -> tuple[Tool, ...]:
+    """`changed` is when the file was: another time is another file."""
+    spec = importlib.util.spec_from_file_location(f"clew_chat_tools_{changed}", path)
+    if spec is None or spec.loader is None:
+        raise SettingsInvalid(f"{path} is not a Python file: the name must end with .py", key="chat.tools")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise SettingsInvalid(f"{path} cannot be run: {type(error).__name__}: {error}", key="chat.tools") from error
+    found = {
+        tool.name: tool for each in vars(module).values() if callable(each) and is_marked(each) for tool in [tool_of(each)]
+    }
+    if not found:
+        raise SettingsInvalid(f"{path} has no tools: mark functions with `@clew.tool`", key="chat.tools")
+    return tuple(found.values())

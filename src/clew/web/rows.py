@@ -1,11 +1,15 @@
-"""One exchange as a row of a list: what was asked and what answered, how it went, and what became of its thinking, as chips.
+"""Rows of lists: exchanges and limits.
 
-A chip shows its reasons when it is pointed at. They are grouped: a history with forty blocks of one maker has one reason
-forty times.
+The row of an exchange says what was asked and what answered, how it went, and what became of its thinking, as chips. A chip
+shows its reasons when it is pointed at. They are grouped: a history with forty blocks of one maker has one reason forty
+times.
+
+The row of a limit says how much of it is used and left, and when its window ends. It is on Now and on Usage.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, TypeAlias
@@ -14,8 +18,11 @@ from msgspec import Struct
 
 from clew.backends.row import Backend
 from clew.chat.prices import Cost, cost_of
+from clew.limits.ledger import LimitUse, limit_uses
+from clew.limits.limit import Limit
 from clew.model.change import THINKING_STEPS, Change, What, count_of
 from clew.model.turn import Exchange, TokenUsage
+from clew.store import Store
 from clew.store.text import ending_word
 
 Mood: TypeAlias = Literal["", "good", "warn", "bad"]
@@ -128,3 +135,40 @@ def reasons(changes: Iterable[Change], *, places: bool = False) -> tuple[str, ..
     lines = [f"{why} (× {times})" if times > 1 else why for why, times in counts.items()]
     more = len(lines) - _MOST_REASONS
     return (*lines[:_MOST_REASONS], f"and {more} more") if more > 0 else tuple(lines)
+
+
+_HIGH = 0.8
+"""A limit of which so much is used will soon be reached."""
+
+
+class LimitLine(Struct, frozen=True, kw_only=True):
+    """One limit. `share` is how much of it is used, None where each gateway counts for itself."""
+
+    limit: Limit
+    used: str
+    left: str
+    share: float | None
+    ends: int | None
+    mood: Mood
+
+
+def limit_lines(store: Store | None) -> list[LimitLine]:
+    """The most used first. Reads the store: call it in a thread."""
+    found = store.limits.all() if store else ()
+    if store is None or not found:
+        return []
+    now = time.time()
+    return lines_of(limit_uses(found, store.limits.totals(now), now))
+
+
+def lines_of(uses: Iterable[LimitUse]) -> list[LimitLine]:
+    """The limits, the most used first; those that are on no sum come last."""
+    return sorted(map(_line, uses), key=lambda line: -1.0 if line.share is None else line.share, reverse=True)
+
+
+def _line(use: LimitUse) -> LimitLine:
+    limit, share = use.limit, None
+    if use.used is not None:
+        share = min(1.0, use.used / limit.cap) if limit.cap else 1.0
+    mood: Mood = "" if share is None else "bad" if share >= 1 else "warn" if share >= _HIGH else "good"
+    return LimitLine(limit=limit, used=use.used_words, left=use.left_words, share=share, ends=use.ends, mood=mood)
