@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,11 +172,14 @@ def test_a_backend_is_asked_once_and_a_client_in_the_same_thread_goes_on_with_it
 def test_files_go_before_the_question(home: Home, simulator: Simulator, tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
     (tmp_path / "b.PDF").write_bytes(b"%PDF-1.4")
+    (tmp_path / "c.csv").write_text("height,width\n1,2\n")
     (tmp_path / "system.txt").write_text("Be kind.")
-    files = ("--attach", str(tmp_path / "a.png"), "--attach", str(tmp_path / "b.PDF"))
+    files = [argument for name in ("a.png", "b.PDF", "c.csv") for argument in ("--attach", str(tmp_path / name))]
     assert home.clew("ask", *files, "--system", f"@{tmp_path}/system.txt", "What?").exit_code == 0
     said = asked(simulator)
-    assert [block["type"] for block in said["messages"][0]["content"]] == ["image", "document", "text"]
+    assert [block["type"] for block in said["messages"][0]["content"]] == ["image", "document", "document", "text"]
+    source = {"type": "text", "media_type": "text/plain", "data": "height,width\n1,2\n"}
+    assert said["messages"][0]["content"][2] == {"type": "document", "source": source, "title": "c.csv"}
     assert said["system"] == "Be kind."
 
 
@@ -206,9 +210,9 @@ def test_what_was_changed_on_the_way_is_told_but_not_that_a_backend_has_its_own_
         (("--system", "@/nowhere", "Hi"), 2, "--system @/nowhere: No such file"),
         (("--attach", "/nowhere.png", "Hi"), 2, "does not exist"),
         (
-            ("--attach", __file__, "Hi"),
+            ("--attach", str(shutil.which("true")), "Hi"),
             2,
-            "is not an image that models read (PNG, JPEG, GIF, WebP), or a PDF. Pipe a text file in",
+            "cannot be attached: models read images (PNG, JPEG, GIF, WebP), PDF and text files.",
         ),
         (("--backend", "local", "Hi"), 5, "no model is known for 'local'"),
         (("--backend", "gone", "Hi"), 3, "gone: "),

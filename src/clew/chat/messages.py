@@ -207,17 +207,19 @@ def image(path: str | Path) -> JsonObject:
 
 
 def document(path: str | Path) -> JsonObject:
-    """A PDF in a file as a block. Raises RequestInvalid for another kind.
-
-    >>> document("notes.docx")
-    Traceback (most recent call last):
-    ...
-    clew.errors.RequestInvalid: notes.docx is not a PDF
+    """A PDF or a text file as a block, with its name as the title. A text is valid UTF-8 without zero bytes, whatever its
+    name ends in. Raises RequestInvalid for another kind.
     """
-    kind = mimetypes.guess_type(str(path))[0]
-    if kind != "application/pdf":
-        raise RequestInvalid(f"{path} is not a PDF")
-    return {"type": "document", "source": _source(path, kind)}
+    kind, title = mimetypes.guess_type(str(path))[0], Path(path).name
+    if kind == "application/pdf":
+        return {"type": "document", "source": _source(path, kind)}
+    try:
+        text = Path(path).read_bytes().decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise RequestInvalid(f"{path} is neither a PDF nor a text")
+    return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}, "title": title}
 
 
 def _source(path: str | Path, kind: str) -> JsonObject:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,7 +39,7 @@ _PATIENCE_SECONDS: Final = 1.0
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     multiple=True,
     metavar="FILE",
-    help="An image (PNG, JPEG, GIF, WebP) or a PDF; can be repeated.",
+    help="An image (PNG, JPEG, GIF, WebP), a PDF or a text file; can be repeated.",
 )
 @click.option(
     "--thread", metavar="THREAD", default="", help="Continue this conversation: the beginning of its id, or `last`."
@@ -47,13 +48,13 @@ _PATIENCE_SECONDS: Final = 1.0
     "--json", "json_", is_flag=True, help="Print one JSON object: answer, thinking, usage, cost, thread, changes …"
 )
 def ask(options: ConversationOptions, question: tuple[str, ...], attach: tuple[Path, ...], thread: str, json_: bool) -> None:
-    """Ask QUESTION. The answer goes to standard output as it comes, all else to standard error.
+    """Ask QUESTION. The answer is printed on standard output while it arrives, everything else on standard error.
 
-    What is piped in is added to the question; without a QUESTION, or where it is `-`, it is the question. On a terminal the
-    answer is drawn as Markdown, and thinking is one line with a count. Anywhere else it is plain text; characters that a
-    terminal would obey are replaced by their pictures. --json has the text exactly as it was said.
+    Piped input is added to the question. Without a QUESTION, or if it is `-`, the piped input is the question. On a terminal
+    the answer is shown as Markdown, and thinking as one line with a count. Otherwise it is plain text, in which control
+    characters are replaced. --json prints the exact text.
 
-    Question and answer are kept as a conversation. Ctrl-C stops the answer and keeps what was finished.
+    The question and the answer are kept as a conversation. Ctrl-C stops the answer; the part that arrived is kept.
 
     \b
     Examples:
@@ -61,22 +62,17 @@ def ask(options: ConversationOptions, question: tuple[str, ...], attach: tuple[P
       git diff | clew ask "Write a commit message for this."
       clew ask - < question.txt > answer.md
       clew ask --backend glm --effort high --show-thinking "Is 1001 a prime?"
-      clew ask --attach chart.png "What does this show?"
+      clew ask --attach chart.png --attach data.csv "What do these show?"
       clew ask --thread last "And in one sentence?"
       clew ask --json "Hello" | jq .cost.usd
 
     Exit status: 0 ok, 1 failed, 2 wrong usage or unknown name, 3 the backend failed, 4 it refused the key, 5 the config
     cannot be used, 130 stopped by Ctrl-C.
     """
-    from clew.chat.messages import document, image
-
     options.thread = thread
     with report_errors():
         content: Content = _question_text(question)
-        try:  # files first: models read them before they read what is asked about them
-            files = [document(each) if each.suffix.lower() == ".pdf" else image(each) for each in attach]
-        except RequestInvalid as error:
-            raise click.UsageError(f"{error}, or a PDF. Pipe a text file in: clew ask '…' < FILE") from error
+        files = [_attached(each) for each in attach]  # first: models read them before they read what is asked about them
         content = [*files, content] if files else content
         with echo_off(), open_conversation(options) as opened:
             opened.apply_options()
@@ -101,6 +97,19 @@ def _hint(opened: OpenConversation, answer: Answer) -> str:
 
 
 # The question
+
+
+def _attached(path: Path) -> JsonObject:
+    """The file as a block. Ends the command for a kind that models do not read."""
+    from clew.chat.messages import document, image
+
+    is_image = (mimetypes.guess_type(path)[0] or "").startswith("image/") and path.suffix.lower() != ".svg"
+    try:
+        return image(path) if is_image else document(path)
+    except RequestInvalid:
+        raise click.UsageError(
+            f"{path} cannot be attached: models read images (PNG, JPEG, GIF, WebP), PDF and text files."
+        ) from None
 
 
 def _question_text(question: Sequence[str]) -> str:
