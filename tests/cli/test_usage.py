@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.cli.homes import Home
 from tests.store.turns import recorded, turn
@@ -27,6 +28,15 @@ def test_usage_is_shown_by_key_with_a_sum(home: Home) -> None:
     shown = home.clew("usage", "--by", "key", "--since", "24h").stdout.splitlines()
     assert [line.split()[:2] for line in shown[1:] if line.strip()][:3] == [["anna", "1"], ["ben", "1"], ["all", "2"]]
     assert home.clew("usage", "--by", "key", "--key", "nobody").stdout == "No calls in this time.\n"
+
+
+def test_threads_are_shown_with_their_titles_and_the_own_key_by_its_name(home: Home) -> None:
+    home.keep(structs.replace(turn(recorded("d", thread="v"), at=time.time() - 80), title="Plan the trip"))
+    head, *lines = home.clew("usage", "--by", "thread,key", "--since", "24h").stdout.splitlines()
+    assert head.split()[:3] == ["thread", "key", "title"]
+    [line] = [line for line in lines if line.strip().startswith("v ")]
+    assert "the gateway's own key  Plan the trip  1 " in line
+    assert lines[-1].split()[:2] == ["all", "3"]
 
 
 def test_usage_as_json_and_csv(home: Home) -> None:

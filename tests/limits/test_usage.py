@@ -42,8 +42,8 @@ def test_prices_that_were_kept_are_added_up_and_others_are_estimated() -> None:
         group("ben", micro=1, input=1),
     )
     anna, ben, carl = sorted(found, key=lambda line: line.names)
-    assert (anna.micro_usd, anna.is_estimated, anna.unpriced, anna.cost) == (11, False, 0, "$0.000011")
-    assert (ben.micro_usd, ben.is_estimated, ben.calls, ben.cost) == (36_001, True, 3, "≈$0.036001")
+    assert (anna.micro_usd, anna.is_estimated, anna.unpriced, anna.cost) == (11, False, 0, "<$0.0001")
+    assert (ben.micro_usd, ben.is_estimated, ben.calls, ben.cost) == (36_001, True, 3, "≈$0.0360")
     assert (carl.micro_usd, carl.unpriced, carl.cost) == (None, 1, "?")
     total = total_line([anna, ben, carl])
     assert (total.micro_usd, total.calls, total.unpriced, total.usage.input) == (36_012, 6, 1, 2010)

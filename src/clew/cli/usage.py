@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import click
+from msgspec import structs
 
 from clew.backends.row import Backend
 from clew.cli.command import json_option, report_errors, report_wrong_usage
@@ -14,6 +15,8 @@ from clew.cli.installation import find_installation, store_for_reading
 from clew.cli.output import Page, TextLine, TextTable, print_json, print_result, printable_table
 from clew.limits.usage import (
     FILTERS,
+    NAMELESS,
+    UsageField,
     UsageLine,
     UsageQuery,
     read_fields,
@@ -23,7 +26,9 @@ from clew.limits.usage import (
     usage_entry,
     usage_lines,
 )
+from clew.store import Store
 
+_TITLE: Final = 40
 _EXAMPLES: Final = """\b
 Examples:
   clew usage                                 the last 30 days, by backend and model
@@ -32,8 +37,8 @@ Examples:
   clew usage --by team,model --since 2026-01-01 --csv > usage.csv
 
 \b
-Days and hours are in UTC, like the windows of `clew limits`. Costs are list prices; ≈ marks those that were not kept with
-their calls, because no limit on money held for them then, and costs that miss calls without a known price.
+Days and hours are in UTC, like the windows of `clew limits`. Costs are list prices. ≈ marks an estimate: a cost that was
+calculated later, because no limit on money applied to the calls, or a sum in which some calls have no known price.
 """
 
 
@@ -58,9 +63,10 @@ their calls, because no limit on money held for them then, and costs that miss c
 @click.option("--csv", "csv_", is_flag=True, help="Print CSV, money in dollars.")
 @json_option
 def usage(by_: str, since: str, until: str | None, csv_: bool, json_: bool, **only: str | None) -> None:
-    """Show calls, tokens and cost, the most expensive first; with day or hour, the oldest first.
+    """Show calls, tokens and cost.
 
-    All principals are added up unless --principal names one. Deleted threads count, without their name.
+    The most expensive line is first; with day or hour, the oldest. The calls of all principals count, unless --principal
+    names one. Deleted threads count too, without their title.
     """
     if csv_ and json_:
         raise click.UsageError("Choose one of --csv and --json.")
@@ -77,26 +83,41 @@ def usage(by_: str, since: str, until: str | None, csv_: bool, json_: bool, **on
         backends: Mapping[str, Backend] = installation.loaded.settings.backends if installation.loaded else {}
         with store_for_reading(installation) as store:
             lines = usage_lines(query, store.usage.groups(query), backends) if store else []
+            titles = _titles(store, query) if store and "thread" in query.by and not (csv_ or json_) else {}
     if csv_:
         click.echo(usage_csv(query.by, lines), nl=False)
     elif json_:
         print_json([usage_entry(query.by, line) for line in lines])
     else:
-        print_result(None, _page(query, lines), as_json=False)
+        print_result(None, _page(query, lines, titles), as_json=False)
 
 
-def _page(query: UsageQuery, lines: list[UsageLine]) -> Page:
+def _titles(store: Store, query: UsageQuery) -> dict[str, str]:
+    """The title of each thread by its id. A deleted thread has none."""
+    groups = store.usage.groups(structs.replace(query, by=("thread", "principal")))
+    named = ((group.names, store.thread(group.names[1], group.names[0])) for group in groups)
+    return {names[0]: thread.title[:_TITLE] for names, thread in named if thread}
+
+
+def _page(query: UsageQuery, lines: list[UsageLine], titles: Mapping[str, str]) -> Page:
     if not lines:
         return [TextLine("No calls in this time.")]
     total = total_line(lines)
-    cells = [(*(name or "-" for name in line.names), *_cells(line)) for line in lines]
+    columns = [*query.by, *(["title"] if titles else [])]
+    cells = [(*_named(query.by, line.names, titles), *_cells(line)) for line in lines]
     if len(lines) > 1:
-        cells.append((*("all" if not at else "" for at, _ in enumerate(query.by)), *_cells(total)))
-    columns = (*query.by, "calls", "input", "cache read", "cache written", "output", "cost")
+        cells.append(("all", *("" for _ in columns[1:]), *_cells(total)))
+    columns += ["calls", "input", "cache read", "cache written", "output", "cost"]
     page: list[TextLine | TextTable] = [printable_table(columns, cells)]
     if total.unpriced:
         page.append(TextLine(f"For {total.unpriced:,} of {total.calls:,} calls no price is known.", "quiet"))
     return page
+
+
+def _named(fields: Sequence[UsageField], names: Sequence[str], titles: Mapping[str, str]) -> Iterator[str]:
+    yield from (name or NAMELESS.get(field, "-") for field, name in zip(fields, names, strict=True))
+    if titles:
+        yield titles.get(names[fields.index("thread")], "")
 
 
 def _cells(line: UsageLine) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from clew.limits.limit import Amounts, Limit, LimitScope, Unit, dollars, window_at, window_name
+from clew.limits.limit import Amounts, Limit, LimitScope, Unit, dollars, rounded_dollars, window_at, window_name
 from clew.model.turn import Charge
 
 # Rates: so many requests a minute, spread evenly (GCRA). One number remembers everything.
@@ -215,4 +215,4 @@ def limit_uses(limits: Sequence[Limit], totals: Mapping[CountedWindow, WindowTot
 
 
 def _words(limit: Limit, amount: int) -> str:
-    return dollars(amount) if limit.unit == "usd" else f"{amount:,}"
+    return rounded_dollars(amount) if limit.unit == "usd" else f"{amount:,}"

@@ -70,6 +70,8 @@ def window_name(seconds: int) -> str:
 
 MICRO: Final = 1_000_000
 """Micro-dollars of a dollar."""
+_LEAST_SHOWN: Final = 100
+"""Micro-dollars. Smaller amounts are not shown exactly."""
 
 
 def micro_usd(usd: Decimal) -> int:
@@ -95,6 +97,18 @@ def dollars(micro: int) -> str:
     whole, part = divmod(abs(micro), MICRO)
     places = f"{part:06d}".rstrip("0").ljust(2, "0")
     return f"{'-' if micro < 0 else ''}${whole:,}.{places}"
+
+
+def rounded_dollars(micro: int) -> str:
+    """For people who compare: cents from a dollar on, four places below it. A small amount is never shown as nothing.
+
+    >>> rounded_dollars(4_938_842), rounded_dollars(61_158), rounded_dollars(11), rounded_dollars(0)
+    ('$4.94', '$0.0612', '<$0.0001', '$0.00')
+    """
+    if 0 < micro < _LEAST_SHOWN:
+        return f"<${_LEAST_SHOWN / MICRO:.4f}"
+    sign, amount = "-" if micro < 0 else "", abs(micro) / MICRO
+    return f"{sign}${amount:,.2f}" if amount == 0 or amount >= 1 else f"{sign}${amount:.4f}"
 
 
 Unit: TypeAlias = Literal["usd", "tokens", "requests", "parallel"]

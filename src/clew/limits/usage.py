@@ -24,7 +24,7 @@ from msgspec import Struct
 from clew.backends.prices import PricedCounts, known_range
 from clew.backends.row import Backend
 from clew.errors import SettingsInvalid
-from clew.limits.limit import DAY, HOUR, MICRO, dollars, micro_usd
+from clew.limits.limit import DAY, HOUR, MICRO, micro_usd, rounded_dollars
 from clew.model.turn import TokenUsage
 
 UsageField: TypeAlias = Literal["key", "principal", "team", "thread", "agent", "backend", "model", "day", "hour"]
@@ -74,7 +74,7 @@ class UsageLine(Struct, frozen=True, kw_only=True):
         """The cost as text; "?" if it is not known."""
         if self.micro_usd is None:
             return "?"
-        return f"{'≈' if self.is_estimated or self.unpriced else ''}{dollars(self.micro_usd)}"
+        return f"{'≈' if self.is_estimated or self.unpriced else ''}{rounded_dollars(self.micro_usd)}"
 
 
 def usage_lines(query: UsageQuery, groups: Iterable[UsageGroup], backends: Mapping[str, Backend]) -> list[UsageLine]:
@@ -161,6 +161,15 @@ _CSV_COLUMNS: Final = (
     *("usd", "usd_estimated", "calls_without_price"),
 )
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+NAMELESS: Final[Mapping[UsageField, str]] = {
+    "key": "the gateway's own key",
+    "team": "no team",
+    "thread": "deleted threads",
+    "agent": "no sub-agent",
+}
+"""What calls without such a name are listed as."""
 
 
 class UsageEntry(Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ from clew.admin.requests import AdminProblem
 from clew.admin.services import AdminServices
 from clew.limits.keys import LOCAL
 from clew.limits.limit import MICRO
-from clew.limits.usage import FILTERS, UsageField, UsageLine, UsageQuery, total_line
+from clew.limits.usage import FILTERS, NAMELESS, UsageField, UsageLine, UsageQuery, total_line
 from clew.store import Store
 from clew.web.filters import brief
 from clew.web.frame import address, page
@@ -47,12 +47,6 @@ _HOURS: Final = 24
 _LONG: Final = 100
 """Days from which on a bar is a week."""
 SHOWN_FIELDS: Final[tuple[UsageField, ...]] = ("backend", "model", "key", "principal", "team", "thread", "agent")
-_NONE: Final[Mapping[UsageField, str]] = {
-    "key": "the gateway's own key",
-    "team": "no team",
-    "thread": "deleted threads",
-    "agent": "no sub-agent",
-}
 _NEXT: Final[Mapping[UsageField, UsageField]] = {"team": "key", "key": "model", "principal": "thread", "backend": "model"}
 """What a line is made of, if it is asked for."""
 
@@ -129,7 +123,7 @@ async def page_usage(services: AdminServices, request: Request) -> Response:
             "limits": limits,
         }
 
-    frame = {"chosen": chosen, "periods": PERIODS, "fields": SHOWN_FIELDS, "none": _NONE}
+    frame = {"chosen": chosen, "periods": PERIODS, "fields": SHOWN_FIELDS, "none": NAMELESS}
     return page(services, request, "usage.html", {**await services.read(values), **frame})
 
 
@@ -173,7 +167,7 @@ def _label(store: Store, by: UsageField, names: Sequence[str]) -> str:
     if by == "thread" and names[0]:
         found = store.thread(names[1], names[0])
         return found.title or names[0] if found else names[0]
-    return names[0] or _NONE.get(by, "unknown")
+    return names[0] or NAMELESS.get(by, "unknown")
 
 
 def _inside(chosen: UsageChoice, names: Sequence[str]) -> str:
