@@ -444,7 +444,7 @@ def test_an_empty_input_is_said_so_without_a_caret_under_nothing() -> None:
 def test_help_has_examples_and_the_exit_codes() -> None:
     told = clew("--help").stdout
     assert "clew check session.jsonl --fix > clean.jsonl" in told
-    assert "Exit status: 0 clean, or it works through clew; 1 violations" in told
+    assert "Exit status: 0 no violation, or it works through clew; 1 violations" in told
 
 
 def test_rich_is_not_loaded_where_there_is_no_terminal(tmp_path: Path) -> None:

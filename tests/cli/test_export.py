@@ -27,7 +27,7 @@ def test_a_thread_goes_to_standard_output_and_what_is_lost_to_stderr(home: Home)
     assert lines[0] == {"clew": "conversations", "version": 1}
     assert lines[1]["thread"]["id"] == THREAD
     assert [line["turn"]["exchange"]["id"] for line in lines[2:]] == ["x-r0", "x-r1", "x-g", "x-refused"]
-    assert done.stderr == f"not in this format: {'; '.join(FORMATS['clew'].losses)}\n"
+    assert done.stderr.splitlines() == ["The format clew leaves out:", *(f"  - {loss}" for loss in FORMATS["clew"].losses)]
     assert home.lines("export", THREAD[:6], "-q") == done.stdout.splitlines()
 
 

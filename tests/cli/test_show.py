@@ -126,7 +126,8 @@ def test_a_backend_gets_its_own_blocks_and_not_the_others_each_with_the_reason(h
     home.keep(*(turn(each, at=yesterday() + n) for n, each in enumerate(answers)))
     as_glm = home.lines("show", "last", "--as", "glm")
     assert as_glm[2].startswith("as glm (glm-5.3) would get it: ")
-    assert "  - left out at messages.1.content.0: made by claude" in as_glm
+    at = as_glm.index("  - left out at messages.1.content.0: made by claude")
+    assert as_glm[at + 1 : at + 3] == ["    not sent: (thinking, 3 characters)", "  Answer."]
     assert [line for line in home.lines("show", "last", "--as", "claude") if "messages.1.content.0" in line] == []
     projected = home.json("show", "last", "--as", "glm")
     assert {"messages.1.content.0": "left out"}.items() <= {

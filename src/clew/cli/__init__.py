@@ -128,7 +128,7 @@ class _LazyGroup(click.Group):
 _FIRST_STEPS: Final = """\b
 First steps:
   clew serve --demo        a gateway with three simulated backends: no key, nothing to configure
-  clew run -- claude       Claude Code with a gateway of its own; also codex, opencode, or a program of yours
+  clew run -- claude       Claude Code with its own gateway; also codex, opencode, or your own program
   clew use NAME            switch the backend, also in the middle of a conversation
   clew log                 what happened to each request
   clew doctor              if something does not work
@@ -144,7 +144,7 @@ First steps:
 @click.version_option(package_name="clew", message="clew %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """clew keeps a conversation's reasoning intact while models and backends change."""
+    """Switch models in the middle of a conversation, and keep the reasoning."""
     if context.invoked_subcommand is None:
         from clew.cli.serve import serve
 

@@ -68,14 +68,27 @@ Exit status: 0 ok, 1 failed, 2 wrong usage, 3 a backend does not answer, 4 it re
 @json_option
 @click.pass_context
 def backends(ctx: click.Context, no_discover: bool, file: Path | None, json_: bool) -> None:
-    """List the backends of your config, or those whose keys are in the environment.
+    """List the backends of your settings, or those whose keys are in the environment.
 
-    It also looks for local model servers on the usual ports of this machine, and prints how to add them. `clew use` shows
-    and switches the active backend.
+    It also looks for model servers on the usual ports of this machine, and prints the commands that add them. `clew use`
+    shows and switches the active backend.
     """
     ctx.obj = file
-    if ctx.invoked_subcommand is not None:
-        return
+    if ctx.invoked_subcommand is None:
+        _print_backends(file, no_discover=no_discover, json_=json_)
+
+
+@backends.command("list")
+@click.option("--no-discover", is_flag=True, help="Do not look for servers on this machine.")
+@config_option
+@json_option
+@click.pass_obj
+def list_(outer: Path | None, no_discover: bool, file: Path | None, json_: bool) -> None:
+    """List the backends, as `clew backends` alone does."""
+    _print_backends(file or outer, no_discover=no_discover, json_=json_)
+
+
+def _print_backends(file: Path | None, *, no_discover: bool, json_: bool) -> None:
     loaded = _load(file, keys=False)
     servers: Sequence[LocalServer] = ()
     if not no_discover:
@@ -102,11 +115,12 @@ def backends(ctx: click.Context, no_discover: bool, file: Path | None, json_: bo
 @json_option
 @click.pass_obj
 def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: bool) -> None:
-    """Make one test call to each backend, or to the named ones, and print the result.
+    """Make a test call to each backend, or to those named.
 
-    The model thinks, calls a tool and gets the result, through the gateway's own engine. So the test shows in which fields
-    the reasoning comes, whether the backend takes it back, how it names tool calls, and which tokens it counts. It costs
-    a few hundred tokens. A backend that uses the client's own key is tested with ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.
+    In the test, the model thinks, calls a tool and gets its result, through the gateway's own code. The result shows in
+    which fields the reasoning arrives, whether the backend accepts it back, how it names tool calls, and which tokens it
+    counts. The test costs a few hundred tokens. A backend that uses the client's own key is tested with ANTHROPIC_API_KEY
+    or ANTHROPIC_AUTH_TOKEN.
 
     \b
     Examples:
@@ -144,7 +158,9 @@ def test(outer: Path | None, names: tuple[str, ...], file: Path | None, json_: b
 @config_option
 @click.pass_obj
 def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields: str | None) -> None:
-    """Add a backend to the settings file: a known one (`clew backends presets`), or one that has a URL.
+    """Add a backend to the settings file.
+
+    PRESET is one that clew knows (`clew backends presets`). Without it, give a --name and a --url.
 
     \b
     Examples:
@@ -183,10 +199,10 @@ def add(outer: Path | None, preset: str, name: str, file: Path | None, **fields:
 @config_option
 @click.pass_obj
 def remove(outer: Path | None, name: str, file: Path | None) -> None:
-    """Remove a backend from the settings file. The rest of the file stays as it was.
+    """Remove a backend from the settings file.
 
-    A backend that is active, pinned, or named by a rule or by `failover` is not removed; each such place is listed, with the
-    command that releases it.
+    The rest of the file does not change. A backend that is active, pinned, or named by a rule or by `failover` is not
+    removed. Each such place is listed, with the command that releases it.
 
     \b
     Examples:
@@ -207,7 +223,10 @@ def remove(outer: Path | None, name: str, file: Path | None) -> None:
 @backends.command("presets")
 @json_option
 def presets_(json_: bool) -> None:
-    """List the endpoints that `preset = "…"` can name, with the variables where their keys are looked for."""
+    """List the vendors and servers that clew knows.
+
+    These are the names for `preset = "…"`, with the variables in which clew looks for their keys.
+    """
     rows = list(presets().values())
     print_result(rows, presets_page(rows), as_json=json_)
 
@@ -234,7 +253,7 @@ def backends_page(loaded: Loaded) -> Page:
     where = f"from {loaded.file}" if loaded.file else "found without a config; `clew config init` writes one"
     notes += [f"warning: {warning}" for warning in loaded.warnings]
     return [
-        printable_table(("backend", "dialect", "realm", "url", "auth", "models", "deviates"), rows),
+        printable_table(("backend", "dialect", "realm", "url", "auth", "models", "special settings"), rows),
         TextLine(printable(f"{plural(len(rows), 'backend')}, {where}"), "quiet"),
         *(TextLine(printable(note)) for note in notes),
     ]

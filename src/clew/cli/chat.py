@@ -46,10 +46,10 @@ _COMMANDS: Final = "\n".join(["\b", "Commands:", *(f"  {row.usage:28}{row.does}"
 def chat(options: ConversationOptions, thread: str, last: bool) -> None:
     """Chat with a model. Every conversation is kept and can be continued later.
 
-    Lines that begin with a slash are commands; Tab completes them. A backslash at the end of a line, or three quotation
-    marks around a text, make a question of several lines. Ctrl-C stops the answer and keeps what was finished; twice at the
-    prompt, or Ctrl-D, it leaves. Without a terminal, each line of standard input is a question, and the first that fails
-    ends it.
+    Lines that begin with a slash are commands; Tab completes them. For a question of several lines, end a line with a
+    backslash, or put three quotation marks around the text. Ctrl-C stops the answer; the part that arrived is kept. Press it
+    twice at the prompt, or press Ctrl-D, to leave. Without a terminal, each line of standard input is a question, and the
+    first failure ends the chat.
 
     \b
     Examples:

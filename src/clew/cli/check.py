@@ -63,7 +63,7 @@ _PLACE: Final = re.compile(r"line \d+ content\.\d+")
     "--config",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The config with your backends and your rows about models.",
+    help="The settings file, with your backends and facts about models.",
 )
 @click.option("--fix", is_flag=True, help="Print the repaired document; the changes are listed on stderr.")
 @click.option("--json", "json_", is_flag=True, help="Print the findings as JSON.")
@@ -74,16 +74,15 @@ def check(ctx: click.Context, file: str, names: tuple[str, ...], config: Path | 
     For each thinking block it prints which backend made it and whether it can go to the target. For each broken rule it
     prints the rule's id, the place, the vendor's error message and how to correct it. Nothing is sent anywhere.
 
-    The target is the model that the request asks for, at Anthropic, unless --for names another: a backend of your config, a
-    Claude model, `anthropic`, or any other name, which is then a backend of its own. What your config says about models
-    counts. Seals of other backends are opened with this clew's secret, or with CLEW_SECRET; what the store recorded counts,
-    too.
+    The target is the model that the request asks for, at Anthropic. --for names another target: a backend of your settings,
+    a Claude model, `anthropic`, or any other name, which then stands for an unknown backend. The facts about models in your
+    settings are used, and so are the recordings in the store. Seals are opened with clew's secret, or with CLEW_SECRET.
 
-    A request of OpenAI's Responses or Chat Completions is judged by OpenAI's rules for calls, ids and reasoning; with --for,
-    as that target would get it through clew.
+    A request of OpenAI's Responses or Chat Completions is checked by OpenAI's rules for calls, ids and reasoning. With
+    --for, it is checked as that target would get it through clew.
 
-    A conversation that was held through clew may have thinking of several vendors, of which clew sends each its own. If that
-    works, the first line says so, and what follows is what would be refused without clew.
+    A conversation through clew can have thinking of several vendors. clew sends each vendor its own. If that works, the
+    first line says so, and the findings below it are only for sending the file without clew.
 
     \b
     Examples:
@@ -92,11 +91,11 @@ def check(ctx: click.Context, file: str, names: tuple[str, ...], config: Path | 
       clew check ~/.claude/projects/-home-me/5f0c….jsonl
       clew check session.jsonl --fix > clean.jsonl
       clew check request.json --config ./clew.toml --for glm
-      clew check responses.json --for claude     what a backend would get of a request of Codex
+      clew check responses.json --for claude     a request of Codex, as this backend would get it
       curl … | clew check - --json
 
-    Exit status: 0 clean, or it works through clew; 1 violations (also those without clew, if --for names a target that is no
-    backend of your config), 2 wrong usage, 5 a config that cannot be used.
+    Exit status: 0 no violation, or it works through clew; 1 violations (if --for names a target that is not a backend of
+    your settings, it is checked without clew); 2 wrong usage; 5 the config cannot be used.
     """
     if fix and (json_ or len(names) > 1):
         raise click.UsageError("--fix prints the document for one target: use --for at most once, and not --json.")

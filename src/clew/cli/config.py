@@ -30,9 +30,10 @@ Exit status: 0 ok, 1 failed, 2 wrong usage, 5 a file that cannot be used.
 
 @click.group(short_help="Create, find, check and show the settings file.", epilog=_EXAMPLES)
 def config() -> None:
-    """The settings file: `clew.toml` in the home directory, or where CLEW_CONFIG or --config says.
+    """Create, find, check and show the settings file.
 
-    Without one, clew uses what it finds in the environment: `clew config show --origin` tells.
+    It is `clew.toml` in the home directory, unless CLEW_CONFIG or --config names another. Without a file, clew uses the keys
+    that it finds in the environment; `clew config show --origin` lists them.
     """
 
 
@@ -41,7 +42,9 @@ def config() -> None:
 @config_option
 @json_option
 def init(force: bool, file: Path | None, json_: bool) -> None:
-    """Write a first file: the backends whose keys are in the environment, and every other key as a comment.
+    """Write a first settings file.
+
+    It has the backends whose keys are in the environment, and every other setting as a comment, with its default.
 
     \b
     Examples:
@@ -82,9 +85,10 @@ def path(file: Path | None, json_: bool) -> None:
 @click.option("--config", "named", type=click.Path(path_type=Path), metavar="FILE", help="The same as FILE.")
 @json_option
 def check(file: Path | None, named: Path | None, json_: bool) -> None:
-    """List every mistake in FILE, or in the file that is in use, with its line and the allowed values.
+    """List every mistake in the settings file.
 
-    A backend whose variable is not set here is disabled; the rest of the file can be used.
+    Each mistake is listed with its line and the allowed values. FILE is the file to check; without it, the one in use. A
+    backend whose variable is not set here is disabled, but the rest of the file can be used.
 
     \b
     Examples:
@@ -147,7 +151,9 @@ def show_(origin: bool, file: Path | None, json_: bool) -> None:
 
 @config.command()
 def schema() -> None:
-    """Print the JSON Schema of the file, for editors that complete keys and show what they mean.
+    """Print the JSON Schema of the settings file.
+
+    Editors use it to complete keys and to explain them.
 
     \b
     Examples:

@@ -32,7 +32,7 @@ def losses_help() -> str:
         for each in FORMATS.values()
         for line in (f"  {each.name}: {each.does}", *(f"    - {loss}" for loss in each.losses))
     ]
-    return "\n".join(["\b", "Formats, and what is not in them:", *lines])
+    return "\n".join(["\b", "Formats, and what each leaves out:", *lines])
 
 
 @click.command(short_help="Write conversations to a file or to standard output.", epilog=losses_help())
@@ -44,7 +44,7 @@ def losses_help() -> str:
     "--output",
     type=click.Path(),
     metavar="FILE|DIR",
-    help="The file to write; for a DIR (or a name that ends in /), one file for each conversation.",
+    help="The file to write. If it is a directory, or ends in /: one file for each conversation.",
 )
 @click.option("--as", "as_", metavar="BACKEND", help="The messages as this backend would get them next, in its own format.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not list what the format leaves out.")
@@ -54,8 +54,9 @@ def export(
 ) -> None:
     """Write the conversation THREAD (the beginning of its id, or `last`), or all of them, as it was said.
 
-    Without -o it goes to standard output; what the format loses is told on stderr. No key and no token is ever in it: none
-    is kept. Several conversations in one file stand one after another; JSON documents have a line each.
+    Without -o it is written to standard output. Standard error lists what the format leaves out. An export never contains
+    keys, because clew does not record them. Several conversations in one file follow each other; JSON documents have a line
+    each.
 
     \b
     Examples:
@@ -108,7 +109,7 @@ def export_threads(store: Store, threads: Iterable[Thread], format: Format, outp
             _write(_encode(store, [each], format), str(directory / (name + format.suffix)), is_json=is_json)
     else:
         _write(_encode(store, threads, format), output, is_json=is_json)
-    return [f"not in this format: {'; '.join(format.losses)}"]
+    return [f"The format {format.name} leaves out:", *(f"  - {loss}" for loss in format.losses)]
 
 
 def _encode(store: Store, threads: Iterable[Thread], format: Format) -> Iterator[bytes]:

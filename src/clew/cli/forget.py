@@ -23,11 +23,11 @@ WAIT = 60.0
 @principal_option
 @click.option("--json", "json_", is_flag=True, help="Print JSON; needs --yes.")
 def forget(thread: str, agents: bool, yes: bool, principal: str, json_: bool) -> None:
-    """Delete the conversation THREAD: the beginning of its id, or `last`. It cannot be brought back.
+    """Delete the conversation THREAD: the beginning of its id, or `last`. This cannot be undone.
 
-    Questions, answers, thinking, titles, whole requests and the search index: when the command ends, no file of the store
-    contains its words. A running answer continues and is not kept. Token counts and costs stay. The client's own copy is not
-    deleted: if the client continues the conversation, it is recorded again.
+    It deletes questions, answers, thinking, titles, complete requests and search entries: when the command ends, no file of
+    the store contains the words of the conversation. A running answer continues, but is not recorded. Token counts and costs
+    are kept. The client's own copy is not deleted. If the client continues the conversation, it is recorded again.
 
     \b
     Examples:

@@ -82,10 +82,11 @@ def _rights_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_rights_options
 @json_option
 def add(name: str, principal: str | None, parent: str, team: str | None, json_: bool, **typed: str | None) -> None:
-    """Make a key called NAME and print it. It is printed only once: clew keeps a hash of it.
+    """Make a key called NAME and print it.
 
-    Your colleague sets the key and the gateway's address: ANTHROPIC_BASE_URL and ANTHROPIC_AUTH_TOKEN for Claude Code,
-    OPENAI_BASE_URL (with /v1) and OPENAI_API_KEY for OpenAI's clients.
+    It is printed only once, because clew keeps only a hash of it. Your colleague sets the key and the gateway's address:
+    ANTHROPIC_BASE_URL and ANTHROPIC_AUTH_TOKEN for Claude Code, OPENAI_BASE_URL (with /v1) and OPENAI_API_KEY for OpenAI's
+    clients.
 
     If you remove the last key of a principal, its conversations stay; a new key of that principal gives access to them
     again. With the scopes read and admin, a key also gives access to the admin API.
@@ -122,7 +123,10 @@ def add(name: str, principal: str | None, parent: str, team: str | None, json_: 
 @keys.command("list")
 @json_option
 def list_(json_: bool) -> None:
-    """List the keys: their names, principals, rights and ages, never the keys themselves."""
+    """List the keys, with their principals, rights and ages.
+
+    The keys themselves are never shown.
+    """
     with report_errors():
         rows = _rows_to_read()
     where = f" is in {KEY_VARIABLE}." if os.environ.get(KEY_VARIABLE) else f": {home_of(os.environ).key}"
@@ -140,7 +144,7 @@ def list_(json_: bool) -> None:
 @click.argument("name")
 @json_option
 def show(name: str, json_: bool) -> None:
-    """Show the rights of the key called NAME, when it expires, and when it was last used."""
+    """Show the key called NAME: its rights, expiry and last use."""
     with report_errors():
         rows = _rows_to_read()
         key, now = _named(rows, name), time.time()
@@ -168,7 +172,9 @@ def show(name: str, json_: bool) -> None:
 @_rights_options
 @json_option
 def edit(name: str, team: str | None, json_: bool, **typed: str | None) -> None:
-    """Change the rights of the key called NAME. Rights that you do not name stay, and so does the secret.
+    """Change the rights of the key called NAME.
+
+    Rights that you do not name do not change, and the secret does not change.
 
     \b
     Examples:
@@ -198,7 +204,10 @@ def edit(name: str, team: str | None, json_: bool, **typed: str | None) -> None:
 @click.argument("name")
 @json_option
 def remove(name: str, json_: bool) -> None:
-    """Revoke the key called NAME and its child keys. What was recorded with them stays."""
+    """Revoke the key called NAME and its child keys.
+
+    Conversations that were recorded with them are kept.
+    """
     with report_errors(), _keys_to_change() as (installation, table):
         rows = table.all()
         _named(rows, name)
@@ -218,7 +227,10 @@ def remove(name: str, json_: bool) -> None:
 @click.option("--overlap", metavar="TIME", default="0", help="How long the old secret stays valid: 30m, 24h, 7d.")
 @json_option
 def rotate_named(name: str, overlap: str, json_: bool) -> None:
-    """Give the key called NAME a new secret and print it, only once. The old secret ends at once, or after --overlap."""
+    """Give the key called NAME a new secret and print it.
+
+    It is printed only once. The old secret stops working at once, or after --overlap.
+    """
     with report_errors():
         seconds = read_span(overlap)
         with _keys_to_change() as (installation, table):
@@ -234,7 +246,10 @@ def rotate_named(name: str, overlap: str, json_: bool) -> None:
 @keys.command("rotate-secret")
 @json_option
 def rotate_secret(json_: bool) -> None:
-    """Make new seals with a new secret. Old secrets stay, so that seals which clients have can still be opened."""
+    """Make new seals with a new secret.
+
+    clew keeps the old secrets, so that it can still open the seals that clients have.
+    """
     with report_errors():
         home = home_of(os.environ).make()
         ring = rotate_keyring(home.secret, os.environ)

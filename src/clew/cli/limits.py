@@ -55,7 +55,9 @@ def limits() -> None:
 @click.option("--hard", is_flag=True, help="Reserve the most that a request can use; refuse it if there is no room.")
 @json_option
 def set_(scope: str, amount: str, hard: bool, json_: bool) -> None:
-    """Set a limit, or change it. SCOPE is key:NAME, principal:NAME or team:NAME; AMOUNT is such as 5usd/1d.
+    """Set a limit, or change it.
+
+    SCOPE is key:NAME, principal:NAME or team:NAME. AMOUNT is, for example, 5usd/1d: 5 dollars a day.
 
     \b
     Examples:
@@ -83,7 +85,7 @@ def set_(scope: str, amount: str, hard: bool, json_: bool) -> None:
 @limits.command("list")
 @json_option
 def list_(json_: bool) -> None:
-    """List the limits, with what was used in their present windows."""
+    """List the limits, and how much of each is used."""
     with report_errors(), store_for_reading(find_installation()) as store:
         uses = uses_in(store) if store else []
     page: Page = [TextLine("There are no limits: `clew limits set key:NAME 5usd/1d` sets one.")]
@@ -98,7 +100,9 @@ def list_(json_: bool) -> None:
 @click.argument("what", metavar="[UNIT[/WINDOW]]", required=False)
 @json_option
 def remove(scope: str, what: str | None, json_: bool) -> None:
-    """Remove the limits of SCOPE; with UNIT or UNIT/WINDOW, only these: usd, or usd/1d.
+    """Remove the limits of SCOPE.
+
+    With UNIT or UNIT/WINDOW, for example usd or usd/1d, only these are removed.
 
     \b
     Examples:

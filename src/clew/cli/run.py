@@ -36,9 +36,9 @@ Examples:
   clew run -- claude
   clew run --backend glm -- claude -p "Why is the sky blue?"
   clew run --backend openrouter --model x-ai/grok-code-fast-1 -- claude
-  clew run -- codex                    Codex gets a provider of clew's own, by options of this run
+  clew run -- codex                    Codex, with clew as its provider for this run only
   clew run -- opencode -m openai/gpt-5.5
-  clew run -- python my_agent.py       anything that reads ANTHROPIC_BASE_URL or OPENAI_BASE_URL
+  clew run -- python my_agent.py       any program that reads ANTHROPIC_BASE_URL or OPENAI_BASE_URL
 
 \b
 Exit status: the command's own; 127 if there is no such command, 126 if it cannot be run; before it starts, 1 failed, 2 wrong
@@ -66,9 +66,9 @@ def run(
 ) -> None:
     """Start COMMAND with its own gateway, which ends with the command.
 
-    On a terminal, Ctrl-] opens a panel over the client: it shows the backends, the last switches and what became of the
-    thinking blocks, and switches this run to another backend. Pressed twice, the key goes to the client. `[run] switch_key`
-    in the config chooses another key, or none.
+    On a terminal, Ctrl-] opens a panel over the client. It shows the backends, the last switches, and how many thinking
+    blocks were kept, restored and left out. It can switch this run to another backend. Press the key twice to send it to the
+    client. `[run] switch_key` in the settings chooses another key, or none.
     """
     from clew.gateway.ending import Deadline
     from clew.gateway.plan import Plan

@@ -37,11 +37,11 @@ Examples:
   CLEW_KEY=… clew serve --host 0.0.0.0     other machines may call it; `[gateway] hosts` lists its names
 
 \b
-SIGTERM or Ctrl-C lets running answers finish; a second one stops at once.
+SIGTERM or Ctrl-C: running answers may finish. A second one stops the gateway at once.
 
 \b
-Exit status: 0 ended by a signal, 1 it cannot listen or write, or it ended before everything was written, 2 wrong usage,
-5 the config or the keys cannot be used.
+Exit status: 0 ended by a signal, 1 it cannot listen, or could not write everything, 2 wrong usage, 5 the config or the keys
+cannot be used.
 """
 
 
@@ -56,7 +56,7 @@ Exit status: 0 ended by a signal, 1 it cannot listen or write, or it ended befor
 @click.option("--debug", is_flag=True, help="Write debug lines to the log, as CLEW_DEBUG=1 does.")
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as one line of JSON.")
 def serve(**options: Any) -> None:
-    """Run the gateway: clients in front, any backend behind, switched while they talk."""
+    """Run the gateway: clients call it, and it calls the backend that you choose, also in the middle of a conversation."""
     from clew.gateway.ending import Deadline
     from clew.http.loops import run
 

@@ -23,7 +23,7 @@ _MANY: Final = 5_000
 
 @click.group(short_help="Move everything that is recorded to another store.")
 def store() -> None:
-    """The store: where clew keeps conversations, usage and settings."""
+    """Move the store, in which clew keeps conversations, usage and settings."""
 
 
 @store.command("move")
@@ -33,12 +33,12 @@ def store() -> None:
 )
 @json_option
 def move_store(source: str, target: str, json_: bool) -> None:
-    """Copy everything from one store to another, and check that all of it is there.
+    """Copy everything from one store to another, and check it.
 
-    URL is `sqlite` (the usual file), `sqlite:PATH` or `postgresql://USER@HOST/DATABASE`, as in `[store] url`. End all
-    gateways first: nobody may write to either store meanwhile. After Ctrl-C or a failure, run the same command again: it
-    continues where it stopped. At the end the rows of every table are counted and hashed on both sides. The index of words
-    is made again by the first searches. Then write the new URL into `[store] url`, and start the gateways.
+    URL is `sqlite` (the usual file), `sqlite:PATH` or `postgresql://USER@HOST/DATABASE`, as in `[store] url`. Stop all
+    gateways first: nothing may write to either store meanwhile. After Ctrl-C or a failure, run the same command again: it
+    continues where it stopped. At the end it compares the number of rows and a hash of every table on both sides. The first
+    searches make the search index again. Then write the new URL into `[store] url`, and start the gateways.
 
     \b
     Examples:

@@ -30,6 +30,9 @@ _WIDEST: Final = 60
 _MARKS: Final[Mapping[str, str]] = {"left out": "-", "removed": "-", "restored": "+", "added": "+"}
 
 
+_GONE: Final = ("left out", "removed")
+
+
 class Shows(NamedTuple):
     """What is shown in full. Without these, thinking and asides are one line each."""
 
@@ -65,9 +68,11 @@ def changed_lines(messages: Sequence[JsonObject], changes: Iterable[Change], sho
         yield from _reasons(by_block.pop(path, ()))
         for number, block in enumerate(_blocks(message.get("content"))):
             here = by_block.pop(f"{path}.content.{number}", ())
-            gone = any(change.what in ("left out", "removed") for change in here)
             yield from _reasons(here)
-            yield from (TextLine(line.text, "quiet" if gone else line.tone) for line in _block_lines(block, shows, role))
+            if any(change.what in _GONE for change in here):  # beside its reason, so that nobody takes it for sent
+                yield from (TextLine(f"    not sent:{line.text[1:]}", "quiet") for line in _block_lines(block, shows, role))
+            else:
+                yield from _block_lines(block, shows, role)
         yield from _reasons(change for rest in by_block.values() for change in rest)
     yield from _reasons(change for rest in by_message.values() for here in rest.values() for change in here)
 

@@ -103,11 +103,11 @@ def _page(query: UsageQuery, lines: list[UsageLine], titles: Mapping[str, str]) 
     if not lines:
         return [TextLine("No calls in this time.")]
     total = total_line(lines)
-    columns = [*query.by, *(["title"] if titles else [])]
+    names = (*query.by, "title") if titles else query.by
     cells = [(*_named(query.by, line.names, titles), *_cells(line)) for line in lines]
     if len(lines) > 1:
-        cells.append(("all", *("" for _ in columns[1:]), *_cells(total)))
-    columns += ["calls", "input", "cache read", "cache written", "output", "cost"]
+        cells.append(("all", *("" for _ in names[1:]), *_cells(total)))
+    columns = (*names, "calls", "input", "cache read", "cache written", "output", "cost")
     page: list[TextLine | TextTable] = [printable_table(columns, cells)]
     if total.unpriced:
         page.append(TextLine(f"For {total.unpriced:,} of {total.calls:,} calls no price is known.", "quiet"))

@@ -78,18 +78,18 @@ def _bare(raw: bytes) -> bool:
 
 
 SHOWN: dict[str, Shown] = {
-    "the whole requests and answers of the exchange page": without("request-body"),
+    "the complete requests and answers of the exchange page": without("request-body"),
     BRANCHES: without("Side branch.", "never answered"),
     FOREIGN: without("other-thought", "other-signature"),
     ORIGINS: without("other-backend", "claude-account", "987654", "the-reason", "2027-01-15"),
     UNKEPT: _bare,
-    "signatures and redacted thinking, so no backend can be given its own thinking back": without(
+    "signatures and redacted thinking, so no backend can get its own thinking back": without(
         "claude-signature", "claude-data", "other-signature"
     ),
     "blocks that chat messages do not have: server tools, citations": without("server-query", "citation"),
     "cache marks, and fields that need a beta": without("ephemeral"),
     MARKS: without("ephemeral", '"role":"system"'),
-    "system text and reminders: a line says how long each is": without("reminder-words"),
+    "system text and reminders (a line gives the length of each)": without("reminder-words"),
     "the backend and account of each answer, and the changes to its request": without(
         "other-backend", "claude-account", "the-reason"
     ),
@@ -97,12 +97,11 @@ SHOWN: dict[str, Shown] = {
     FOR_PEOPLE[0]: without("claude-signature", "claude-data", "toolu_1", "987654", "the-reason", "aW1hZ2U="),
 }
 ELSEWHERE = {
-    FOR_PEOPLE[1],
     "when a block was last seen in a request",
-    "Claude Code's attachments; a model that binds its thinking to all text before it therefore drops that thinking",
+    "Claude Code's attachments (a model that binds its thinking to all text before it then drops that thinking)",
 }
 """Shown by other tests: of what is for people, of what a touch leaves behind, and of the real client."""
-WORDS = {"the border between the model's own Markdown and the page's", "the look of a model's Markdown"}
+WORDS = {"the difference between the model's Markdown and the page's own", "the formatting of the model's Markdown"}
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -285,7 +285,7 @@ CLAUDE_CODE = Format(
         "the backend and account of each answer, and the changes to its request",
         "the model that answered, if the client asked for another one",
         MARKS,
-        "Claude Code's attachments; a model that binds its thinking to all text before it therefore drops that thinking",
+        "Claude Code's attachments (a model that binds its thinking to all text before it then drops that thinking)",
     ),
     write=write,
     read=read_transcript,

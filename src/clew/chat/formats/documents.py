@@ -57,7 +57,7 @@ _MAX_TOKENS: Final = 4096
 _MOST_BYTES: Final = 64 * 1024 * 1024
 """A document is read as a whole. Larger files are not conversations."""
 
-BRANCHES = "other branches than that of the newest answer, and questions without an answer"
+BRANCHES = "branches other than the one of the newest answer, and questions without an answer"
 FOREIGN = "thinking that was not signed by Claude"
 MARKS = "cache marks, fields that need a beta, and the role of system messages (they become reminders)"
 ORIGINS = "the backend, time and tokens of each answer, and the changes to its request"
@@ -280,7 +280,7 @@ OPENAI_JSON = Format(
     does="The messages of OpenAI's chat API as one JSON document.",
     losses=(
         BRANCHES,
-        "signatures and redacted thinking, so no backend can be given its own thinking back",
+        "signatures and redacted thinking, so no backend can get its own thinking back",
         "blocks that chat messages do not have: server tools, citations",
         "cache marks, and fields that need a beta",
         ORIGINS,

@@ -25,7 +25,7 @@ from clew.model.turn import TurnRecord
 from clew.store.text import ending_word, unfinished_word
 from clew.store.values import Thread
 
-FOR_PEOPLE = ("everything but the text: signatures, ids, tokens, changes, images", "it cannot be imported")
+FOR_PEOPLE = ("signatures, ids, tokens, changes and images",)
 
 PartKind: TypeAlias = Literal["text", "aside", "thinking", "call", "result", "failure", "other"]
 
@@ -163,11 +163,11 @@ def _markdown_part(part: PagePart) -> str:
 MARKDOWN = Format(
     name="markdown",
     suffix=".md",
-    does="Markdown to read: thinking quoted, tools fenced.",
+    does="Markdown to read, with thinking quoted and tools fenced. It cannot be imported.",
     losses=(
         *FOR_PEOPLE,
-        "system text and reminders: a line says how long each is",
-        "the border between the model's own Markdown and the page's",
+        "system text and reminders (a line gives the length of each)",
+        "the difference between the model's Markdown and the page's own",
     ),
     write=write_markdown,
 )
@@ -219,8 +219,8 @@ def write_html(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
 HTML = Format(
     name="html",
     suffix=".html",
-    does="One HTML file to read: no script, nothing fetched, everything escaped.",
-    losses=(*FOR_PEOPLE, "the look of a model's Markdown"),
+    does="One HTML file to read, without scripts and without anything to load. It cannot be imported.",
+    losses=(*FOR_PEOPLE, "the formatting of the model's Markdown"),
     write=write_html,
     head=_HEAD.encode(),
     foot=_FOOT.encode(),
