@@ -1,8 +1,12 @@
 """Limits in a gateway: who is refused, in which words, and what is counted."""
 
+import http.client
+import json
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -11,8 +15,13 @@ from clew.limits.ledger import CountedWindow
 from clew.limits.limit import HOUR, micro_usd, read_limit, read_scope, window_at
 from clew.limits.slots import Slots, SlotTicket
 from clew.testing import Simulator
+from clew.wire.events import encode_event
+from tests.engine.chatting import telling
 from tests.engine.conftest import Gating
-from tests.engine.gate import Gate, claude, other
+from tests.engine.gate import KEY, Gate, claude, other
+from tests.engine.test_untold_usage import STREAM as UNCOUNTED
+from tests.engine.test_untold_usage import WHOLE as UNCOUNTED_WHOLE
+from tests.engine.test_waits import messages_row
 from tests.waiting import until
 
 QUESTION = {"model": "claude-opus-4-5", "max_tokens": 100, "messages": [{"role": "user", "content": "Hi"}]}
@@ -141,6 +150,40 @@ def test_what_may_cost_more_than_the_list_price_is_refused_by_a_hard_limit_on_mo
     assert list(a.journal()) == []
     gate.ask({**QUESTION, **field})
     assert len(a.journal()) == 1, "where only tokens are counted, it goes to the backend"
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_answers_of_a_backend_that_counts_nothing_reach_a_limit_too(gating: Gating, streams: bool) -> None:
+    body = b"".join(map(encode_event, UNCOUNTED)) if streams else json.dumps(UNCOUNTED_WHOLE).encode()
+    with telling(body, kind="text/event-stream" if streams else "application/json") as backend:
+        gate = gating(messages_row("local", backend.url))
+        limit(gate, "principal:local", "2requests/1h")
+        answers = [gate.ask({**QUESTION, "stream": streams}) for _ in range(3)]
+        assert [each.status for each in answers] == [200, 200, 429]
+        _, tokens, requests = used(gate, "principal:local")
+        assert requests == 2
+        assert tokens >= 4, "estimates of the question and of the answer"
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_client_that_leaves_before_its_answer_pays_for_its_question(gating: Gating, streams: bool) -> None:
+    long = {**QUESTION, "stream": streams, "messages": [{"role": "user", "content": "lorem ipsum " * 2000}]}
+    with telling(b"", math.inf) as backend:
+        gate = gating(messages_row("local", backend.url))
+        limit(gate, "principal:local", "9000tokens/1h", hard=True)
+        connection = http.client.HTTPConnection(urlsplit(gate.url).netloc)
+        connection.request("POST", "/v1/messages", json.dumps(long), {"x-api-key": KEY, "content-type": "application/json"})
+        until(lambda: backend.asked)
+        connection.close()
+        assert gate.store is not None
+        store = gate.store
+        until(lambda: store.exchanges("local"))
+        (exchange,) = store.exchanges("local")
+        assert exchange.outcome == "cut"
+        assert exchange.usage is not None and exchange.usage.estimated and exchange.usage.output == 0
+        assert 3000 < used(gate, "principal:local")[1] == exchange.usage.input < 5000
+        until(lambda: reservations(gate) == 0)
+        assert gate.ask(long).status == 429
 
 
 def test_a_rate_lets_some_through_at_once_and_names_the_wait(gate: Gate) -> None:

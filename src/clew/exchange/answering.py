@@ -157,9 +157,9 @@ class BackendAnswer:
         if self._logs_bodies:
             await LogBody("sent", notes.sent)
         self.passed, notes.request_id = (), ""  # what another backend said before is not this one's
-        notes.outgoing = outgoing_head(received.call, notes.route, notes.going)
         if notes.route.backend.max_parallel:
             await TakeSlot(notes.route)
+        notes.outgoing = outgoing_head(received.call, notes.route, notes.going)
         notes.head = head = await Ask(notes.route, notes.outgoing, notes.sent, received.patience_with(notes.route))
         self.passed = notes.dialect.dialect.response_headers(head.headers, self._progress.wall)
         notes.request_id = next((value for name, value in self.passed if name == "request-id"), "")

@@ -130,6 +130,7 @@ class ExchangeMachine:
 
     async def _reserve(self) -> None:
         """Raises UsageLimitReached."""
+        self.notes.has_limits = True
         await TakeSlot()
         received, tokens, dearer = self._received, 0, ""
         if self._process.has_hard_limits:

@@ -20,11 +20,14 @@ from clew.model.change import Change, bounded
 from clew.model.http import ResponseHead
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.request import NativeRequest, Request
-from clew.model.turn import Bodies, Exchange, Outcome, Try, TurnRecord
+from clew.model.turn import Bodies, Exchange, Outcome, TokenUsage, Try, TurnRecord
 from clew.pipeline import attempts
 from clew.pipeline.compaction import SealText
 from clew.pipeline.project import Projection
+from clew.pipeline.stream.answer import AnswerSoFar
 from clew.pipeline.stream.client_view import ClientView, ViewOptions, usual_id
+from clew.pipeline.stream.missing_usage import heard_tokens
+from clew.pipeline.token_estimate import estimate
 from clew.thinking.seal import INLINE_LIMIT, STORELESS_LIMIT, seal_summary
 
 MOST_WHY: Final = 500
@@ -69,6 +72,8 @@ class ExchangeNotes(Struct, eq=False):
     """Of the last answer, or refusal."""
     times: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
     """Now and then while a stream came: how much of it was here, so many seconds after the request."""
+    has_limits: bool = False
+    """Limits hold for somebody: what a backend does not count is estimated."""
     unmade: StoreError | None = None
     """Why the last turn was made without its answer."""
     sent_events: SentEvents = field(default_factory=SentEvents)
@@ -225,7 +230,7 @@ class ExchangeNotes(Struct, eq=False):
             first_byte=self.first_byte,
             attempts=max(1, len(self.tries)),
             changes=(*self.changes, *self.unheard) if self.unheard else self.changes,
-            usage=usage_of(answer, outcome) if answer else None,
+            usage=self._usage(answer, outcome),
             kind=self.received.exchange_kind,
             streamed=self.received.streams,
             stop_reason=answer.stop_reason if answer else "",
@@ -238,6 +243,15 @@ class ExchangeNotes(Struct, eq=False):
             team=call.team,
             dialect=call.front.name,
         )
+
+    def _usage(self, answer: AnswerSoFar | None, outcome: Outcome) -> TokenUsage | None:
+        """As the backend counted it. Where limits hold, a backend that counts nothing, and a client that leaves before
+        anything came, use what is estimated: else neither would ever reach a limit."""
+        usage = usage_of(answer, outcome) if answer else None
+        if usage is not None or not self.has_limits or self.outgoing is None or outcome not in ("whole", "cut"):
+            return usage
+        output = heard_tokens(answer.message) if answer else 0
+        return TokenUsage(input=estimate(self.received.request), output=output, estimated=True)
 
     def turn(self, outcome: Outcome, heard: ReceivedAnswer | None, ended: float) -> TurnRecord:
         """All that is kept of it; its bodies when it is over. Looks things up, which may take a moment.
