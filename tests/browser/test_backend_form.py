@@ -41,7 +41,7 @@ def test_a_backend_is_added_with_a_key_tested_edited_and_removed(demo: Demo, vis
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name").fill("second")
     dialog.get_by_label("URL").fill(HOSTILE)
-    dialog.get_by_label("Sent as").select_option("key")
+    dialog.get_by_label("Key sent as").select_option("key")
     dialog.get_by_label("Key", exact=True).select_option("secret")
     dialog.get_by_label("New key").fill(claude.key)
     show_change(page)
@@ -73,7 +73,7 @@ def test_a_backend_is_added_with_a_key_tested_edited_and_removed(demo: Demo, vis
     assert page.evaluate("window.hacked") is None
 
 
-def test_a_key_is_made_for_a_colleague_renewed_and_revoked(visit: Visit) -> None:
+def test_a_key_is_made_for_a_colleague_renewed_and_revoked(demo: Demo, visit: Visit) -> None:
     visit.allow("400")
     page = visit.open("/keys")
     expect(page.get_by_text("No named keys")).to_be_visible()
@@ -85,9 +85,13 @@ def test_a_key_is_made_for_a_colleague_renewed_and_revoked(visit: Visit) -> None
     expect(page.get_by_role("alert")).to_contain_text("'yesterday' is not a time")
     page.get_by_role("dialog").get_by_label("Ends", exact=True).fill("2d")
     page.keyboard.press("Enter")
-    made = page.locator("[data-made] code")
+    made = page.locator("[data-made] code").first
     expect(made).to_contain_text("clew_")
     first = made.inner_text()
+    lines = page.locator("[data-made]")
+    expect(lines).to_contain_text(f"export ANTHROPIC_BASE_URL={demo.url} ANTHROPIC_AUTH_TOKEN={first}")
+    expect(lines).to_contain_text(f"export OPENAI_BASE_URL={demo.url}/v1 OPENAI_API_KEY={first}")
+    expect(lines).to_contain_text("This gateway listens on this machine only.")
     row = page.locator("tr", has_text=HOSTILE)
     row.get_by_role("button", name="Renew").click()
     page.get_by_role("dialog").get_by_role("button", name="Renew").click()

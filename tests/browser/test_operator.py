@@ -159,11 +159,11 @@ def test_a_chip_says_its_reasons_to_pointer_and_keyboard(visit: Visit, talk: Tal
 def test_everything_or_a_part_of_it_is_switched_by_hand(visit: Visit, talk: Talk, demo: Demo) -> None:
     page = watched(visit)
     page.get_by_role("button", name="other", exact=True).click()
-    expect(page.locator(".notice", has_text="Everything goes to other now")).to_be_visible()
+    expect(page.locator(".notice", has_text="All requests go to other now")).to_be_visible()
     expect(page.get_by_role("button", name="other", exact=True)).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_role("button", name="other", exact=True)).to_be_focused()
     expect(page.locator(".active-backend")).to_have_text("other")
-    page.get_by_text("Some of it elsewhere").click()
+    page.get_by_text("Send some requests elsewhere").click()
     page.get_by_label("Sub-agents").select_option("deepseek")
     expect(page.locator(".notice", has_text="Sub-agents: deepseek from now on")).to_be_visible()
     status = demo.api("/api/status")
@@ -173,7 +173,7 @@ def test_everything_or_a_part_of_it_is_switched_by_hand(visit: Visit, talk: Talk
     page.get_by_role("button", name="Unpin").click()
     expect(page.locator(".pins")).to_have_count(0)
     expect(page.locator("[data-part='switches']")).to_have_attribute("open", "")
-    page.get_by_role("button", name="as the settings say").click()
+    page.get_by_role("button", name="Use the settings again").click()
     expect(page.get_by_role("button", name="claude", exact=True)).to_have_attribute("aria-pressed", "true")
 
 

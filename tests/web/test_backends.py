@@ -24,14 +24,13 @@ def test_each_backend_is_shown_with_what_it_supports_and_without_its_key(booth: 
     assert "refused its key (401)" in page and "no such key" in page and f'href="/exchanges/{failed.id}"' in page
     assert CANARY not in page and "<b>" not in page
     assert "images: yes" in page and "counts tokens: yes" in page and "reasoning: signed thinking blocks" in page
-    assert "Not a known vendor. Test finds out the rest." in page
+    assert "clew does not know this vendor. Test shows what else it supports." in page
 
 
 def test_what_is_set_for_a_backend_says_what_it_means() -> None:
     row = Backend(name="x", url="https://x.example", realm="x", quirks=Quirks(unique_tool_ids=True))
-    assert [*deviations(row)] == [
-        Chip("", "unique_tool_ids = true", ("Its tool ids never repeat, so they may reach a client as they are.",))
-    ]
+    means = "Whether it never uses a tool id twice, so clients can get its ids unchanged."
+    assert [*deviations(row)] == [Chip("", "unique_tool_ids = true", (means,))]
 
 
 def test_only_a_backend_of_the_settings_is_tried(booth: Booth) -> None:

@@ -47,13 +47,13 @@ def _shown(booth: Booth, path: str) -> str:
 
 def test_a_body_that_went_out_as_it_came_is_said_to(booth: Booth) -> None:
     path = record(booth, Bodies(asked=b"{}", sent=b"{}", answered=b"{}"))
-    assert "The body went out as it came, byte for byte." in _shown(booth, path)
+    assert "The body was sent unchanged, byte for byte." in _shown(booth, path)
 
 
 def test_bodies_too_different_to_be_compared_line_by_line_are_said_to_be(booth: Booth) -> None:
     asked, sent = ("\n".join(f"{number * by % 150}" for number in range(20_000)).encode() for by in (1, 7))
     page = _shown(booth, record(booth, Bodies(asked=asked, sent=sent)))
-    assert "Too much of these bodies differs to compare all of it line by line" in page
+    assert "These bodies differ too much to compare all of them line by line" in page
 
 
 def test_without_bodies_the_page_says_how_to_keep_them(booth: Booth) -> None:
@@ -73,4 +73,4 @@ def test_one_whose_thread_was_deleted_meanwhile_says_so_and_leads_nowhere(booth:
     booth.store.forget("local", "t", at=NOON).result(120)
     record(booth, None)
     page = booth.ask(path).raw.decode()
-    assert "no word of it is kept" in page and "deleted meanwhile" in page and 'href="/threads/"' not in page
+    assert "nothing of it is kept" in page and "deleted meanwhile" in page and 'href="/threads/"' not in page

@@ -35,7 +35,7 @@ def test_a_backend_is_judged_by_its_last_call_and_every_try_counts(booth: Booth)
 def test_a_request_that_was_at_fault_says_nothing_against_the_backend(booth: Booth) -> None:
     claude, glm = health_of_all(booth.services, [tried(Try(backend="claude", status=400, why="refused (400)"))])
     assert (claude.mood, claude.failed, claude.refused, claude.last_error) == ("good", 0, 1, "refused (400)")
-    assert (glm.mood, glm.says) == ("", "not asked lately")
+    assert (glm.mood, glm.says) == ("", "no recent calls")
 
 
 def test_a_key_that_is_refused_is_said_to_be_at_fault(booth: Booth) -> None:
@@ -54,7 +54,7 @@ def test_a_cool_down_is_told_with_what_is_left_of_it(booth: Booth) -> None:
     runtime: Any = SimpleNamespace(engine=SimpleNamespace(services=SimpleNamespace(clock=lambda: 100.0, cool_downs=cooled)))
     booth.services.runtime = runtime
     claude, glm = health_of_all(booth.services, [structs.replace(tried(Try(backend="glm", status=429)), outcome="refused")])
-    assert (glm.mood, glm.says, glm.cools) == ("warn", "left alone for 30 s", 30.0)
+    assert (glm.mood, glm.says, glm.cools) == ("warn", "paused after a failure, 30 s left", 30.0)
     assert claude.cools == 0.0
 
 

@@ -38,7 +38,7 @@ def test_the_switches_show_what_was_chosen_and_what_the_config_says(booth: Booth
     page = text(booth)
     assert re.search(r'data-use="glm" [^>]*aria-pressed="true"', page)
     assert re.search(r'data-use="claude" [^>]*aria-pressed="false"', page)
-    assert "chosen here, or with <code>clew use</code>" in page and "as the settings say" in page
+    assert "chosen on this page, or with <code>clew use</code>" in page and "Use the settings again" in page
     haiku = page.partition('data-family="haiku"')[2].partition("</select>")[0]
     assert '<option value="glm" selected>' in haiku
 
@@ -101,15 +101,15 @@ def test_each_limit_says_how_much_is_left_and_when_its_window_ends(booth: Booth)
 
 
 def test_the_gateways_that_follow_are_counted_and_named(booth: Booth) -> None:
-    assert "Followed by" not in text(booth)
+    assert "this choice" not in text(booth)
     for name, active in (("one", "claude"), ("two", "glm")):
         register(booth.home, RegisteredGateway(pid=os.getpid(), url=f"http://127.0.0.1:9/{name}", name=name))
         applied = AppliedSettings(active=active, backends=(active,))
         write_report(booth.home, ProcessReport(gateway=name, pid=os.getpid(), applied=applied))
     page = text(booth)
-    assert "Followed by 1 of 2 gateways" in page and "http://127.0.0.1:9/two" in page
+    assert "1 of 2 gateways follows this choice" in page and "http://127.0.0.1:9/two" in page
     assert booth.ask("/api/use", method="POST", body={"backend": "glm"}).status == 200
-    assert "Followed by 1 of 2 gateways" in text(booth, "/now/top")
+    assert "1 of 2 gateways follows this choice" in text(booth, "/now/top")
 
 
 def test_a_request_is_a_row_and_nothing_in_it_is_believed(booth: Booth) -> None:

@@ -191,7 +191,7 @@ def test_a_thread_of_another_front_is_shown_in_its_clients_form_too(booth: Booth
     spoken = structs.replace(one.exchange, dialect="openai-responses")
     keep(booth, structs.replace(one, exchange=spoken, bodies=Bodies(asked=body)))
     plain, own = page(booth), page(booth, "/threads/t?form=client")
-    assert 'form=client" title="What it sent and got, in Responses">As the client has it</a>' in plain
+    assert 'form=client" title="What the client sent and got, in the Responses API">As the client has it</a>' in plain
     assert 'data-item="' not in plain
     assert 'data-item="custom_tool_call_output"' in own and "&lt;b&gt;a.txt&lt;/b&gt;" in own and "<b>" not in own
     assert 'data-item="assistant"' in own and "is not kept any more" not in own

@@ -113,8 +113,8 @@ def test_the_csv_has_the_same_groups_by_day(used: Booth) -> None:
 
 @pytest.mark.slow
 def test_the_empty_page_teaches(kept_booth: Booth) -> None:
-    assert "Nothing was used in the last 30 days" in text(kept_booth, "/usage")
-    assert "in the last year that matches" in text(kept_booth, "/usage?since=365d&key=nobody")
+    assert "No requests in the last 30 days" in text(kept_booth, "/usage")
+    assert "No matching requests in the last year" in text(kept_booth, "/usage?since=365d&key=nobody")
 
 
 @pytest.mark.slow

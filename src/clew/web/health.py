@@ -126,7 +126,7 @@ async def page_backends(services: AdminServices, request: Request) -> Response:
         "now": snapshot.active,
         "failover": failover,
         "read_only": await services.read(lambda: read_only(services)),
-        "presets": sorted(presets()),
+        "presets": {name: f"{row.title}: {name}" for name, row in sorted(presets().items())},
         "dialects": DIALECTS,
         "auths": _AUTHS,
     }
@@ -191,9 +191,9 @@ def _is_failure(status: int) -> bool:
 def _mood(status: int | None, cools: float) -> tuple[Mood, str]:
     """The mood and its words, by the status of the last call; 0 if it had none, None if there was no call."""
     if cools > 0:
-        return "warn", f"left alone for {cools:.0f} s"
+        return "warn", f"paused after a failure, {cools:.0f} s left"
     if status is None:
-        return "", "not asked lately"
+        return "", "no recent calls"
     if not _is_failure(status):
         return "good", "answers"
     if not status:

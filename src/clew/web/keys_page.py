@@ -16,7 +16,9 @@ from starlette.responses import Response
 
 from clew.admin.requests import number
 from clew.admin.services import AdminServices
+from clew.backends.address import is_local
 from clew.limits.keys import KEY_SCOPES, NamedKey, current_keys
+from clew.settings.processes import registered_gateways
 from clew.web.frame import fragment, page
 from clew.web.rows import Mood
 
@@ -38,7 +40,9 @@ class KeyLine(Struct, frozen=True, kw_only=True):
 
 
 async def page_keys(services: AdminServices, request: Request) -> Response:
-    values = {"rows": await services.read(lambda: key_lines(services)), "scopes": KEY_SCOPES}
+    rows, gateways = await services.read(lambda: (key_lines(services), registered_gateways(services.home)))
+    url = gateways[-1].url if gateways else ""
+    values = {"rows": rows, "scopes": KEY_SCOPES, "address": url, "is_local": is_local(url)}
     return page(services, request, "keys.html", {**values, "backends": tuple(services.current.snapshot.settings.backends)})
 
 

@@ -92,7 +92,7 @@ async function write() {
 function usual() {
   fields.url.placeholder = fields.preset.value ? "the vendor's usual one" : "the base URL of its API";
   for (const each of [fields.dialect, fields.auth]) each.options[0].textContent = fields.preset.value ? "the vendor's usual one" : "the usual one";
-  fields.source.options[0].textContent = action === "edit" ? "as it is" : fields.preset.value ? "in the vendor's usual variable" : "none";
+  fields.source.options[0].textContent = action === "edit" ? "do not change it" : fields.preset.value ? "in the vendor's usual variable" : "none";
 }
 
 function source() {

@@ -11,11 +11,20 @@ const made = $("[data-made]");
 
 const behind = ({ followed }) => (followed.behind ?? []).map(({ gateway, pid, why }) => `Gateway ${gateway} (pid ${pid}) does not know it yet: ${why}.`);
 
+const shown = (label, text) => el("p", {}, label, el("span", { class: "field" }, el("code", { class: "address", tabindex: 0 }, text), copier(() => text)));
+
+/** The lines for the client of the person who gets the key. */
+function lines(key, scopes) {
+  const { address, local } = made.dataset;
+  if (!scopes.includes("inference") || !address) return [];
+  return [shown("For Claude Code and Anthropic's SDKs:", `export ANTHROPIC_BASE_URL=${address} ANTHROPIC_AUTH_TOKEN=${key}`),
+    shown("For Codex and OpenAI's SDKs:", `export OPENAI_BASE_URL=${address}/v1 OPENAI_API_KEY=${key}`),
+    local !== undefined && el("p", { class: "muted small" }, "This gateway listens on this machine only. For other machines, start it with ", el("code", {}, "clew serve --host"), ", and use its address in these lines.")];
+}
+
 function show(told) {
-  fill(made, el("h2", {}, `The key of ${told.row.name}`), el("p", {}, "Copy it now. It is not shown again."),
-    el("p", { class: "field" }, el("code", { class: "address", tabindex: 0 }, told.key), copier(() => told.key)),
-    ...behind(told).map((each) => el("p", { class: "bad" }, each)),
-    el("p", { class: "muted small" }, "A client sends it as x-api-key, as Bearer token or as x-clew-key."));
+  fill(made, el("h2", {}, `The key of ${told.row.name}`), el("p", {}, "Copy it now. It is not shown again."), shown("", told.key),
+    ...behind(told).map((each) => el("p", { class: "bad" }, each)), ...lines(told.key, told.row.scopes));
   made.hidden = false;
   made.scrollIntoView({ block: "nearest" });
 }

@@ -68,7 +68,7 @@ top_.addEventListener("click", (event) => {
   if (released) return use({ thread: released, reset: true }, "The thread follows the others again");
   const name = event.target.closest("[data-use]")?.dataset.use;
   if (name === undefined) return;
-  use(name ? { backend: name } : { reset: true }, name ? `Everything goes to ${name} now` : "As the settings say");
+  use(name ? { backend: name } : { reset: true }, name ? `All requests go to ${name} now` : "The settings decide again");
 });
 
 top_.addEventListener("change", (event) => {
