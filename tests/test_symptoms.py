@@ -30,7 +30,12 @@ QUOTED = {
     ],
     "port-is-in-use": [" is in use by ", "a client that calls port ", "another with ", ", or a free one with "],
     "gateway-has-not-applied-it": [" has not applied it: ", "  To fix it: "],
-    "limits-429": ["The limit of ", " is reached: ", " is overloaded or over its rate limit ("],
+    "limits-429": [
+        "The limit of ",
+        " is reached: ",
+        " leaves no room for this request, which may use ",
+        " is overloaded or over its rate limit (",
+    ],
     "prompt-is-too-long": ["prompt is too long: ", " tokens > ", " maximum"],
     "model-not-found": ["It has no model of this name: `clew models` lists the models"],
     "tool-result-is-missing": [

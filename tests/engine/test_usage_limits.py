@@ -111,7 +111,7 @@ def test_a_hard_limit_reserves_the_most_that_a_request_can_use(gate: Gate, a: Si
     limit(gate, "principal:local", "1000tokens/1h", hard=True)
     refused = gate.ask({**QUESTION, "max_tokens": 1001})
     assert refused.status == 429
-    assert "this request may use" in refused.json["error"]["message"]
+    assert "leaves no room for this request, which may use" in refused.json["error"]["message"]
     assert list(a.journal()) == []
     assert gate.ask(QUESTION).status == 200
     spent = used(gate, "principal:local")

@@ -1,6 +1,6 @@
 """The ledger: whether there is room, and what is counted."""
 
-from clew.limits.ledger import CountedWindow, LimitLedger, WindowTotal
+from clew.limits.ledger import CountedWindow, LimitLedger, Overrun, WindowTotal
 from clew.limits.limit import DAY, HOUR, Amounts, Limit, LimitScope, amounts_of, read_limit
 from clew.model.turn import Charge, TokenUsage
 
@@ -26,9 +26,17 @@ def test_a_soft_limit_refuses_once_its_cap_is_reached_and_says_when_its_window_e
     assert found is not None
     assert (found.used, found.wait) == (1_000_000, HOUR - 600)
     assert found.words == (
-        "The limit of the key 'anna' is reached: $1.00 per 1h, of which $1.00 is used. Its 1h window ends in 50 min."
+        "The limit of the key 'anna' is reached: $1.00 per 1h (used: $1.00). Its 1h window ends in 50 min."
     )
     assert ledger.overrun([limit], now=0, wall=NOON + HOUR) is None
+
+
+def test_a_hard_limit_says_what_the_request_may_use() -> None:
+    found = Overrun(limit=read_limit(TEAM, "3000tokens/1d", hard=True), used=1234, wait=7200, wanted=2000)
+    assert found.words == (
+        "The limit of the team 'web' leaves no room for this request, which may use 2,000: 3,000 tokens per 1d (used: 1,234). "
+        "Its 1d window ends in 2 h."
+    )
 
 
 def test_what_others_used_counts_as_the_store_said_last() -> None:

@@ -73,11 +73,11 @@ class Overrun(Struct, frozen=True, kw_only=True):
         name = f"the {limit.scope.kind} {limit.scope.name!r}"
         if limit.is_rate:
             return f"{name} may send {limit.words}. Try again in {_seconds(self.wait)}."
-        used = dollars(self.used) if limit.unit == "usd" else f"{self.used:,}"
-        wanted = dollars(self.wanted) if limit.unit == "usd" else f"{self.wanted:,}"
-        more = f", and this request may use {wanted}" if self.wanted else ""
-        end = f"Its {window_name(limit.seconds)} window ends in {_seconds(self.wait)}."
-        return f"The limit of {name} is reached: {limit.words}, of which {used} is used{more}. {end}"
+        used, wanted = (dollars(each) if limit.unit == "usd" else f"{each:,}" for each in (self.used, self.wanted))
+        end = f"(used: {used}). Its {window_name(limit.seconds)} window ends in {_seconds(self.wait)}."
+        if self.wanted:
+            return f"The limit of {name} leaves no room for this request, which may use {wanted}: {limit.words} {end}"
+        return f"The limit of {name} is reached: {limit.words} {end}"
 
 
 class LimitLedger:
