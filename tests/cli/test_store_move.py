@@ -1,12 +1,16 @@
 """`clew store move`: what a person sees of it, and what it refuses."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from clew.settings.home import home_of
 from clew.settings.processes import RegisteredGateway, register
+from clew.store import moving
+from clew.store.moving import MovedTable
+from clew.store.rows import Row
 from clew.store.spool import Spool
 from tests.cli.homes import THREAD, Home, talk, turn, yesterday
 from tests.postgres import shared_server
@@ -30,6 +34,35 @@ def test_a_store_is_moved_to_postgresql_and_back(home: Home, tmp_path: Path) -> 
     home.root.joinpath("clew.toml").write_text(f'[store]\nurl = "sqlite:{back}"\n')
     home.root.joinpath("clew.toml").chmod(0o600)
     assert [each["id"] for each in home.json("show")] == [THREAD]
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "sqlite"])
+def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    target = shared_server().create() if kind == "postgresql" else f"sqlite:{tmp_path}/new.db"
+    command = ("store", "move", "--from", "sqlite", "--to", target)
+    steps: list[str] = []
+
+    def interrupt(table: MovedTable, row: Row) -> Row:
+        steps.append(table.name)
+        if steps.count("recordings") == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return key_of(table, row)
+
+    key_of = MovedTable.key_of
+    with monkeypatch.context() as patch:
+        patch.setattr(moving, "_BATCH", 1)
+        patch.setattr(MovedTable, "key_of", interrupt)
+        done = home.clew(*command)
+    assert done.exit_code == 130
+    assert done.stdout == ""
+    assert done.stderr.strip() == (
+        "Interrupted. Run the same command again: it continues where it stopped. Nothing was changed in the old store."
+    )
+    told = home.json(*command)
+    assert told["resumed"] is True
+    assert {each["table"]: each["rows"] for each in told["tables"]}["recordings"] == 3
 
 
 def test_what_cannot_be_moved_is_said_with_what_to_do(home: Home, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 _MANY: Final = 5_000
 """A move of so many rows has a progress bar on a terminal."""
+
+
+_AGAIN: Final = "Run the same command again: it continues where it stopped. Nothing was changed in the old store."
 
 
 @click.group(short_help="Move everything that is recorded to another store.")
@@ -53,14 +57,19 @@ def move_store(source: str, target: str, json_: bool) -> None:
     from clew.store.moving import is_begun, move, rows_to_move
 
     home = find_installation().home
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # at Ctrl-C it warns of the transaction that ends with it
     with report_errors(), ExitStack() as stack:
         home.make()
         here, there = _locate(source, "--from", home), _locate(target, "--to", home)
         _check(here, there, home)
         reading, writing = stack.enter_context(here.tables()), stack.enter_context(there.tables())
         resumed = is_begun(writing)
-        with progress_bar("moving", rows_to_move(reading, writing), _MANY) as advance:
-            checked = move(reading, writing, lambda _, count: advance(count))
+        try:
+            with progress_bar("moving", rows_to_move(reading, writing), _MANY) as advance:
+                checked = move(reading, writing, lambda _, count: advance(count))
+        except KeyboardInterrupt:
+            click.echo(f"\nInterrupted. {_AGAIN}", err=True)
+            raise
     result = {"from": here.describe(), "to": there.describe(), "resumed": resumed, "tables": checked}
     rows = [(each.table, str(each.rows), each.digest[:16]) for each in checked if each.rows]
     went_on = " (an earlier move was continued)" if resumed else ""
