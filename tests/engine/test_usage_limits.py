@@ -4,13 +4,14 @@ import http.client
 import json
 import math
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from clew.backends.prices import price_of
+from clew.errors import StoreError
 from clew.limits.ledger import CountedWindow
 from clew.limits.limit import HOUR, micro_usd, read_limit, read_scope, window_at
 from clew.limits.slots import Slots, SlotTicket
@@ -125,6 +126,28 @@ def test_a_request_that_its_backend_refuses_gives_back_what_it_reserved(gating: 
     limit(gate, "principal:local", "1usd/1h", hard=True)
     assert gate.ask({**QUESTION, "messages": []}).status == 400
     until(lambda: reservations(gate) == 0)
+
+
+def test_where_the_store_does_not_answer_a_hard_limit_refuses_and_a_soft_one_goes_on(
+    gate: Gate, a: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client may try again by itself: what is away is often back soon."""
+    assert gate.store is not None
+    limit(gate, "principal:anna", "5usd/1h")
+    limit(gate, "principal:local", "5usd/1h", hard=True)
+
+    def is_away(_: object) -> Future[None]:
+        failed: Future[None] = Future()
+        failed.set_exception(StoreError("away"))
+        return failed
+
+    monkeypatch.setattr(gate.store.limits, "reserve", is_away)
+    refused = gate.ask(QUESTION)
+    assert (refused.status, refused.headers["retry-after"]) == (429, "5")
+    assert "x-should-retry" not in refused.headers
+    assert "the store does not answer" in refused.json["error"]["message"]
+    assert list(a.journal()) == []
+    assert gate.ask(QUESTION, headers={"x-api-key": "annas-key"}).status == 200
 
 
 def test_without_a_known_price_a_hard_limit_on_money_refuses_in_words(gating: Gating, a: Simulator) -> None:

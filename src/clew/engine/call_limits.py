@@ -8,8 +8,7 @@ from collections.abc import Callable
 from clew.engine.backend_call import WAITING, Poll
 from clew.engine.parallel import QUEUE_SECONDS, SlotClaim, backend_slot, slot_refusal
 from clew.engine.services import EngineServices
-from clew.engine.usage_limits import RESERVE_SECONDS, UNREACHABLE, reservation_result
-from clew.errors import UsageLimitReached
+from clew.engine.usage_limits import RESERVE_SECONDS, reservation_result, store_silent
 from clew.exchange import commands
 from clew.exchange.call import Call
 from clew.store.commits import call_when_done
@@ -65,7 +64,7 @@ class CallLimits:
             if reserving.done():
                 return reservation_result(reserving)
             if is_late():
-                raise UsageLimitReached(UNREACHABLE)
+                raise store_silent()
             return WAITING
 
         return poll

@@ -27,7 +27,8 @@ from clew.store.limit_tables import ReservationRequest
 
 RESERVE_SECONDS: Final = 2.0
 """How long a request waits for a hard limit to be checked."""
-UNREACHABLE: Final = "The hard limits that hold for this request cannot be checked: the store does not answer. Try again."
+_UNREACHABLE: Final = "The hard limits that hold for this request cannot be checked: the store does not answer. Try again."
+_UNREACHABLE_SECONDS: Final = 5.0
 _TIDY_SECONDS: Final = 3600.0
 
 
@@ -208,12 +209,17 @@ def reached(over: Overrun) -> UsageLimitReached:
     return UsageLimitReached(over.words, retry_after=over.wait)
 
 
+def store_silent() -> UsageLimitReached:
+    """A client may ask again by itself: a server that is away is often back soon."""
+    return UsageLimitReached(_UNREACHABLE, retry_after=_UNREACHABLE_SECONDS)
+
+
 def reservation_result(reserving: Future[Overrun | None]) -> None:
     """Raises UsageLimitReached where there is no room, or where nobody can say."""
     try:
         over = reserving.result()
     except StoreError as error:
-        raise UsageLimitReached(UNREACHABLE) from error
+        raise store_silent() from error
     if over is not None:
         raise reached(over)
 
