@@ -230,12 +230,12 @@ class DatabaseStore(ABC, Generic[Connection]):
 
     def native_history(self, principal: str, exchange: str) -> list[NativePassage]:
         self._await_natives(principal, (exchange,))
-        return self._readers.read(self._statements.native_history, principal, exchange)
+        return self._readers.read_soon(self._statements.native_history, principal, exchange)
 
     def native_turns(self, principal: str, exchanges: Iterable[str]) -> list[NativePassage]:
         names = tuple(exchanges)
         self._await_natives(principal, names)
-        return self._readers.read(self._statements.native_turns, principal, names)
+        return self._readers.read_soon(self._statements.native_turns, principal, names)
 
     def _await_natives(self, principal: str, exchanges: Iterable[str]) -> None:
         """An answer whose commit takes longer than it may be held back has reached the client, who may name it now."""

@@ -108,6 +108,10 @@ class ReaderPool(Protocol[Held]):
         """The result of a query on one of the connections. Raises StoreError."""
         ...
 
+    def read_soon(self, query: Callable[Concatenate[Held, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for a client's request, which waits for it and not for long."""
+        ...
+
     def close(self) -> None: ...
 
 

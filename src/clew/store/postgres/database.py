@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -111,12 +112,12 @@ class PostgresDatabase:
         ours = {name: value for name, value in _OURS.items() if name not in given}
         if password := find_password(str(given.get("password", "")), describe_url(url)):
             ours["password"] = password
-        conninfo = make_conninfo(url, **ours)
+        conninfo, end = make_conninfo(url, **ours), monotonic() + CONNECT_SECONDS
         self.connection = LimitedConnection.connect(
             conninfo, autocommit=True, prepare_threshold=None, cursor_factory=psycopg.RawCursor
         )
         try:
-            with self.limited(CONNECT_SECONDS):
+            with self.limited(max(0.5, end - monotonic())):
                 self._learn_session()
         except BaseException:
             self.close()

@@ -51,9 +51,12 @@ def read_generation(database: PostgresDatabase) -> int:
 class GenerationListener:
     """Knows the generation without asking: a thread with a connection of its own listens, and reads each second."""
 
-    def __init__(self, connect: Callable[[], PostgresDatabase], silent: Callable[[], None]) -> None:
-        """`silent` is called when the database has not answered for some seconds."""
+    def __init__(
+        self, connect: Callable[[], PostgresDatabase], answered: Callable[[], None], silent: Callable[[], None]
+    ) -> None:
+        """`answered` is called each time that the database answers, `silent` when it has not for some seconds."""
         self._connect = connect
+        self._answered = answered
         self._silent = silent
         self._ended = threading.Event()
         self._database: PostgresDatabase | None = None
@@ -92,6 +95,7 @@ class GenerationListener:
             with database.limited(SILENT_REPLY_SECONDS):
                 self.generation = read_generation(database)
             self._heard_at = monotonic()
+            self._answered()
             if not self.is_listening:
                 self._ended.wait(POOLED_POLL_SECONDS)
                 continue

@@ -17,6 +17,10 @@ from clew.store.rows import Row
 T = TypeVar("T")
 
 
+class NoReply(psycopg.OperationalError):
+    """The server said nothing in time."""
+
+
 class LimitedConnection(psycopg.Connection[Row]):
     """Breaks if a reply takes longer than `reply_seconds`; None waits for ever, which vacuums and checks of everything
     need."""
@@ -36,7 +40,7 @@ class LimitedConnection(psycopg.Connection[Row]):
                 ready = yield wanted
                 if not ready and monotonic() > end:
                     self.pgconn.finish()
-                    raise psycopg.OperationalError(f"no reply within {limit:.0f} s")
+                    raise NoReply(f"no reply within {limit:.1f} s")
                 wanted = work.send(ready)
         except StopIteration as done:
             return done.value

@@ -15,7 +15,7 @@ from clew.model.recording import Recording, Shelf
 from clew.store.lookup_memory import LookupMemory
 from clew.store.postgres.database import PostgresDatabase
 from clew.store.postgres.queries import THREAD_OF, settings
-from clew.store.postgres.readers import PostgresReaders
+from clew.store.postgres.readers import PostgresReaders, request_deadline
 from clew.store.postgres.settings import GENERATION, PINS
 from clew.store.rows import COLUMNS, Row, tool_hash, verified_recording
 from clew.store.values import Lookup, LookupResult
@@ -25,9 +25,6 @@ MOST_MARKED: Final = 256
 thousand times has a thousand answers at one place, and no request may wait for all of them."""
 MOST_LINKED: Final = 2000
 """Recordings that a look-up takes beyond those that the request points at. Links may lead back over years."""
-
-REPLY_SECONDS: Final = 2.0
-"""That a look-up waits for a reply: a request waits for it, and can go on without."""
 
 _SAID: Final = ", ".join(f"said.{name}" for name in COLUMNS.split(", "))
 _MARKED: Final = f"""
@@ -116,11 +113,11 @@ class PostgresLookups:
 
     def gather(self, wanted: Lookup, check: Callable[[], None]) -> LookupResult:
         check()
-        version = self._memory.pins.version
+        version, deadline = self._memory.pins.version, request_deadline()
         try:
-            first = self._readers.read(_first_rows, wanted)
+            first = self._readers.read_by(deadline, _first_rows, wanted)
             check()
-            recordings, failure = self._recordings(wanted, first.marked)
+            recordings, failure = self._recordings(wanted, first.marked, deadline)
         except StoreError as error:
             return self._gather_in_memory(wanted, error)
         thread = first.thread
@@ -141,7 +138,9 @@ class PostgresLookups:
         pins = {name: self._pins.get((wanted.principal, name), "") for name in names if name}
         return LookupResult(recordings=recordings, thread=thread, pins=pins, failure=error)
 
-    def _recordings(self, wanted: Lookup, marked: Sequence[Row]) -> tuple[tuple[Recording, ...], StoreError | None]:
+    def _recordings(
+        self, wanted: Lookup, marked: Sequence[Row], deadline: float
+    ) -> tuple[tuple[Recording, ...], StoreError | None]:
         """Those with a wanted key last, since of two with one key the newest was found, and links may lead to the other; and
         why one of them could not be read."""
         pending = self._memory.pending.of(wanted.principal)
@@ -160,14 +159,14 @@ class PostgresLookups:
         for each in _pending_of(wanted, pending):
             found[each.id] = each
         exact = {each.id: each for each in newest.values()}
-        linked, error = self._linked(wanted, [*found, *exact])
+        linked, error = self._linked(wanted, [*found, *exact], deadline)
         rest = found | {each.id: each for each in linked if each.id not in found}
         return (*(each for each in rest.values() if each.id not in exact), *exact.values()), failure or error
 
-    def _linked(self, wanted: Lookup, ids: Sequence[str]) -> tuple[list[Recording], StoreError | None]:
+    def _linked(self, wanted: Lookup, ids: Sequence[str], deadline: float) -> tuple[list[Recording], StoreError | None]:
         if not ids or not wanted.links:
             return [], None
-        rows = self._readers.read(_linked_rows, wanted.principal, ids, wanted.links)
+        rows = self._readers.read_by(deadline, _linked_rows, wanted.principal, ids, wanted.links)
         decoded = [self._decoded(row) for row in rows]
         failure = next((error for _, error in decoded if error), None)
         return [recording for recording, _ in decoded if recording], failure
@@ -192,8 +191,7 @@ class PostgresLookups:
 
 
 def _linked_rows(database: PostgresDatabase, principal: str, ids: Sequence[str], links: int) -> list[Row]:
-    with database.limited(REPLY_SECONDS):
-        return database.rows(_LINKED, principal, list(ids), links, len(ids) + MOST_LINKED)
+    return database.rows(_LINKED, principal, list(ids), links, len(ids) + MOST_LINKED)
 
 
 def _pending_of(wanted: Lookup, pending: Shelf | None) -> Iterable[Recording]:
@@ -224,7 +222,7 @@ def _first_rows(database: PostgresDatabase, wanted: Lookup) -> FirstRows:
     marks += [("tool", tool_hash(id)) for id in wanted.tools]
     marks += [("place", each) for each in wanted.places]
     kinds, hashes = [kind for kind, _ in marks], [hash for _, hash in marks]
-    with database.limited(REPLY_SECONDS), database.connection.pipeline():
+    with database.connection.pipeline():
         marked = database.send(_MARKED, wanted.principal, kinds, hashes, list(wanted.ids)) if marks or wanted.ids else None
         threads = database.send(THREAD_OF, wanted.principal, wanted.session, wanted.agent) if wanted.session else None
         pins = database.send(_PINS, wanted.principal)

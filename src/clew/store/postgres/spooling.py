@@ -76,7 +76,8 @@ class SpoolWriter:
         self._followed: deque[_Followed] = deque()
         self._changed = threading.Condition()
         self._closing = False
-        self._is_away = False
+        self.is_away = False
+        """Whether the database did not take a turn in time, and has not all of them since."""
         self._ships_at = 0.0
         self._sent: list[tuple[Path, Future[bool]]] = []
         """What was sent from the spool, and what becomes of it."""
@@ -183,8 +184,8 @@ class SpoolWriter:
         self._threads[_thread(followed.turn)] += 1
         if not followed.end(True, waits=True):
             return  # the database has it after all; its file goes with the next ones
-        if not self._is_away:
-            self._is_away = True
+        if not self.is_away:
+            self.is_away = True
             _log.warning("the database does not answer; turns are kept in %s until it is back", path.parent)
 
     def _send_waiting(self) -> None:
@@ -212,8 +213,8 @@ class SpoolWriter:
             self._spool.drop(path)
         self.local = max(0, self.local - len(taken))
         self._ships_at = 0.0 if len(taken) == len(sent) else monotonic() + EVERY
-        if self._is_away and not self.local:
-            self._is_away = False
+        if self.is_away and not self.local:
+            self.is_away = False
             _log.warning("the database is back, and has all turns that were kept on this machine")
 
     def _wake(self, _: Future[bool]) -> None:

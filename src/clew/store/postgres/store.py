@@ -62,7 +62,7 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
                 if spool is None:
                     raise
         self._row_writer = writer = PostgresWriter(connector.connect, self._where)
-        readers = PostgresReaders(connector.connect, self._where)
+        self._row_readers = readers = PostgresReaders(connector.connect, self._where)
         self._row_leases = RowLeases(readers, writer)
         memory = LookupMemory()
         lookups = PostgresLookups(readers, memory)
@@ -70,7 +70,7 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
         parts = StoreParts[PostgresDatabase](statements, writer, readers, self._row_leases, memory, lookups, access)
         super().__init__(parts, content=content, keep=keep)
         self._spool = SpoolWriter(Spool(spool), self._ship, memory.cache.add) if spool else None
-        self._listener = GenerationListener(connector.connect, self._forget_read) if spool else None
+        self._listener = GenerationListener(connector.connect, readers.note_answer, self._forget_read) if spool else None
 
     @property
     def place(self) -> StorePlace:
@@ -140,10 +140,16 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
         return self._where
 
     def health(self) -> Health:
-        return msgspec.structs.replace(super().health(), local=self._spool.local if self._spool else 0)
+        """Degraded also where the server says nothing, which nobody else notices for some seconds."""
+        found, spool = super().health(), self._spool
+        if spool is None:
+            return found
+        if spool.is_away and found.state == "ok":
+            found = msgspec.structs.replace(found, state="degraded", why=f"{self._where} does not answer in time")
+        return msgspec.structs.replace(found, local=spool.local)
 
     def size(self) -> StoreSize:
         return StoreSize(bytes=self._readers.read(size_of))
 
     def verify(self) -> tuple[StoreFault, ...]:
-        return self._readers.read(verify, self._where)
+        return self._row_readers.read_without_limit(verify, self._where)

@@ -29,6 +29,8 @@ T = TypeVar("T")
 _TRIES: Final = 3
 REPLY_SECONDS: Final = 10.0
 """That a turn waits for a reply, before its connection is given up and it is sent again."""
+_COMMAND_SECONDS: Final = 120.0
+"""That any other command waits: a server or a pooler that is stopped takes what is sent, and says nothing."""
 _RECONNECT_SECONDS: Final = 1.0
 """After a failed connection no other is tried for so long: what comes meanwhile fails at once."""
 VACUUM: Final = "VACUUM clew.recordings, clew.exchanges, clew.words, clew.natives, clew.marks, clew.bodies, clew.pieces"
@@ -132,7 +134,7 @@ class PostgresWriter:
             with database.limited(REPLY_SECONDS):
                 return _keep_turns(database, turns)
         raised = 0
-        with database.connection.transaction():
+        with database.limited(_COMMAND_SECONDS), database.connection.transaction():
             kept = iter(_send_turns(database, turns))
             results = [
                 command.run.finish(database, is_kept=next(kept))
