@@ -1,7 +1,6 @@
 """`clew store move`: what a person sees of it, and what it refuses."""
 
 import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -47,7 +46,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(
     def interrupt(table: MovedTable, row: Row) -> Row:
         steps.append(table.name)
         if steps.count("recordings") == 2:
-            os.kill(os.getpid(), signal.SIGINT)
+            raise KeyboardInterrupt
         return key_of(table, row)
 
     key_of = MovedTable.key_of
