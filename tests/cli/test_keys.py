@@ -11,6 +11,8 @@ from clew.settings.key_table import KeyTable
 from clew.settings.named_keys import NamedKeys
 from clew.settings.own_keys import load_keyring
 from clew.store.sqlite.store import SqliteStore
+from tests.cli.gateways import gateway_of
+from tests.cli.homes import Home as Gateways
 from tests.cli.invoking import Clew
 
 NO_GATEWAY = "No gateway is running. The next one starts with this choice: `clew serve`, or `clew run -- claude`."
@@ -246,3 +248,12 @@ def test_a_key_keeps_its_team_when_it_is_rotated_and_shares_the_limits_of_the_te
     assert json.loads(clew("keys", "list", "--json").stdout)[0]["team"] == "web"
     assert clew("limits", "set", "team:web", "5usd/1d").exit_code == 0
     assert clew("keys", "add", "ben", "--team", "\n").exit_code == 2
+
+
+def test_a_new_key_is_printed_with_the_address_of_the_running_gateway(tmp_path: Path) -> None:
+    home = Gateways(tmp_path / "home")
+    with gateway_of(home):
+        told = home.clew("keys", "add", "anna").stderr
+    assert "ANTHROPIC_BASE_URL=http://127.0.0.1:2539 ANTHROPIC_AUTH_TOKEN=KEY" in told
+    assert "OPENAI_BASE_URL=http://127.0.0.1:2539/v1 OPENAI_API_KEY=KEY" in told
+    assert "This gateway listens on this machine only. For other machines: `clew serve --host ADDRESS`." in told

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import click
 
+from clew.backends.address import is_local
 from clew.cli.command import Failed, fail_if_behind, followed_line, json_option, operator, report_errors, report_followed
 from clew.cli.installation import Installation, find_installation, store_for_reading, store_for_writing
 from clew.cli.output import TextLine, TextTable, print_json, print_result, printable, printable_table
@@ -19,6 +20,7 @@ from clew.limits.keys import LOCAL, NAME_LENGTH, KeyRights, NamedKey, current_ke
 from clew.settings.home import home_of
 from clew.settings.named_keys import NamedKeys, known_keys
 from clew.settings.own_keys import KEY_VARIABLE, rotate_keyring
+from clew.settings.processes import registered_gateways
 from clew.settings.rollout import Rollout, roll_out_keys, roll_out_seal_key
 
 _EXAMPLES: Final = """\b
@@ -40,8 +42,9 @@ Exit status: 0 done, 1 failed or a gateway has not applied it, 2 wrong usage, 5 
 
 _HOW_TO_USE: Final = """\
 A client that uses it needs the address of this gateway and the key:
-  Claude Code, Anthropic's SDKs   ANTHROPIC_BASE_URL=ADDRESS ANTHROPIC_AUTH_TOKEN=KEY
-  Codex, OpenAI's SDKs            OPENAI_BASE_URL=ADDRESS/v1 OPENAI_API_KEY=KEY"""
+  Claude Code, Anthropic's SDKs   ANTHROPIC_BASE_URL={address} ANTHROPIC_AUTH_TOKEN=KEY
+  Codex, OpenAI's SDKs            OPENAI_BASE_URL={address}/v1 OPENAI_API_KEY=KEY"""
+_THIS_MACHINE: Final = "This gateway listens on this machine only. For other machines: `clew serve --host ADDRESS`."
 
 
 @click.group(short_help="Add, list, edit, rotate and remove keys of the gateway.", epilog=_EXAMPLES)
@@ -319,7 +322,10 @@ def _print_key(row: NamedKey, key: str, followed: Rollout, json_: bool, *, share
         click.echo(key)
         click.echo(f"The key of {name}, principal {principal}. It is not shown again.", err=True)
         if "inference" in row.rights.scopes:
-            click.echo(_HOW_TO_USE, err=True)
+            running = registered_gateways(home_of(os.environ))
+            click.echo(_HOW_TO_USE.format(address=running[-1].url if running else "ADDRESS"), err=True)
+            if running and is_local(running[-1].url):
+                click.echo(_THIS_MACHINE, err=True)
         if shared:
             click.echo(f"This key gives access to all threads of {principal}.", err=True)
         click.echo(followed_line(followed), err=True)

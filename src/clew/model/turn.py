@@ -58,9 +58,9 @@ API_NAMES: Final = {
     "anthropic": "Messages",
     "openai-chat": "Chat Completions",
     "openai-responses": "Responses",
-    "events": "clew's library",
+    "events": "clew's chat or library",
 }
-"""What vendors call the API of each dialect, for people to read. The chat and the terminal ask by way of the library."""
+"""What vendors call the API of each dialect, for people to read. Chat, `clew ask` and programs with the library use none."""
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
