@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import structs
 
-from clew.backends.presets import BACKENDS, Preset
+from clew.backends.presets import Preset, presets
 from clew.settings.backend_rows import OPTION_TABLES
 from clew.settings.schema import meanings_of, toml_value
 
@@ -34,8 +34,8 @@ BACK: Final = {
 
 def backend_pages() -> dict[str, str]:
     """Each page by its name in the docs."""
-    listed = "".join(f"| [{row.title}]({name}.md) | `{name}` | {_dialects(row)} |\n" for name, row in BACKENDS.items())
-    made = {f"backends/{name}.md": "\n".join(_page(row)).strip() + "\n" for name, row in BACKENDS.items()}
+    listed = "".join(f"| [{row.title}]({name}.md) | `{name}` | {_dialects(row)} |\n" for name, row in presets().items())
+    made = {f"backends/{name}.md": "\n".join(_page(row)).strip() + "\n" for name, row in presets().items()}
     return {"backends/README.md": HEAD + listed, **made}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 from msgspec import structs
 
-from clew.backends.presets import BACKENDS, Preset
+from clew.backends.presets import Preset, presets
 from clew.backends.row import Manner
 from clew.model.facts.chat_backends import LEVELS, Knob, Level, knobs
 from clew.settings.backend_rows import OPTION_TABLES
@@ -15,7 +15,7 @@ from clew.settings.schema import toml_value
 
 Table = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
 
-ENDPOINTS = [endpoint for row in BACKENDS.values() for endpoint in (row, *row.others.values())]
+ENDPOINTS = [endpoint for row in presets().values() for endpoint in (row, *row.others.values())]
 IN_CHAT = [row for row in ENDPOINTS if row.dialect == "openai-chat"]
 
 HEAD = """# Backends

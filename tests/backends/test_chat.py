@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clew.backends.presets import BACKENDS
+from clew.backends.presets import presets
 from clew.backends.row import Backend, Manner, Quirks, chat_options_of, target_of
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.exchange.backend_dialect import backend_dialect
@@ -16,7 +16,7 @@ def backend(**fields: Any) -> Backend:
 
 
 def of_preset(name: str) -> Backend:
-    row = BACKENDS[name].speaking("openai-chat")
+    row = presets()[name].speaking("openai-chat")
     assert row is not None
     return backend(quirks=row.quirks, wire=row.wire, speech=row.speech, by_model=row.by_model)
 
@@ -140,7 +140,7 @@ def test_schemas_are_fitted_where_a_backends_check_is_known_to_be_narrow(name: s
     assert chat_options_of(of_preset(name), model).request.validator == check
 
 
-@pytest.mark.parametrize("name", [name for name, row in BACKENDS.items() if row.speaking("openai-chat")])
+@pytest.mark.parametrize("name", [name for name, row in presets().items() if row.speaking("openai-chat")])
 def test_a_row_names_only_checks_that_there_are(name: str) -> None:
     row = of_preset(name)
     wires = [row.wire, *(manner.wire for manner in row.by_model.values())]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from clew.backends.address import is_local
-from clew.backends.presets import BACKENDS, Preset, preset_of_host, read_presets
+from clew.backends.presets import Preset, preset_of_host, presets, read_presets
 from clew.backends.row import Manner, Quirks
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.errors import SettingsInvalid
@@ -20,7 +20,7 @@ NAMES = (
 )
 
 
-ENDPOINTS = [endpoint for row in BACKENDS.values() for endpoint in (row, *row.others.values())]
+ENDPOINTS = [endpoint for row in presets().values() for endpoint in (row, *row.others.values())]
 each_endpoint = pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: f"{row.name}-{row.dialect}")
 
 
@@ -30,7 +30,7 @@ def manners(row: Preset) -> Iterator[Manner]:
 
 
 def test_every_vendor_has_a_row_under_its_plain_name() -> None:
-    assert [name for name in NAMES if name not in BACKENDS] == []
+    assert [name for name in NAMES if name not in presets()] == []
 
 
 @each_endpoint
@@ -73,13 +73,13 @@ def test_patterns_of_models_are_in_small_letters(row: Preset) -> None:
 
 
 def test_no_two_presets_share_a_host_or_a_variable() -> None:
-    rows = BACKENDS.values()
+    rows = presets().values()
     for shared in ([host for row in rows for host in row.hosts], [each.name for row in rows for each in row.variables]):
         assert len(shared) == len(set(shared))
 
 
 def test_a_row_that_is_as_another_shares_its_realm_and_models() -> None:
-    cn, world = BACKENDS["zai-cn"], BACKENDS["zai"]
+    cn, world = presets()["zai-cn"], presets()["zai"]
     assert (cn.realm, cn.models, cn.quirks, cn.auth) == (world.realm, world.models, world.quirks, world.auth)
     assert (cn.backend, cn.url != world.url) == ("zai-cn", True)
 
@@ -89,7 +89,7 @@ def test_a_row_that_is_as_another_shares_its_realm_and_models() -> None:
 
 @pytest.mark.parametrize("name", ["zai", "kimi", "deepseek", "minimax", "qwen"])
 def test_a_vendor_with_two_dialects_speaks_anthropic_by_default_and_is_one_realm(name: str) -> None:
-    row = BACKENDS[name]
+    row = presets()[name]
     other = row.speaking("openai-chat")
     assert other is not None and row.dialect == "anthropic" and row.speaking("") is row.speaking("anthropic") is row
     assert (other.name, other.realm, other.models, other.variables) == (name, row.realm, row.models, row.variables)
@@ -101,13 +101,13 @@ HOSTS = ("openrouter", "litellm", "fireworks", "vllm", "sglang", "llamacpp", "ol
 
 @pytest.mark.parametrize("name", HOSTS)
 def test_hosts_aggregators_and_local_servers_speak_openai_chat_by_default(name: str) -> None:
-    row, other = BACKENDS[name], BACKENDS[name].speaking("anthropic")
+    row, other = presets()[name], presets()[name].speaking("anthropic")
     assert other is not None and row.dialect == "openai-chat" and row.keyless is other.keyless
     assert row.url.startswith(other.url), "Anthropic's base has no version in it"
 
 
 def test_who_has_one_dialect_has_one() -> None:
-    single = {name: row.dialect for name, row in BACKENDS.items() if not row.others}
+    single = {name: row.dialect for name, row in presets().items() if not row.others}
     assert single.pop("anthropic") == "anthropic" and set(single.values()) == {"openai-chat"}
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from clew.backends.presets import BACKENDS
+from clew.backends.presets import presets
 from clew.cli import main
 
 _OURS = ("CLEW_CONFIG", "CLEW_KEY", "CLEW_SECRET", "ANTHROPIC_BASE_URL")
-_VENDORS = tuple(variable.name for preset in BACKENDS.values() for variable in preset.variables)
+_VENDORS = tuple(variable.name for preset in presets().values() for variable in preset.variables)
 
 
 class Clew:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.backends.presets import BACKENDS
+from clew.backends.presets import presets
 from clew.settings.home import Home
 from clew.settings.processes import RegisteredGateway, register
 from clew.testing.plugin import StartSimulator
@@ -61,9 +61,9 @@ def test_a_vendors_other_dialect_is_picked_by_a_word(clew: Clew) -> None:
 
 def test_the_presets_are_listed_with_where_their_keys_are_looked_for(clew: Clew) -> None:
     text = clew("backends", "presets").stdout
-    assert list(dict.fromkeys(line.split()[0] for line in text.splitlines()[1:])) == list(BACKENDS)
+    assert list(dict.fromkeys(line.split()[0] for line in text.splitlines()[1:])) == list(presets())
     assert "ZAI_API_KEY" in text
-    assert [row["name"] for row in json.loads(clew("backends", "presets", "--json").stdout)] == list(BACKENDS)
+    assert [row["name"] for row in json.loads(clew("backends", "presets", "--json").stdout)] == list(presets())
 
 
 def test_the_backends_are_those_of_the_gateway_that_runs(clew: Clew, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.backends.presets import BACKENDS, Preset
+from clew.backends.presets import Preset, presets
 from clew.testing.plugin import StartSimulator
 from tests.cli.invoking import Clew
 from tests.manifest import proves, public
@@ -70,7 +70,7 @@ def where_in(row: Preset) -> tuple[list[str], str, list[str]]:
 def test_every_row_goes_a_round_with_the_simulator_that_stands_for_it(tmp_path: Path, simulators: StartSimulator) -> None:
     """Thinking, a tool call, its result: nothing is refused, nothing needs a repair, and all reasoning is where it belongs."""
     clew = Clew(tmp_path / "home")
-    rows = [each for row in BACKENDS.values() for each in (row, *row.others.values())]
+    rows = [each for row in presets().values() for each in (row, *row.others.values())]
     bases = {kind: simulators(kind=kind).url for kind in dict.fromkeys(each.simulator for each in rows)}
     clew.write("\n".join(table(row, bases[row.simulator]) for row in rows))
     result = clew("backends", "test", "--json")

@@ -15,7 +15,7 @@ from msgspec import structs
 
 import clew.admin.trial.capabilities
 from clew.admin.trial.capabilities import LocalServer, find_local_servers, local_presets
-from clew.backends.presets import BACKENDS, Preset
+from clew.backends.presets import Preset, presets
 from clew.backends.row import Backend
 from clew.http.loops import run
 from tests.cli.invoking import Clew
@@ -57,7 +57,7 @@ def server(status: int, body: bytes, asked: list[tuple[str, str]] | None = None)
 
 
 def row(name: str, url: str) -> Preset:
-    return structs.replace(BACKENDS[name], url=url)
+    return structs.replace(presets()[name], url=url)
 
 
 def test_the_usual_ports_are_those_of_the_rows() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clew.backends.presets import BACKENDS
+from clew.backends.presets import presets
 from clew.backends.row import Backend, Manner, Quirks, chat_options_of, manner_of, model_for
 from clew.dialects.openai_chat.options import ChatAnswerOptions, ChatRequestOptions
 from clew.exchange.backend_dialect import backend_dialect
@@ -77,7 +77,7 @@ def test_a_backend_that_nobody_knows_has_the_usual_manner(file: Path) -> None:
 
 
 def test_a_known_host_brings_its_manner_without_a_preset(file: Path) -> None:
-    row, preset = made(file, f'url = "https://openrouter.ai/api/v1"\n{CHAT}{KEY}'), BACKENDS["openrouter"]
+    row, preset = made(file, f'url = "https://openrouter.ai/api/v1"\n{CHAT}{KEY}'), presets()["openrouter"]
     assert (row.wire, row.speech, row.by_model) == (preset.wire, preset.speech, preset.by_model)
     assert (
         made(file, f'url = "https://openrouter.ai/api"\n{KEY}').wire == ChatRequestOptions()

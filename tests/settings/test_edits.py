@@ -47,3 +47,10 @@ def test_a_backend_comes_to_the_end_and_goes_without_a_trace() -> None:
     assert more == f'{TEXT}\n[backends."new one"]\npreset = "zai"\nkey = "${{Z}}"\n'
     assert without_backend(more, "new one").rstrip() == TEXT.rstrip()
     assert with_backend("", "x", {"url": "u"}) == '[backends.x]\nurl = "u"\n'
+
+
+def test_a_backend_without_a_table_of_its_own_is_removed_whole_or_not_at_all() -> None:
+    assert without_backend('backends = { a = { url = "http://a" }, b = {} }\n', "a") is None
+    left = without_backend('[backends]\na = { url = "http://a" }\nb = {}\n', "a")
+    assert left is not None
+    assert tomllib.loads(left) == {"backends": {"b": {}}}

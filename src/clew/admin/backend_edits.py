@@ -25,7 +25,7 @@ from clew.admin.requests import AdminProblem, read_body
 from clew.admin.routing import as_json, caller_name
 from clew.admin.services import AdminServices
 from clew.backends.address import is_local
-from clew.backends.presets import presets
+from clew.backends.presets import presets, usual_key
 from clew.exchange.redact import Redactor
 from clew.model.json import JsonObject, JsonValue
 from clew.settings.edits import with_backend, with_backend_values, without_backend
@@ -204,7 +204,7 @@ def _changed(services: AdminServices, edit: BackendEdit, old: str, known: Mappin
         if edit.name in known:
             raise AdminProblem(409, f"there is a backend {edit.name!r} already", "", "choose another name, or edit it")
         if "key" not in fields and not fields.get("url"):
-            fields = {**fields, "key": _usual_key(edit.fields.get("preset", ""))}
+            fields = {**fields, "key": usual_key(edit.fields.get("preset", ""))}
         new, wanted = with_backend(old, edit.name, fields), fields
     else:
         new, wanted = with_backend_values(old, edit.name, fields), {**present, **fields}
@@ -253,12 +253,6 @@ def _check_key_source(wanted: Mapping[str, JsonValue], present: Mapping[str, Any
         raise AdminProblem(400, "this variable cannot be named here", why, "enter the key, or edit the file")
 
 
-def _usual_key(preset: str) -> str:
-    """Where the tools of a known vendor look for its key."""
-    row = presets().get(preset)
-    return f"${{{row.variables[0].name}}}" if row and row.variables and not row.keyless else ""
-
-
 def _removed(services: AdminServices, name: str, old: str, raw: dict[str, Any]) -> str:
     loaded = load_source(SettingsText(str(_path(services)), old), os.environ)
     if uses := backend_uses(name, loaded, raw, services.home, services.store):
@@ -268,7 +262,7 @@ def _removed(services: AdminServices, name: str, old: str, raw: dict[str, Any]) 
     if len(known) == 1:
         raise AdminProblem(409, f"the backend {name} is the only one", "a gateway needs one", "add another one first")
     new = without_backend(old, name)
-    if tomllib.loads(new) != {**raw, "backends": {each: table for each, table in known.items() if each != name}}:
+    if new is None:
         raise _written_differently(name)
     return new
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, cast, get_args
+from typing import Any, Final, Literal, TypeAlias, cast
 
 import msgspec
 
@@ -23,7 +23,6 @@ from clew.errors import SettingsInvalid
 from clew.settings.login import LoginSettings
 
 ProxyRole: TypeAlias = Literal["viewer", "operator", "owner"]
-ROLES: Final[tuple[ProxyRole, ...]] = get_args(ProxyRole)
 OPENS: Final[Mapping[ProxyRole, frozenset[str]]] = {
     "viewer": frozenset({"read"}),
     "operator": frozenset({"read", "inference", "admin"}),

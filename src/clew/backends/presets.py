@@ -96,6 +96,12 @@ def read_presets(text: str) -> dict[str, Preset]:
     return {name: _preset(name, rows) for name in rows}
 
 
+def usual_key(name: str) -> str:
+    """Where the tools of a known vendor look for its key, as the settings say it; "" for any other."""
+    row = presets().get(name)
+    return f"${{{row.variables[0].name}}}" if row and row.variables and not row.keyless else ""
+
+
 def preset_of_host(url: str) -> Preset | None:
     """The preset whose vendor this URL belongs to."""
     host = (urlsplit(url).hostname or "").lower()
@@ -132,9 +138,6 @@ def _row(row: dict[str, object], key: str) -> Preset:
         by_model[pattern] = {**rule, **whole}
     return to_row(Preset, {**row, "by_model": by_model}, file=_FILE, key=key)
 
-
-BACKENDS: Final = presets()
-"""The registry that help, docs, tests and the loader read."""
 
 _WIRE: Final = ("reasoning", "knob")
 _RESPONSES: Final = ("encrypted", "thought_text", "summary", "knob")

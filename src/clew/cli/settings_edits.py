@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from clew.admin.backend_uses import backend_uses
-from clew.backends.presets import presets
+from clew.backends.presets import usual_key
 from clew.cli.command import BadConfig, Failed
 from clew.cli.installation import Installation, store_for_reading
 from clew.settings.edits import with_backend, without_backend
@@ -46,9 +46,8 @@ def add_backend(name: str, fields: Mapping[str, str], file: Path | None) -> Path
             raise Failed(f"{path} has a backend {name!r} already: give another --name, or edit the file.")
         there = f"there is a backend {name!r} already, without a file"
         raise Failed(f"{there}: give another --name, or edit what `clew config init` writes.")
-    preset = presets().get(fields.get("preset", ""))
-    usual_key = f"${{{preset.variables[0].name}}}" if preset and preset.variables and not preset.keyless else ""
-    fresh = with_backend(text, name, {**fields, "key": fields.get("key", "") or usual_key})
+    key = fields.get("key", "") or usual_key(fields.get("preset", ""))
+    fresh = with_backend(text, name, {**fields, "key": key})
     try:
         _check(tomllib.loads(fresh), path)
     except tomllib.TOMLDecodeError:
@@ -87,10 +86,9 @@ def remove_backend(name: str, installation: Installation) -> Path:
     if len(backends) == 1:
         raise Failed(f"{name} is the only backend of {path}: add another one first, or delete the file.")
     fresh = without_backend(text, name)
-    wanted = {**raw, "backends": {each: table for each, table in backends.items() if each != name}}
-    if tomllib.loads(fresh) != wanted:
+    if fresh is None:
         why = f"{name} has no table of its own: write it as [{format_key(('backends', name))}], or edit the file"
         raise BadConfig(f"{path} stays as it was: {why}.")
-    _check(wanted, path)
+    _check(tomllib.loads(fresh), path)
     write_private(path, fresh.encode())
     return path

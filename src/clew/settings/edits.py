@@ -1,12 +1,13 @@
 """Edits of the settings file as text. Comments, the order and everything else in the file stay as they were, to the byte.
 
-Each function gives a new text. Whether it says what was meant is for the caller to check: a backend may be written in ways
-that these edits do not reach, such as an inline table.
+Each function gives a new text. A backend may be written in ways that these edits do not reach, such as an inline table:
+whether a text with other values says what was meant is for the caller to check.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from itertools import dropwhile, groupby, takewhile
 from typing import Final
@@ -62,10 +63,13 @@ def _is_header(text: str, each: Statement) -> bool:
     return text[each.start : each.end].lstrip().startswith("[")
 
 
-def without_backend(text: str, name: str) -> str:
-    """The text without the backend's tables and entries. Comments between these go; those before and behind stay."""
+def without_backend(text: str, name: str) -> str | None:
+    """The text without the backend's tables and entries; None if it is written in another way. Comments between these go;
+    those before and behind stay."""
+    raw = tomllib.loads(text)
     groups = groupby(statements(text), lambda each: each.key[:2] == (_BACKENDS, name))
     for own in reversed([list(group) for belongs, group in groups if belongs]):
         before, behind = text[: own[0].start], text[own[-1].end :]
         text = before + (behind.removeprefix("\n") if before.endswith("\n\n") else behind)
-    return text
+    others = {each: table for each, table in raw[_BACKENDS].items() if each != name}
+    return text if tomllib.loads(text) == {**raw, _BACKENDS: others} else None

@@ -8,8 +8,9 @@ of another dialect is written as one first.
 from __future__ import annotations
 
 import hashlib
+import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import partial
 from http import HTTPStatus
@@ -77,7 +78,7 @@ class ForgetfulPart(Protocol):
 
 
 class OpenaiServer(VendorServer, Generic[V]):
-    """The server of one vendor. `now` counts seconds since the epoch."""
+    """The server of one vendor."""
 
     ending: str
     """How the path of conversations ends, whatever comes before."""
@@ -90,14 +91,12 @@ class OpenaiServer(VendorServer, Generic[V]):
         book: RuleBook,
         errors: OpenaiErrors,
         parts: tuple[ForgetfulPart, ...],
-        now: Callable[[], float],
     ) -> None:
-        super().__init__(settings, id_maker, errors, now)
+        super().__init__(settings, id_maker, errors, time.time)
         self.vendor = vendor
         self._errors = errors
         self._book = book
         self._parts = parts
-        self._now = now
 
     @abstractmethod
     def model_list(self) -> JsonObject:

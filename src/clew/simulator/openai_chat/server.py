@@ -8,7 +8,6 @@ form. Thoughts of the built-in model have a mark, so that they are recognised in
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import msgspec
 
@@ -133,17 +132,17 @@ def _messages(chat_messages: tuple[IndexedMessage, ...]) -> list[JsonValue]:
 
 
 class ChatServer(OpenaiServer[ChatVendor]):
-    """One vendor that speaks Chat Completions. `now` counts seconds since the epoch."""
+    """One vendor that speaks Chat Completions."""
 
     main_path = "/v1/chat/completions"
     ending = "/chat/completions"
 
-    def __init__(self, settings: SimulatorSettings, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, settings: SimulatorSettings) -> None:
         vendor = chat_vendors()[settings.kind]
         self._model = ChatModel(scenario=settings.scenario, seed=settings.seed)
         self._memory = AnswerMemory(signing_key(settings.kind, settings.seed, settings.realm))
         ids, parts = IdMaker(settings.seed, vendor.tool_ids), (self._model, self._memory)
-        super().__init__(settings, vendor, ids, CHAT_RULES, ChatErrors(vendor), parts, now)
+        super().__init__(settings, vendor, ids, CHAT_RULES, ChatErrors(vendor), parts)
 
     def model_list(self) -> JsonObject:
         return model_list(self.vendor, self.settings.kind)
@@ -171,7 +170,7 @@ class ChatServer(OpenaiServer[ChatVendor]):
             return self.write_refusal(misuse("sim.scenario", str(error)), entry, identity(ids))
 
     def _play_model(self, visit: AccountRequest, case: ChatCase) -> Steps:
-        played, whole = self._model.answer(case, account=visit.account.name, ids=visit.ids, created=int(self._now()))
+        played, whole = self._model.answer(case, account=visit.account.name, ids=visit.ids, created=int(time.time()))
         answer = played.answer
         stream = self.settings.stance.answers_in_stream(case.body)
         visit.entry.record_answer(played, id=whole.id, model=whole.model, stop=whole.finish, stream=stream)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -11,6 +11,7 @@ from clew.model.json import JsonObject, JsonValue
 TextForm: TypeAlias = Literal["hermes", "qwen-coder", "glm", "grok", "gpt-oss"]
 WrittenForm: TypeAlias = TextForm | Literal[""]
 """The form in which calls are written; "": they are calls."""
+_PIECE: Final = 5
 
 
 def written_call(form: TextForm, name: str, arguments: str) -> str:
@@ -34,6 +35,6 @@ def written_call(form: TextForm, name: str, arguments: str) -> str:
             return f'<xai:function_call name="{name}">\n{members}</xai:function_call>'
 
 
-def in_tokens(text: str, size: int = 5) -> list[JsonObject]:
+def in_tokens(text: str) -> list[JsonObject]:
     """The text as deltas of a few characters, so that tags are cut."""
-    return [{"content": text[at : at + size]} for at in range(0, len(text), size)]
+    return [{"content": text[at : at + _PIECE]} for at in range(0, len(text), _PIECE)]

@@ -11,7 +11,7 @@ joins them, since it does not open a new turn. A custom tool becomes one with a 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from clew.errors import SettingsInvalid
@@ -77,18 +77,18 @@ def compaction_item(case: ResponsesCase, ids: Ids) -> JsonObject:
 
 
 class ResponsesServer(OpenaiServer[ResponsesVendor]):
-    """One vendor that speaks Responses. `now` counts seconds since the epoch."""
+    """One vendor that speaks Responses."""
 
     main_path = "/v1/responses"
     ending = "/responses"
 
-    def __init__(self, settings: SimulatorSettings, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, settings: SimulatorSettings) -> None:
         vendor = responses_vendors()[settings.kind]
         self._model = ResponsesModel(scenario=settings.scenario, seed=settings.seed)
         self._memory = OutputMemory(signing_key(settings.kind, settings.seed, settings.realm))
         self._responses_errors = errors = ResponsesErrors(vendor)
         ids, parts = IdMaker(settings.seed, "call"), (self._model, self._memory)
-        super().__init__(settings, vendor, ids, RESPONSES_RULES, errors, parts, now)
+        super().__init__(settings, vendor, ids, RESPONSES_RULES, errors, parts)
 
     def model_list(self) -> JsonObject:
         return model_list(self.vendor, self.settings.kind)
@@ -161,7 +161,7 @@ class ResponsesServer(OpenaiServer[ResponsesVendor]):
         compaction = {
             "id": visit.ids.item("resp", 0),
             "object": "response.compaction",
-            "created_at": int(self._now()),
+            "created_at": int(time.time()),
             "output": [*users, item],
             "usage": usage_of(answer, case, 0),
         }
@@ -170,7 +170,7 @@ class ResponsesServer(OpenaiServer[ResponsesVendor]):
     # Answers.
 
     def _play_model(self, visit: AccountRequest, case: ResponsesCase) -> Steps:
-        played, whole = self._model.answer(case, ids=visit.ids, created=int(self._now()))
+        played, whole = self._model.answer(case, ids=visit.ids, created=int(time.time()))
         stream = self.settings.stance.answers_in_stream(case.body)
         visit.entry.record_answer(played, id=whole.id, model=case.model, stop=whole.status, stream=stream)
         thoughts = {as_str(step.item.get("id")): step.thought for step in whole.steps if isinstance(step, OutputItem)}
@@ -194,7 +194,7 @@ class ResponsesServer(OpenaiServer[ResponsesVendor]):
         if overflow and case is not None and self.settings.stance.answers_in_stream(case.body):
             visit.entry.record_refusal(refusal)
             whole = WholeResponse(
-                id=visit.ids.item("resp", 0), created=int(self._now()), case=case, steps=(), stop_reason="", usage=None
+                id=visit.ids.item("resp", 0), created=int(time.time()), case=case, steps=(), stop_reason="", usage=None
             )
             head = SendHead(200, (*SSE_HEADERS, *identity(visit.ids), *rule_headers(refusal)))
             return (head, *self._responses_errors.refusal_events(refusal, whole.begun()), End())

@@ -178,7 +178,6 @@ def static_violations(
     headers: Mapping[str, str],
     *,
     stance: Stance | None = None,
-    kind: Kind = "anthropic",
     path: Path = "/v1/messages",
     asked: frozenset[str] = frozenset(),
 ) -> list[VendorRefusal]:
@@ -186,7 +185,7 @@ def static_violations(
 
     `asked` are rules that hold only on demand (`enforced = false` in the book).
     """
-    case = _open(body, headers, kind, Account(name=""), stance or Stance(choices=default_stances()), path)
+    case = _open(body, headers, "anthropic", Account(name=""), stance or Stance(choices=default_stances()), path)
     if isinstance(case, list):
         return case
     for phase in (*PHASES, (check_empty_signatures, check_foreign_signatures)):

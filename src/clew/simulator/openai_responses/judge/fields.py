@@ -45,8 +45,6 @@ _SHORT_SAFETY: Final = 128
 _LONG_VALUE: Final = 512
 _MOST_PAIRS: Final = 16
 _LEAST_OUTPUT: Final = 16
-_NEAR: Final = 2
-"""Edits: a name that is farther away was not meant."""
 _FIELDS_OF_COUNTING: Final = frozenset({"personality"})
 
 
@@ -209,7 +207,7 @@ def _text_options(case: ResponsesCase, value: JsonValue) -> Iterator[RuleBreach]
             yield from tools.check_strict(as_dict(format_.get("schema")), "text.format.schema", "response_format", name)
 
 
-def check_name(path: str, value: JsonValue, limit: int = _SHORT_NAME) -> Iterator[RuleBreach]:
+def check_name(path: str, value: JsonValue) -> Iterator[RuleBreach]:
     """A name of letters, digits, underscores and dashes. An absent one is for others to find."""
     if value is None:
         return
@@ -217,8 +215,8 @@ def check_name(path: str, value: JsonValue, limit: int = _SHORT_NAME) -> Iterato
         yield _wrong_kind(path, "a string", value)
     elif not value:
         yield RuleBreach("responses.text-empty", path)
-    elif len(value) > limit:
-        yield RuleBreach("responses.text-long", path, {"limit": limit, "length": len(value)})
+    elif len(value) > _SHORT_NAME:
+        yield RuleBreach("responses.text-long", path, {"limit": _SHORT_NAME, "length": len(value)})
     elif not NAME.fullmatch(value):
         yield RuleBreach("responses.name-pattern", path)
 
