@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from clew.pipeline.context_edits import context_management
     from clew.pipeline.project import Projection, project
     from clew.pipeline.step import CacheRules, Facts, Options
-    from clew.pipeline.stream.assembly import StreamAssembler
+    from clew.pipeline.stream.answer import StreamAssembler
     from clew.pipeline.trailing_thinking import (
         TrailingThinking,
         filter_trailing_thinking,
@@ -250,7 +250,7 @@ _HOMES = {
     "StepFinished": "clew.chat.agent.events",
     "StepRetried": "clew.chat.agent.events",
     "StepStarted": "clew.chat.agent.events",
-    "StreamAssembler": "clew.pipeline.stream.assembly",
+    "StreamAssembler": "clew.pipeline.stream.answer",
     "StructureError": "clew.pipeline.ui.structure",
     "Target": "clew.model.origin",
     "TextDelta": "clew.chat.service",

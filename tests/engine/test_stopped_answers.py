@@ -8,7 +8,7 @@ from clew.chat.display.summary import summary_of
 from clew.chat.turns import StoredTurn, turn_of
 from clew.cli.threads import exchange_lines
 from clew.model.turn import Exchange
-from clew.pipeline.stream.missing_usage import heard_tokens
+from clew.pipeline.stream.client_view import heard_tokens
 from clew.store.text import failure_of
 from clew.testing import Simulator
 from clew.web.rows import row_of

@@ -33,7 +33,7 @@ from clew.model.http import NO_WAIT, Wait
 from clew.model.json import JsonValue, text_of
 from clew.model.request import NativeRequest
 from clew.pipeline.attempts import AttemptOutcome
-from clew.pipeline.stream.secrets import HIDDEN, hidden, hidden_in
+from clew.pipeline.stream.client_view import HIDDEN, hidden, hidden_in
 
 DRAINING = "clew is shutting down, and this answer is not complete: ask again"
 

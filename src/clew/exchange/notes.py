@@ -25,8 +25,7 @@ from clew.pipeline import attempts
 from clew.pipeline.compaction import SealText
 from clew.pipeline.project import Projection
 from clew.pipeline.stream.answer import AnswerSoFar
-from clew.pipeline.stream.client_view import ClientView, ViewOptions, usual_id
-from clew.pipeline.stream.missing_usage import heard_tokens
+from clew.pipeline.stream.client_view import ClientView, ViewOptions, heard_tokens, usual_id
 from clew.pipeline.token_estimate import estimate
 from clew.thinking.seal import INLINE_LIMIT, STORELESS_LIMIT, seal_summary
 

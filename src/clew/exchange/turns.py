@@ -23,7 +23,7 @@ from clew.model.texts import aside_in
 from clew.model.tokens import OUTPUT_ESTIMATED
 from clew.model.turn import Bodies, Exchange, NativeTurn, Outcome, TokenUsage, Try, TurnRecord
 from clew.pipeline.stream.answer import AnswerSoFar
-from clew.pipeline.stream.missing_usage import heard_tokens
+from clew.pipeline.stream.client_view import heard_tokens
 from clew.thinking.history import first_question
 from clew.thinking.keys import QuestionContent, key_of
 from clew.thinking.record import recording_of

@@ -28,7 +28,7 @@ from clew.exchange.turns import ReceivedAnswer, with_late
 from clew.model.http import ResponseHead
 from clew.model.json import JsonObject, count_of
 from clew.pipeline.stream.answer import answer_of_message
-from clew.pipeline.stream.missing_usage import usage_of_uncounted
+from clew.pipeline.stream.client_view import usage_of_uncounted
 
 
 class WholeAnswer(NamedTuple):

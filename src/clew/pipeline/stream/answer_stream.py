@@ -29,8 +29,7 @@ from clew.model.events import (
 )
 from clew.model.json import JsonObject
 from clew.pipeline.stream.answer import AnswerFold, AnswerSoFar
-from clew.pipeline.stream.client_view import ClientView
-from clew.pipeline.stream.missing_usage import MissingUsage
+from clew.pipeline.stream.client_view import ClientView, MissingUsage
 from clew.pipeline.stream.sealed_blocks import SealedBlocks
 from clew.wire.sse_runs import PassChunk
 

@@ -1,24 +1,36 @@
-"""ClientView: the few things that are put on an answer for the client, and come off again on the way to the maker.
+"""What clients get that is not as the maker said it: names, seals and ids, estimated usage, errors without the key.
 
-The model's name as it was asked for: clients drop thinking of a model that they did not ask for. A seal on every thinking
-block from outside the realm `anthropic`, so that a request that brings the block back says whose it is; for clients that
-lose the text of a thought, a seal that brings the whole block, on Claude's too. A safe id on every tool call of a backend
-whose ids may not be unique, or on every call. Or, with `hide`, no foreign thinking at all. An answer of Claude's in its own
-dialect gets only the name.
+`ClientView` is the few things that are put on an answer for the client, and come off again on the way to the maker. The
+model's name as it was asked for: clients drop thinking of a model that they did not ask for. A seal on every thinking block
+from outside the realm `anthropic`, so that a request that brings the block back says whose it is; for clients that lose the
+text of a thought, a seal that brings the whole block, on Claude's too. A safe id on every tool call of a backend whose ids
+may not be unique, or on every call. Or, with `hide`, no foreign thinking at all. An answer of Claude's in its own dialect
+gets only the name.
 
 One view belongs to one answer. It remembers what it put on, so that the recording knows what the client holds.
+
+`MissingUsage` is for an answer whose backend counts nothing. Clients read usage without asking whether it is there, so it
+always is. The output is estimated from what came, and marked as an estimate; the input is not known here. What is recorded
+stays as the backend said it.
+
+The operator's key does not get through, where a backend's error repeats it. Nor does its beginning at the end of a text: of
+a backend's words so many are told, and the key may stand where they end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.model.blocks import THINKING_TYPES, Block, made
+from clew.model.events import BlockDelta, BlockStart, Event, MessageDelta, MessageStart, StreamFailed, altered
 from clew.model.json import JsonObject, JsonValue, text_of
 from clew.model.origin import ANTHROPIC, Origin
+from clew.model.tokens import OUTPUT_ESTIMATED, TokenTally, tokens_of
 from clew.thinking.keys import block_key
 from clew.thinking.seal import INLINE_LIMIT, Seal, Sealer
 
@@ -161,3 +173,100 @@ def _joined(blocks: Sequence[JsonObject]) -> list[JsonObject]:
             joined.append({"type": "text", "text": "".join(texts)})
             texts = []
     return joined
+
+
+def lacks_usage(event: Event) -> bool:
+    """Whether it is an event that reports usage, and does not."""
+    if isinstance(event, MessageStart):
+        return not isinstance(event.message.get("usage"), dict)
+    return isinstance(event, MessageDelta) and event.usage is None
+
+
+class MissingUsage:
+    """The usage of one streamed answer whose first event had none."""
+
+    __slots__ = ("_tally",)
+
+    def __init__(self) -> None:
+        self._tally = TokenTally()
+
+    def note(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if isinstance(event, BlockDelta):
+                for member in ("text", "thinking", "partial_json"):
+                    if isinstance(text := event.delta.get(member), str):
+                        self._tally.add(text)
+            elif isinstance(event, BlockStart) and isinstance(name := event.content_block.get("name"), str):
+                self._tally.add(name)
+
+    def at_end(self) -> JsonObject:
+        return _output(self._tally.total())
+
+
+def usage_of_uncounted(message: JsonObject) -> JsonObject:
+    """The usage of an answer that came whole without one."""
+    return {"input_tokens": 0, **_output(heard_tokens(message))}
+
+
+def _output(about: int) -> JsonObject:
+    return {"output_tokens": about, OUTPUT_ESTIMATED: True} if about else {"output_tokens": 0}
+
+
+def heard_tokens(message: JsonObject) -> int:
+    """About how many tokens the words of a message have."""
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    return round(sum(tokens_of(_words_of(block).encode("utf-8", "replace")) for block in blocks))
+
+
+def _words_of(block: JsonValue) -> str:
+    match block:
+        case {"type": "text", "text": str(words)} | {"type": "thinking", "thinking": str(words)}:
+            return words
+        case {"name": str(name), "input": given}:
+            return f"{name} {msgspec.json.encode(given).decode()}"
+        case _:
+            return ""
+
+
+HIDDEN: Final = "<secret>"
+"""Stands for a key that a backend repeats."""
+
+_LEAST: Final = 6
+"""Of a beginning: a shorter one tells nothing, and may be a word."""
+
+
+def hidden(words: str, secret: str) -> str:
+    """A text without it."""
+    words = words.replace(secret, HIDDEN)
+    cut = next((begin for begin in _beginnings(secret) if words.endswith(begin)), "")
+    return f"{words[: -len(cut)]}{HIDDEN}" if cut else words
+
+
+def hidden_in(raw: bytes, secret: str) -> bytes:
+    """JSON without it, in which a text ends at a quotation mark."""
+    if secret[:_LEAST].encode() not in raw:
+        return raw
+    raw = raw.replace(secret.encode(), HIDDEN.encode())
+    for begin in _beginnings(secret):
+        raw = raw.replace(f'{begin}"'.encode(), f'{HIDDEN}"'.encode())
+    return raw
+
+
+def without_secret(event: StreamFailed, raw: bytes, secret: str) -> tuple[StreamFailed, bytes]:
+    """An error event and its bytes without the secret; "" is none."""
+    shown = hidden_in(raw, secret) if secret else raw
+    return (event, raw) if shown == raw else (without_secret_in(event, secret), shown)
+
+
+def without_secret_in(event: StreamFailed, secret: str) -> StreamFailed:
+    """An error event without the secret; "" is none."""
+    if not secret:
+        return event
+    error = {name: hidden(value, secret) if isinstance(value, str) else value for name, value in event.error.items()}
+    return event if error == event.error else altered(event, error=error)
+
+
+def _beginnings(secret: str) -> list[str]:
+    """The longest first."""
+    return [secret[:size] for size in range(len(secret) - 1, _LEAST - 1, -1)]

@@ -10,9 +10,7 @@ from clew.errors import StreamIllegal
 from clew.model.events import BLOCK_EVENTS, Event, MessageStart, StreamFailed
 from clew.pipeline.stream.answer import AnswerFold, AnswerSoFar
 from clew.pipeline.stream.answer_stream import AnswerStream
-from clew.pipeline.stream.client_view import ClientView
-from clew.pipeline.stream.missing_usage import lacks_usage
-from clew.pipeline.stream.secrets import without_secret
+from clew.pipeline.stream.client_view import ClientView, lacks_usage, without_secret
 from clew.wire.sse import Frames, SseEvent, SseLimits
 from clew.wire.sse_runs import PassChunk, body_of, pieces_of
 

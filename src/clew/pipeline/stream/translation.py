@@ -19,9 +19,7 @@ from clew.model.json import JsonObject
 from clew.model.unfold import events_of
 from clew.pipeline.stream.answer import AnswerFold, AnswerSoFar
 from clew.pipeline.stream.answer_stream import AnswerStream
-from clew.pipeline.stream.client_view import ClientView
-from clew.pipeline.stream.missing_usage import lacks_usage
-from clew.pipeline.stream.secrets import without_secret_in
+from clew.pipeline.stream.client_view import ClientView, lacks_usage, without_secret_in
 
 _TEXTS: Final = {"text": ("text",), "thinking": ("thinking", "signature")}
 """Members that are told in deltas, by the type of their block."""

@@ -12,9 +12,8 @@ from clew.model.json import JsonObject, JsonValue
 from clew.simulator.answers import AnswerBlock, ModelAnswer
 from clew.simulator.openai_chat.judge.case import ChatCase
 from clew.simulator.openai_chat.memory import seal
-from clew.simulator.openai_chat.text_calls import in_tokens, written_call
 from clew.simulator.openai_chat.thoughts import THOUGHT_FORMS, ChatDelta, MessageDraft, ThoughtToWrite
-from clew.simulator.openai_chat.vendors import ChatVendor, UsageFormat, decoded
+from clew.simulator.openai_chat.vendors import ChatVendor, UsageFormat, decoded, in_tokens, written_call
 from clew.simulator.script import Pause, SendEvent, SendPings
 from clew.simulator.steps import Send, Silence, Step, repeated
 from clew.simulator.values import as_dict, as_str

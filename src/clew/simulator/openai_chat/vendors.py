@@ -1,6 +1,8 @@
 """Which vendors are simulated: rows of `vendors.toml`, whose head explains the fields. A model may differ from its vendor.
 
 `model_list` and `model_row` are what `GET /models` answers, in the shape that all vendors share.
+
+A server without a parser for its tool calls leaves them in the content, as the model itself writes them.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -17,7 +19,6 @@ from msgspec import Struct
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.error_shapes import Envelope
 from clew.simulator.identity import ToolIds
-from clew.simulator.openai_chat.text_calls import WrittenForm
 from clew.simulator.openai_vendor import ModelPattern, traits_for
 from clew.simulator.rule_book import VendorWords
 
@@ -155,3 +156,35 @@ def _filled(value: JsonValue, values: Mapping[str, JsonValue]) -> JsonValue:
     if isinstance(value, dict):
         return {key: _filled(each, values) for key, each in value.items()}
     return values.get(value, value) if isinstance(value, str) else value
+
+
+TextForm: TypeAlias = Literal["hermes", "qwen-coder", "glm", "grok", "gpt-oss"]
+WrittenForm: TypeAlias = TextForm | Literal[""]
+"""The form in which calls are written; "": they are calls."""
+_PIECE: Final = 5
+
+
+def written_call(form: TextForm, name: str, arguments: str) -> str:
+    """The call as text. The arguments are a JSON object."""
+    given = msgspec.json.decode(arguments, type=dict[str, JsonValue])
+    # Strings as they are, other values as JSON: so the templates of these models write them.
+    texts = {key: value if isinstance(value, str) else msgspec.json.encode(value).decode() for key, value in given.items()}
+    match form:
+        case "hermes":
+            return f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>'
+        case "gpt-oss":
+            return f"<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{arguments}<|call|>"
+        case "qwen-coder":
+            members = "".join(f"<parameter={key}>\n{text}\n</parameter>\n" for key, text in texts.items())
+            return f"<tool_call>\n<function={name}>\n{members}</function>\n</tool_call>"
+        case "glm":
+            members = "".join(f"<arg_key>{key}</arg_key>\n<arg_value>{text}</arg_value>\n" for key, text in texts.items())
+            return f"<tool_call>{name}\n{members}</tool_call>"
+        case "grok":
+            members = "".join(f'<xai:parameter name="{key}">{text}</xai:parameter>\n' for key, text in texts.items())
+            return f'<xai:function_call name="{name}">\n{members}</xai:function_call>'
+
+
+def in_tokens(text: str) -> list[JsonObject]:
+    """The text as deltas of a few characters, so that tags are cut."""
+    return [{"content": text[at : at + _PIECE]} for at in range(0, len(text), _PIECE)]
