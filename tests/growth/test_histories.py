@@ -37,7 +37,7 @@ from clew.settings.values import LogSettings
 from clew.store.sqlite.store import SqliteStore
 from clew.store.values import Passage, Thread
 from clew.thinking.seal import Sealer
-from clew.web import chat_page, exchange_page, health, lists, thread_page, threads_page, usage
+from clew.web import chat_page, exchange_page, health, now_page, thread_page, threads_page, usage
 from tests.admin.booth import present
 from tests.cli.homes import CONFIG
 from tests.growth.agents import run_agent
@@ -221,7 +221,7 @@ READERS: dict[str, Callable[[Kept], object]] = {
     "clew show --search": lambda kept: _printed(kept, "show", "--search", "well"),
     "threads page": partial(_shown, endpoint=threads_page.page_threads),
     "threads page with words": partial(_shown, endpoint=threads_page.page_threads, query="q=well"),
-    "now": partial(_shown, endpoint=lists.page_now),
+    "now": partial(_shown, endpoint=now_page.page_now),
     "usage page": partial(_shown, endpoint=usage.page_usage),
     "backends page": partial(_shown, endpoint=health.page_backends),
     "clew log": lambda kept: _printed(kept, "log", "-n", "1000"),

@@ -44,11 +44,11 @@ def _part(path: str, endpoint: Endpoint, does: str, takes: str = "") -> AdminRou
 
 
 def _pages_of_the_gateway() -> Iterator[AdminRoute]:
-    from clew.web import exchange_page, health, keys_page, lists, start_page, usage
+    from clew.web import exchange_page, health, keys_page, now_page, start_page, usage
 
-    yield _page("/", lists.page_now, "Now: what is active, and what happens.", "principal")
-    yield _part("/now/top", lists.part_top, "A part of Now: the switches, and the backends.", "principal")
-    yield _part("/now/rows", lists.part_rows, "A part of Now: the last requests.", "principal")
+    yield _page("/", now_page.page_now, "Now: what is active, and what happens.", "principal")
+    yield _part("/now/top", now_page.part_top, "A part of Now: the switches, and the backends.", "principal")
+    yield _part("/now/rows", now_page.part_rows, "A part of Now: the last requests.", "principal")
     yield _page("/start", start_page.page_start, "The guided start: client, backend, one line, the first request.")
     does = "One request, from client to backend and back."
     yield _page("/exchanges/{id}", exchange_page.page_exchange, does, "principal")

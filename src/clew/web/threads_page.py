@@ -27,7 +27,7 @@ from clew.model.turn import API_NAMES, TokenUsage
 from clew.store import Store
 from clew.store.values import Hit, Thread, ThreadTotal
 from clew.web.frame import address, page
-from clew.web.lists import connection_lines
+from clew.web.now_page import connection_lines
 
 SCOPE: Final = 500
 """Threads that are looked at for another order than the usual, or for a filter."""
