@@ -6,30 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.exchange.heads import _THINKING
 from clew.model.past import Fold, Retold, folded, retold, told_first
 from clew.model.request import RequestMessage
-from clew.pipeline.normalise import _REFUSED
-from clew.pipeline.system import _SYSTEM_MESSAGES
-from clew.pipeline.thinking.binding import _STRAYS
-from clew.pipeline.thinking_parameter import _CONFIGURED
-from clew.pipeline.tool_structure import _LEGALITY, _NO_SERVER_CALL
-from clew.thinking.history import _FIRST_QUESTION, _RUNS, BLOCK_KEYS, SIGNED_ROW
+from clew.pipeline.findings import _FINDINGS
+from clew.pipeline.tool_structure import _LEGALITY
+from clew.thinking.history import _TALK, _THOUGHTS
 from tests.build import assistant, redacted, request, system, text, thinking, tool_result, tool_use, user
 from tests.counts import examples
 
 FOLDS: list[Fold[object]] = [
-    BLOCK_KEYS,
-    _THINKING,
+    _THOUGHTS,
     _LEGALITY,
-    _NO_SERVER_CALL,
-    _REFUSED,
-    _SYSTEM_MESSAGES,
-    _STRAYS,
-    _CONFIGURED,
-    _FIRST_QUESTION,
-    SIGNED_ROW,
-    _RUNS,
+    _FINDINGS,
+    _TALK,
 ]
 MESSAGES = [
     user("hi"),

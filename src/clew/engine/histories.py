@@ -56,16 +56,17 @@ class Histories:
         """About how many are kept."""
 
     def read(self, call: Call, wanted: Wanted = ALWAYS) -> Request:
-        """As the front dialect reads it. Only canonical documents are remembered: others are made again for each request."""
-        if len(call.body) < LEAST or not call.front.is_canonical:
-            return call.front.read_request(call.body, call.headers, wanted)
-        recalled = self._recalled(call, len(call.body) // 2, wanted)
+        """As the front dialect reads it. Only long documents that are canonical are remembered: short ones are read as fast,
+        and others are made again for each request."""
+        is_kept = len(call.body) >= LEAST and call.front.is_canonical
+        recalled = self._recalled(call, len(call.body) // 2, wanted) if is_kept else None
         if recalled is not None:
             return recalled
         request = call.front.read_request(call.body, call.headers, wanted)
         source = request.source
         source.body = structs.replace(source.body, messages=told_first(source.body.messages))
-        self._keep(self._key(call), source, None)
+        if is_kept:
+            self._keep(self._key(call), source, None)
         return Request(source, source.body, request.betas)
 
     def recall(self, call: Call) -> Request | None:

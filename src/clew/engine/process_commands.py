@@ -11,11 +11,10 @@ from clew.engine.services import EngineServices
 from clew.errors import ClewError
 from clew.exchange import commands
 from clew.exchange.call import Call
-from clew.model.past import folded
 from clew.model.recording import Recording
 from clew.model.turn import Exchange
 from clew.pipeline.stream.translation import BlockStep
-from clew.thinking.history import BLOCK_KEYS
+from clew.thinking.history import thoughts_of
 
 
 class TurnObserver(Struct, frozen=True, kw_only=True, eq=False):
@@ -46,7 +45,7 @@ class ProcessCommands:
         services = self._services
         if command.in_use:  # news for the store once in a while
             now = services.wall()
-            news = services.seen.news(self._call.principal, folded(command.in_use, BLOCK_KEYS), now)
+            news = services.seen.news(self._call.principal, thoughts_of(command.in_use).keys, now)
             if news and services.store is not None:
                 services.store.touch(self._call.principal, keys=news, at=now, lazily=True)
         if self.trace:

@@ -21,9 +21,9 @@ from clew.exchange.redact import HIDDEN, Redactor
 from clew.model.blocks import THINKING_TYPES
 from clew.model.change import THINKING_STEPS, Change, count_of, tally
 from clew.model.http import Headers, ResponseHead
-from clew.model.past import Fold, folded
-from clew.model.request import Request, RequestMessage
+from clew.model.request import Request
 from clew.model.turn import Heads
+from clew.thinking.history import thoughts_of
 
 ESTIMATED: Final = ("x-clew-tokens", "estimated")
 """With a count of tokens that nobody counted."""
@@ -154,31 +154,18 @@ def thinking_counts(going: Request, changes: Sequence[Change], unsaid: int = 0, 
     Of what is in `going`, the dialect had no words for `unsaid`; with `native`, what was handed over is there too.
     """
     if not changes:
-        return ThinkingCounts(folded(going.messages, _THINKING)) if len(going.messages) > 1 else _NONE
+        return ThinkingCounts(thoughts_of(going.messages).blocks) if len(going.messages) > 1 else _NONE
     counts = tally(change for change in changes if change.step in THINKING_STEPS)
     restored, handed_over = counts.get("restored", 0), counts.get("handed over", 0)
     stand_ins = [change for change in changes if change.step == "thinking" and change.what == "added"]  # nobody said them
     others = restored + unsaid + count_of(stand_ins) + (handed_over if native else 0)
     return ThinkingCounts(
-        kept=max(0, folded(going.messages, _THINKING) - others),
+        kept=max(0, thoughts_of(going.messages).blocks - others),
         restored=restored,
         left_out=counts.get("left out", 0),
         handed_over=handed_over,
         healed=counts.get("healed", 0),
     )
-
-
-def _counted(before: int, messages: Sequence[RequestMessage], at: int) -> int:
-    return before + sum(
-        1
-        for message in messages
-        if message.role == "assistant" and isinstance(message.content, tuple)
-        for block in message.content
-        if block.type in THINKING_TYPES
-    )
-
-
-_THINKING = Fold(0, _counted)
 
 
 def kept_paths(going: Request) -> list[str]:

@@ -77,10 +77,10 @@ class ExchangeNotes(Struct, eq=False):
     """Why the last turn was made without its answer."""
     sent_events: SentEvents = field(default_factory=SentEvents)
     """What the client was told of a streamed answer."""
-    _counted: tuple[Request, ThinkingCounts] | None = None
+    _counts: ThinkingCounts | None = None
 
     def goes(self, projection: Projection) -> None:
-        """What is sent next. To write it may take a moment where the history is long."""
+        """What is sent next. To write it, and to count its thinking, may take a moment where the history is long."""
         native, own = self.received.request.source.native, self.dialect.dialect.name
         try:
             written = self.dialect.write(projection.request, self.received.call.kind)
@@ -95,6 +95,7 @@ class ExchangeNotes(Struct, eq=False):
             changes = (*unread, *[self._in_clients_request(native, change) for change in changes])
         self.changes = bounded(changes)
         self.unsaid = len([change for change in written.changes if is_unsaid_thought(change)]) if written.changes else 0
+        self._counts = self._count()
 
     def _in_clients_request(self, native: NativeRequest, change: Change) -> Change:
         path = self.received.call.front.client_path(native, change.path)
@@ -205,10 +206,11 @@ class ExchangeNotes(Struct, eq=False):
 
     def counts(self) -> ThinkingCounts:
         """What became of the thinking in what went out last."""
-        if self._counted is None or self._counted[0] is not self.going:
-            native = self.route.target.foreign == "native"
-            self._counted = (self.going, thinking_counts(self.going, self.changes, self.unsaid, native=native))
-        return self._counted[1]
+        return self._counts or self._count()
+
+    def _count(self) -> ThinkingCounts:
+        native = self.route.target.foreign == "native"
+        return thinking_counts(self.going, self.changes, self.unsaid, native=native)
 
     def exchange(self, outcome: Outcome, heard: ReceivedAnswer | None, ended: float) -> Exchange:
         """What happened to the request, without a word of the conversation."""

@@ -121,13 +121,3 @@ def folded(messages: Sequence[RequestMessage], fold: Fold[S]) -> S:
     if not isinstance(messages, Retold):
         return fold.over(fold.begin, messages, 0)
     return messages.past.value(fold, messages)
-
-
-def all_of(holds: Callable[[Sequence[RequestMessage]], bool]) -> Fold[bool]:
-    """Whether something holds for every message by itself; `holds` gets several messages at a time."""
-    return Fold(True, lambda held, messages, at: held and holds(messages))
-
-
-def each_of(found: Callable[[Sequence[RequestMessage]], Sequence[S]]) -> Fold[tuple[S, ...]]:
-    """The things found in each message by itself, in order; `found` gets several messages at a time."""
-    return Fold((), lambda before, messages, at: (*before, *found(messages)))

@@ -19,12 +19,12 @@ from msgspec import UNSET
 from clew.model.blocks import Block, filler, is_thinking, made
 from clew.model.change import Change
 from clew.model.origin import Target
-from clew.model.past import Fold, folded
 from clew.model.request import Request, RequestMessage, blocks_of, with_blocks, with_content
+from clew.pipeline.findings import findings_in, is_marked_thought, is_without_content
 from clew.pipeline.step import Facts
 from clew.pipeline.system import tidy_prompt
 from clew.pipeline.tool_calls import needs_filler, with_next
-from clew.pipeline.values import block_path, is_empty_text, is_nothing_but_blank, message_path
+from clew.pipeline.values import block_path, is_empty_text, message_path
 from clew.wire.requests import raw_of
 from clew.wire.splice import drop_key
 
@@ -41,7 +41,7 @@ def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, 
     """The step."""
     changes: list[Change] = []
     messages = list(request.body.messages)
-    for index in folded(request.body.messages, _REFUSED):
+    for index in findings_in(request.body.messages).refused:
         messages[index] = _tidied(request, index, target, changes)
     if messages and messages[-1].role == "assistant":
         blocks = blocks_of(messages[-1])
@@ -64,22 +64,6 @@ def normalise(request: Request, target: Target, facts: Facts) -> tuple[Request, 
     return request, tuple(changes)
 
 
-def _is_refused(message: RequestMessage) -> bool:
-    """Whether a message holds something that is refused. (System-role messages belong to `system_messages`.)"""
-    if message.role not in ("user", "assistant"):
-        return False
-    for block in blocks_of(message):
-        if is_empty_text(block) or _is_marked(block):
-            return True
-    return bool(_why_empty(message))
-
-
-_REFUSED: Fold[tuple[int, ...]] = Fold(
-    (), lambda before, messages, at: (*before, *[i for i, message in enumerate(messages, at) if _is_refused(message)])
-)
-"""The indices of such messages."""
-
-
 def without_trailing(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """The blocks up to the last that is not thinking."""
     end = len(blocks)
@@ -93,7 +77,7 @@ def _tidied(request: Request, index: int, target: Target, changes: list[Change])
     message = request.messages[index]
     blocks: list[Block] = []
     for block in blocks_of(message):
-        if _is_marked(block):
+        if is_marked_thought(block):
             # The mark goes; the proof and the text of the thinking stay as the bytes that came.
             path = block_path(request, index, block)
             changes.append(Change(STEP, f"{path}.cache_control", "removed", MARKED))
@@ -110,19 +94,11 @@ def _tidied(request: Request, index: int, target: Target, changes: list[Change])
         if needed:
             kept.append(filler())
     message = with_blocks(message, tuple(kept))
-    why = EMPTIED if blocks and not kept else _why_empty(message)
-    if not why:
+    if blocks and not kept:
+        why = EMPTIED
+    elif is_without_content(message):
+        why = BLANK if message.content else EMPTY_USER
+    else:
         return message
     changes.append(Change(STEP, f"{message_path(request, index)}.content", "replaced", why))
     return with_content(message, (filler(),))
-
-
-def _why_empty(message: RequestMessage) -> str:
-    """Why the message as a whole is refused for having no content; "" if it is not."""
-    if message.role == "user" and message.content in ("", ()):
-        return EMPTY_USER
-    return BLANK if is_nothing_but_blank(message.content) else ""
-
-
-def _is_marked(block: Block) -> bool:
-    return block.cache_control is not UNSET and is_thinking(block)

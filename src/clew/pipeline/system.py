@@ -22,8 +22,8 @@ from msgspec import UNSET, Raw, UnsetType
 from clew.model.blocks import Block, Made, string_of, text_block
 from clew.model.change import Change
 from clew.model.origin import Target
-from clew.model.past import Fold, folded
 from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks, with_content
+from clew.pipeline.findings import findings_in
 from clew.pipeline.step import Facts
 from clew.pipeline.values import (
     block_path,
@@ -52,15 +52,9 @@ EMPTY_PROMPT_TEXT = "a system text must be non-empty (R16)"
 BLANK_PROMPT = "the system prompt must hold more than white space (R16)"
 
 
-_SYSTEM_MESSAGES: Fold[tuple[int, ...]] = Fold(
-    (), lambda before, messages, at: (*before, *[i for i, message in enumerate(messages, at) if message.role == "system"])
-)
-"""Their indices."""
-
-
 def system_messages(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step."""
-    found = folded(request.messages, _SYSTEM_MESSAGES)
+    found = findings_in(request.messages).system
     if not found:
         return request, ()
     head = sum(1 for _ in takewhile(lambda message: message.role == "system", request.messages))

@@ -14,8 +14,10 @@ ends with. A decision about a loop depends on how it began, so it is the same fo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
 
-from msgspec import UNSET, structs
+from msgspec import UNSET, Raw, structs
 
 from clew.model.blocks import is_thinking
 from clew.model.change import Change
@@ -23,9 +25,9 @@ from clew.model.facts import ModelFacts
 from clew.model.facts.shapes import INTERLEAVED_BETA
 from clew.model.json import JsonObject
 from clew.model.origin import Target
-from clew.model.past import Fold, folded
 from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks
 from clew.pipeline.context_edits import without_clear_thinking
+from clew.pipeline.findings import findings_in
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking_modes import (
     OFF_MODES,
@@ -39,6 +41,7 @@ from clew.pipeline.thinking_modes import (
 )
 from clew.pipeline.values import (
     block_path,
+    bytes_of,
     has_items,
     message_path,
     number_of,
@@ -59,9 +62,9 @@ FIXED_EFFORT = "the effort cannot change with thinking.type between_tools (R10)"
 
 def thinking_parameter(request: Request, target: Target, facts: Facts) -> tuple[Request, tuple[Change, ...]]:
     """The step: what the client asks, as the model takes it."""
-    given, profile = setting_of(request, target), target.profile
-    setting = _with_display(fit_to_model(given, profile), request, profile, facts)
-    if setting is given and not folded(request.messages, _CONFIGURED):
+    (given, fitted), profile = _settings_of(request, target), target.profile
+    setting = _with_display(fitted, request, profile, facts)
+    if setting is given and not findings_in(request.messages).configured:
         return request, ()
     request, changes = with_setting(request, given, setting), setting.changes
     became_manual = mode_of(given.thinking) == "adaptive" and mode_of(setting.thinking) == "enabled"
@@ -118,16 +121,37 @@ def thinking_off(request: Request, target: Target, why: str) -> tuple[Request, t
 
 def setting_of(request: Request, target: Target) -> ThinkingSetting:
     """The thinking that the request asks for, as one value."""
+    return _settings_of(request, target)[0]
+
+
+def _settings_of(request: Request, target: Target) -> tuple[ThinkingSetting, ThinkingSetting]:
+    """The same, and as the model takes it."""
     body, profile = request.body, target.profile
-    effort = (object_of(body.output_config) or {}).get("effort")
-    asked = number_of(body.max_tokens)
-    return ThinkingSetting(
-        thinking=object_of(body.thinking),
+    may_exceed = profile.interleaved == "beta" and INTERLEAVED_BETA in request.betas and has_items(body.tools)
+    thinking, config, most = bytes_of(body.thinking), bytes_of(body.output_config), bytes_of(body.max_tokens)
+    read = _fit_settings if len(thinking) + len(config) + len(most) <= _USUAL else _fit_settings.__wrapped__
+    return read(thinking, config, most, may_exceed, target.adaptive_budget, profile)
+
+
+_USUAL: Final = 1024
+"""Bytes of parameters that may be remembered."""
+
+
+@lru_cache(maxsize=64)
+def _fit_settings(
+    thinking: bytes, config: bytes, most: bytes, may_exceed: bool, worth: int, profile: ModelFacts
+) -> tuple[ThinkingSetting, ThinkingSetting]:
+    """Clients send the same parameters with each request. Absent ones have no bytes."""
+    effort = (object_of(Raw(config)) or {}).get("effort") if config else None
+    asked = number_of(Raw(most)) if most else None
+    given = ThinkingSetting(
+        thinking=object_of(Raw(thinking)) if thinking else None,
         effort=effort if isinstance(effort, str) else None,
         max_tokens=None if asked is None else min(int(asked), profile.max_tokens or int(asked)),
-        may_exceed=profile.interleaved == "beta" and INTERLEAVED_BETA in request.betas and has_items(body.tools),
-        worth=target.adaptive_budget,
+        may_exceed=may_exceed,
+        worth=worth,
     )
+    return given, fit_to_model(given, profile)
 
 
 def with_setting(request: Request, before: ThinkingSetting, after: ThinkingSetting) -> Request:
@@ -150,7 +174,7 @@ def _with_legal_message_efforts(
     """System messages without an effort that would be refused. (A model without such messages gets none of it anyway.)"""
     changes: list[Change] = []
     messages: dict[int, RequestMessage | None] = {}
-    for index in folded(request.messages, _CONFIGURED) if profile.system_messages else ():
+    for index in findings_in(request.messages).configured if profile.system_messages else ():
         message = request.messages[index]
         if message.role != "system" or message.output_config is UNSET:
             continue
@@ -168,13 +192,6 @@ def _with_legal_message_efforts(
         return request, ()
     all_messages = [messages.get(index, message) for index, message in enumerate(request.messages)]
     return request.with_messages(tuple([message for message in all_messages if message is not None])), tuple(changes)
-
-
-_CONFIGURED: Fold[tuple[int, ...]] = Fold(
-    (),
-    lambda before, messages, at: (*before, *[i for i, each in enumerate(messages, at) if each.output_config is not UNSET]),
-)
-"""The indices of messages with a configuration of their own, as an effort would be."""
 
 
 # ── the open tool loop

@@ -26,8 +26,9 @@ from msgspec import Struct
 from clew.model.blocks import Block, filler, is_signed, text_block
 from clew.model.change import Change
 from clew.model.origin import ANTHROPIC, Target
-from clew.model.past import Fold, all_of, folded
+from clew.model.past import Fold, folded
 from clew.model.request import Edited, Request, RequestMessage, blocks_of, with_blocks, with_content
+from clew.pipeline.findings import findings_in
 from clew.pipeline.pairing import Pairing, UsedIds, pair, result_for_unanswered, with_paired_id, with_texts
 from clew.pipeline.step import Facts
 from clew.pipeline.tool_calls import without_abandoned, without_others
@@ -57,16 +58,11 @@ def tool_structure(request: Request, target: Target, facts: Facts) -> tuple[Requ
     is_legal = state.so_far and _is_legal(state.calls, state.answers, state.used)
     request, changes = (request, ()) if is_legal else _repair(request)
     # Other dialects have no calls of server tools, and their writers say what becomes of them there.
-    if target.dialect != "anthropic" or folded(request.messages, _NO_SERVER_CALL):
+    if target.dialect != "anthropic" or not findings_in(request.messages).server_calls:
         return request, changes
     request, others = without_others(request, step=STEP) if target.realm == ANTHROPIC else (request, ())
     request, abandoned = without_abandoned(request, step=STEP)
     return request, (*changes, *others, *abandoned)
-
-
-_NO_SERVER_CALL = all_of(
-    lambda messages: "server_tool_use" not in [block.type for each in messages for block in blocks_of(each)]
-)
 
 
 class _Legality(NamedTuple):

@@ -13,17 +13,17 @@ recording's. If they do not line up, nothing is put back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import NamedTuple, overload
 
 from msgspec import Struct
 
 from clew.model.blocks import THINKING_TYPES, Block, Made, is_signed, is_thinking, made, string_of, text_block
 from clew.model.facts.shapes import can_be_claudes
-from clew.model.past import Fold, each_of, folded
+from clew.model.past import Fold, folded
 from clew.model.recording import AnswerContent, Recording
-from clew.model.request import RequestMessage, blocks_of
+from clew.model.request import Content, RequestMessage
 from clew.thinking.keys import ProofRow, QuestionContent, answer_content, key_of, place_of, proof_of, question_content
+from clew.thinking.seal import named_key
 
 
 class AnswerPiece(Struct, frozen=True, eq=False, gc=False):
@@ -102,42 +102,48 @@ class AnswerRun(NamedTuple):
         )
 
 
-class _Runs(NamedTuple):
-    """The runs that have ended, the one that may go on, and the messages since the last that ended."""
+class _Talk(NamedTuple):
+    """The runs that have ended, the one that may go on, and what was asked since the last that ended; and before the first,
+    once that has begun."""
 
     over: tuple[AnswerRun, ...] = ()
     last: AnswerRun | None = None
     asks: tuple[int, ...] = ()
+    asked: QuestionContent = QuestionContent()
+    first: QuestionContent | None = None
 
 
-def _run_on(before: _Runs, messages: Sequence[RequestMessage], at: int) -> _Runs:
-    ended, last, asks = list[AnswerRun](), before.last, [*before.asks]
+def _talk_on(before: _Talk, messages: Sequence[RequestMessage], at: int) -> _Talk:
+    over, last, asked, first = list[AnswerRun](), before.last, before.asked, before.first
+    asks, asking = [*before.asks], list[Content]()
     for index, message in enumerate(messages, at):
         if message.role == "assistant":
-            last = (last or AnswerRun(asks=tuple(asks))).longer(index, blocks_in(message))
+            if last is None:
+                last = AnswerRun(asks=tuple(asks))
+                first = asked.longer(asking) if first is None else first
+            last = last.longer(index, blocks_in(message))
         elif message.role != "system":
-            if last:
-                ended.append(last)
-                last, asks = None, []
+            if last is not None:
+                over.append(last)
+                last, asked, asks, asking = None, QuestionContent(), [], []
             asks.append(index)
-    return _Runs((*before.over, *ended) if ended else before.over, last, tuple(asks))
+            asking.append(message.content)
+    return _Talk((*before.over, *over) if over else before.over, last, tuple(asks), asked.longer(asking), first)
 
 
-_RUNS = Fold(_Runs(), _run_on)
+_TALK = Fold(_Talk(), _talk_on)
 
 
 def runs_of(messages: Sequence[RequestMessage]) -> tuple[AnswerRun, ...]:
     """All answers of a history, oldest first, as far as it says without their blocks."""
-    over, last, _ = folded(messages, _RUNS)
-    return (*over, last) if last else over
+    talk = folded(messages, _TALK)
+    return (*talk.over, talk.last) if talk.last else talk.over
 
 
-BLOCK_KEYS: Fold[tuple[bytes, ...]] = each_of(
-    lambda messages: [
-        key for message in messages if message.role == "assistant" for block in blocks_of(message) if (key := key_of(block))
-    ]
-)
-"""The keys of all thinking that a history has."""
+def first_question(messages: Sequence[RequestMessage]) -> QuestionContent:
+    """What was asked before the first answer."""
+    talk = folded(messages, _TALK)
+    return talk.asked if talk.first is None else talk.first
 
 
 def blocks_in(message: RequestMessage) -> tuple[Block, ...] | tuple[Made, ...]:
@@ -159,13 +165,48 @@ def is_signed_by_vendor(block: Block) -> bool:
     return bool(proof := proof_of(block)) and can_be_claudes(block.type, proof)
 
 
-SIGNED_ROW: Fold[ProofRow] = Fold(
-    ProofRow(),
-    lambda row, messages, _: row.extended(
-        [block for each in messages for block in thoughts_in(each) if is_signed_by_vendor(block)]
-    ),
-)
-"""All thinking that vendors signed."""
+class PastThoughts(NamedTuple):
+    """The thinking that a history holds."""
+
+    blocks: int = 0
+    """How many blocks there are."""
+    keys: tuple[bytes, ...] = ()
+    """Of those that prove anything, in order."""
+    signed: ProofRow = ProofRow()
+    """Those that vendors signed."""
+    strays: tuple[int, ...] = ()
+    """The messages with others: without a signature, or under a seal of clew."""
+    sealed: tuple[int, ...] = ()
+    """The messages with seals that bring the whole block."""
+
+
+def _think_on(before: PastThoughts, messages: Sequence[RequestMessage], at: int) -> PastThoughts:
+    thoughts = [(index, block) for index, message in enumerate(messages, at) for block in thoughts_in(message)]
+    if not thoughts:
+        return before
+    signed, strays, sealed = list[Block](), dict[int, None](), dict[int, None]()
+    for index, block in thoughts:
+        if is_signed_by_vendor(block):
+            signed.append(block)
+            continue
+        strays[index] = None
+        if named_key(proof_of(block)):
+            sealed[index] = None
+    return PastThoughts(
+        before.blocks + len(thoughts),
+        (*before.keys, *[key for _, block in thoughts if (key := key_of(block))]),
+        before.signed.extended(signed),
+        (*before.strays, *strays),
+        (*before.sealed, *sealed),
+    )
+
+
+_THOUGHTS = Fold(PastThoughts(), _think_on)
+
+
+def thoughts_of(messages: Sequence[RequestMessage]) -> PastThoughts:
+    """The thinking of a history."""
+    return folded(messages, _THOUGHTS)
 
 
 def places_of(principal: str, answers: Sequence[PastAnswer]) -> tuple[bytes, ...]:
@@ -178,41 +219,13 @@ def places_of(principal: str, answers: Sequence[PastAnswer]) -> tuple[bytes, ...
     return tuple(places)
 
 
-def place_after(
-    principal: str, messages: Sequence[RequestMessage], said: AnswerContent, answers: PastAnswers | None = None
-) -> bytes:
-    """The place of a new answer to this history that said this; `answers` are the history's, where known."""
-    runs, first = runs_of(messages) if answers is None else answers.runs, first_question(messages)
-    if not runs:
-        return place_of(principal, first, None, first, said)
-    rest = messages[runs[-1].messages[-1] + 1 :]
-    since = question_content([message.content for message in rest if message.role != "system"])
-    return place_of(principal, first, runs[-1].said, since, said)
-
-
-class _FirstQuestion(NamedTuple):
-    """What was asked before the first answer, and whether that answer has begun."""
-
-    asked: QuestionContent = QuestionContent()
-    is_over: bool = False
-
-
-def _first_question(before: _FirstQuestion, messages: Sequence[RequestMessage], at: int) -> _FirstQuestion:
-    if before.is_over:
-        return before
-    ahead = [*takewhile(lambda message: message.role != "assistant", messages)]
-    found = question_content([message.content for message in ahead if message.role != "system"])
-    asked = QuestionContent(before.asked.ids + found.ids, before.asked.texts + found.texts)
-    return _FirstQuestion(asked, len(ahead) < len(messages))
-
-
-_FIRST_QUESTION = Fold(_FirstQuestion(), _first_question)
-"""It is often long, and the same with every request."""
-
-
-def first_question(messages: Sequence[RequestMessage]) -> QuestionContent:
-    """What was asked before the first answer."""
-    return folded(messages, _FIRST_QUESTION).asked
+def place_after(principal: str, messages: Sequence[RequestMessage], said: AnswerContent) -> bytes:
+    """The place of a new answer to this history that said this."""
+    talk = folded(messages, _TALK)
+    if talk.first is None:
+        return place_of(principal, talk.asked, None, talk.asked, said)
+    before, since = (talk.last, QuestionContent()) if talk.last else (talk.over[-1], talk.asked)
+    return place_of(principal, talk.first, before.said, since, said)
 
 
 def holds_all(pieces: Sequence[AnswerPiece], recording: Recording) -> bool:

@@ -29,6 +29,13 @@ class QuestionContent(Struct, frozen=True):
     ids: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
 
+    def longer(self, contents: Sequence[tuple[Block, ...] | str | None]) -> QuestionContent:
+        """The same with what was asked next, as the contents of messages."""
+        if not contents:
+            return self
+        more = question_content(contents)
+        return QuestionContent(self.ids + more.ids, self.texts + more.texts)
+
 
 def block_key(type: str, value: str) -> bytes:
     """SHA-256 over type and signature, or type and data, as the client holds them (so over the seal where there is one)."""

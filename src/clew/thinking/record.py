@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from clew.model.blocks import Block, made
 from clew.model.origin import ANTHROPIC, Origin
-from clew.model.past import folded
 from clew.model.recording import Recording, Recordings, Strand
 from clew.model.request import Request, blocks_of
-from clew.thinking.history import BLOCK_KEYS, SIGNED_ROW, PastAnswers, place_after
+from clew.thinking.history import PastAnswers, place_after, thoughts_of
 from clew.thinking.keys import ProofRow, answer_content, key_of, keys_digest, proof_half, proof_of
 from clew.thinking.recognise import Context, last_recording
 from clew.thinking.strands import newest_in_realm, strand_for
@@ -45,7 +44,7 @@ def recording_of(
     if origin.realm == ANTHROPIC:
         strand, digest = _strand_of_claude(going, maker, unread, marks, shelf)
     else:
-        ahead = [key for key in folded(going.messages, BLOCK_KEYS) if key not in unread]
+        ahead = [key for key in thoughts_of(going.messages).keys if key not in unread]
         own = [key for block in maker if (key := key_of(block))]
         last = newest_in_realm(origin.realm, followed, shelf)
         strand, digest = _strand_of_others((*marks, *ahead), own, (*marks, *lighter), last, shelf)
@@ -56,7 +55,7 @@ def recording_of(
         blocks=tuple(blocks),
         keys=tuple([key for block in shown if (key := key_of(block))]),
         said=said,
-        place=place_after(context.principal, asked.messages, said, answers),
+        place=place_after(context.principal, asked.messages, said),
         strand=strand,
         digest=digest,
         followed=followed.id if followed else None,
@@ -71,7 +70,7 @@ def _strand_of_claude(
     going: Request, own: Sequence[Block], unread: frozenset[bytes], marks: tuple[bytes, ...], shelf: Recordings
 ) -> tuple[Strand, bytes]:
     """Strand and digest in realm `anthropic`: a row of blocks as they came. Clients hold them so, or whole under seals."""
-    ahead, row = folded(going.messages, BLOCK_KEYS), folded(going.messages, SIGNED_ROW)
+    _, ahead, row, *_ = thoughts_of(going.messages)
     if unread:
         ahead = tuple([key for key in ahead if key not in unread])
         signed = [block for message in going.messages for block in blocks_of(message) if proof_of(block)]

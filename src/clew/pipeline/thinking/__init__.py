@@ -15,11 +15,11 @@ from clew.model.origin import Origin, Target
 from clew.model.recording import Recording, Strand
 from clew.model.request import Request, blocks_of
 from clew.pipeline.step import Facts, Step
-from clew.pipeline.thinking.binding import for_binding, is_whole, last_answer, strays_in
+from clew.pipeline.thinking.binding import for_binding, is_whole, last_answer
 from clew.pipeline.thinking.open import for_open
 from clew.pipeline.thinking.opened import as_recorded, changes_that_stay, with_opened
 from clew.pipeline.thinking.outcomes import apply_outcomes, leave_out_blocks, without_refused_blocks
-from clew.thinking.history import AnswerPiece, answers_of
+from clew.thinking.history import AnswerPiece, answers_of, thoughts_of
 from clew.thinking.keys import answer_content, key_of
 from clew.thinking.recognise import RecognisedAnswer, recognise
 from clew.wire.requests import raw_of
@@ -39,7 +39,7 @@ def keep_thinking(request: Request, target: Target, facts: Facts) -> tuple[Reque
     request = with_opened(request, facts)
     if target.binding and is_whole(request.messages, target, facts):
         # A whole copy goes as it is, without the blocks that no maker of this realm made
-        strays = strays_in(request.messages)
+        strays = thoughts_of(request.messages).strays
         if not strays:
             return request, ()
         request, _ = as_recorded(request, target, facts, strays)

@@ -19,12 +19,11 @@ from functools import partial
 
 from clew.model.facts.models import canonical_model, reads
 from clew.model.origin import Target
-from clew.model.past import Fold, folded
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request, RequestMessage, blocks_of
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.outcomes import AnswerOutcome, all_thinking, without_refused_blocks
-from clew.thinking.history import SIGNED_ROW, align, is_signed_by_vendor, thoughts_in
+from clew.thinking.history import align, is_signed_by_vendor, thoughts_of
 from clew.thinking.keys import block_key, digest_of, key_of, proof_half, proof_of
 from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.seal import is_seal
@@ -46,7 +45,7 @@ def is_whole(messages: Sequence[RequestMessage], target: Target, facts: Facts) -
     recording = facts.recordings.by_key(block_key(signed[-1].type, proof_of(signed[-1]))) if signed else None
     if recording is None or recording.principal != facts.context.principal or not made_here(recording, target):
         return False
-    return folded(messages, SIGNED_ROW).digest() == recording.digest
+    return thoughts_of(messages).signed.digest() == recording.digest
 
 
 def made_here(recording: Recording, target: Target) -> bool:
@@ -55,19 +54,6 @@ def made_here(recording: Recording, target: Target) -> bool:
     if origin.realm != target.realm or canonical_model(origin.model) != target.profile.id:
         return False
     return not target.profile.account_bound or origin.account == target.account
-
-
-def strays_in(messages: Sequence[RequestMessage]) -> tuple[int, ...]:
-    """The messages with thinking that has no signature, or a seal of clew."""
-    return folded(messages, _STRAYS)
-
-
-def _strays(before: tuple[int, ...], messages: Sequence[RequestMessage], at: int) -> tuple[int, ...]:
-    found = [i for i, each in enumerate(messages, at) for block in thoughts_in(each) if not is_signed_by_vendor(block)]
-    return (*before, *dict.fromkeys(found))
-
-
-_STRAYS = Fold[tuple[int, ...]]((), _strays)
 
 
 # ── any other copy

@@ -25,12 +25,11 @@ from clew.model.blocks import Block, Made, is_thinking, made, string_of
 from clew.model.change import Change
 from clew.model.json import JsonObject
 from clew.model.origin import ANTHROPIC, Target
-from clew.model.past import Fold, folded
 from clew.model.recording import Recording
-from clew.model.request import Request, RequestMessage, blocks_of, with_blocks, with_content
+from clew.model.request import Request, blocks_of, with_blocks, with_content
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.outcomes import STEP, open_seal
-from clew.thinking.history import AnswerPiece, align, holds_all, thoughts_in
+from clew.thinking.history import AnswerPiece, align, holds_all, thoughts_of
 from clew.thinking.keys import key_of, proof_of, text_hash
 from clew.thinking.seal import Seal, is_seal, named_key
 
@@ -50,30 +49,17 @@ class OpenedThought(NamedTuple):
 
 def with_opened(request: Request, facts: Facts) -> Request:
     """The request with every thought that can be opened; the very same where there is none."""
-    holders = folded(request.messages, _HOLDERS)
-    if not holders:
+    sealed = thoughts_of(request.messages).sealed
+    if not sealed:
         return request
     messages, thoughts = list(request.messages), RecordedThoughts(facts)
-    for index in holders:
+    for index in sealed:
         blocks = blocks_of(messages[index])
         opened = {id(block): found for block in blocks if (found := thoughts.opened(block))}
         now = [_held(block, opened[id(block)]) if id(block) in opened else block for block in blocks]
         placed = _placed(now, list(opened.values()))
         messages[index] = with_blocks(messages[index], tuple(placed))
     return request.with_messages(tuple(messages))
-
-
-def _holders(before: tuple[int, ...], messages: Sequence[RequestMessage], at: int) -> tuple[int, ...]:
-    found = [
-        index
-        for index, message in enumerate(messages, at)
-        if any(named_key(proof_of(block)) for block in thoughts_in(message))
-    ]
-    return (*before, *found)
-
-
-_HOLDERS = Fold[tuple[int, ...]]((), _holders)
-"""The messages with such thoughts."""
 
 
 class RecordedThoughts:
