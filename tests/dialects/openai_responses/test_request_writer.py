@@ -12,6 +12,7 @@ from msgspec import structs
 
 from clew.dialects.openai_responses.detail import detail_of
 from clew.dialects.openai_responses.options import ResponsesOptions
+from clew.dialects.openai_responses.request_client_items import ClientItems
 from clew.dialects.openai_responses.requests import read_request, write_request
 from clew.dialects.openai_responses.tools import canonical_name
 from clew.dialects.shape import WrittenRequest
@@ -407,3 +408,18 @@ def test_a_schema_that_cannot_be_enforced_stands_in_the_input_in_words() -> None
     assert (first["role"], question) == ("developer", {"role": "user", "content": "Hi"})
     assert json.loads(first["content"][0]["text"].partition("\n")[2]) == form["schema"]
     assert sent["instructions"] == "Be brief."
+
+
+def test_messages_that_go_as_they_came_are_not_read_again() -> None:
+    """Outputs of tools are most of a long history."""
+    used = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+    answered = {"type": "function_call_output", "call_id": "c1", "output": "a"}
+    custom = [{**CALLS[1], "call_id": "c2"}, {**CALLS[4], "call_id": "c2"}]
+    request = own({"role": "user", "content": "Hi"}, used, answered, *custom, tools=MIXED)
+    client = ClientItems(request, detail_of(request.source.native), ids=True)
+    takers = [[item.takes for item in client.of_untouched(message)] for message in request.messages]
+    assert takers == [["all"], [], ["all"], [], ["tools as offered"]]
+    sent = json.loads(write_request(request, ResponsesOptions()).body)["input"]
+    assert [item.get("type", "message") for item in sent[-2:]] == ["function_call", "function_call_output"]
+    altered = with_blocks(request.messages[2], (made(result("c1", "b")),))
+    assert not client.of_untouched(altered)

@@ -156,6 +156,8 @@ UNDESCRIBED = "is known to Claude models only: describe it as a tool of your own
 ID_REPLACED = "an id may have only letters, digits, _ and -"
 
 LONGEST_NAME: Final = 64
+LONGEST_ID: Final = 64
+"""Of a call."""
 _HASH: Final = 8
 _ILLEGAL_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _NAMED: Final = ("bash_", "computer_", "memory_", "text_editor_")

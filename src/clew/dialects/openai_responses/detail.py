@@ -39,6 +39,11 @@ class ClientTool(Struct, frozen=True):
     name: str = ""
 
 
+Taker: TypeAlias = Literal["all", "own items", "tools as offered", "none"]
+"""Backends that take an item: all; those that know OpenAI's own items; those that get the client's tools as it offers them;
+none, since it has a name or an id that backends refuse."""
+
+
 class ClientItem(Struct, frozen=True, eq=False):
     """An item of the client's `input`, and the blocks of a canonical message that were made of it."""
 
@@ -49,6 +54,8 @@ class ClientItem(Struct, frozen=True, eq=False):
     """The index of its first block in the message."""
     blocks: int = 0
     """How many blocks it became; 0 for an item that the canonical request has no place for."""
+    takes: Taker = "all"
+    """Which backends of this dialect take it as it is."""
 
 
 class ResponsesDetail(Struct, frozen=True, kw_only=True, eq=False):

@@ -15,7 +15,8 @@ from typing import Final
 from msgspec import Raw
 
 from clew.dialects.openai.fields import Canonical, RawObject, RequestChanges, invalid
-from clew.dialects.openai_responses.detail import SYSTEM, ClientItem
+from clew.dialects.openai.parameters import LONGEST_ID, is_legal_name
+from clew.dialects.openai_responses.detail import SYSTEM, ClientItem, Taker
 from clew.dialects.openai_responses.item_parts import (
     call_block,
     call_id,
@@ -48,6 +49,7 @@ _MEMBERS: Final[Mapping[str, frozenset[str]]] = {
     "context_compaction": _SUMMARY,
 }
 """What is read of an item by its type, and what is the vendor's own bookkeeping. (A phase is kept in the recording.)"""
+_CUSTOM: Final = frozenset({"custom_tool_call", "custom_tool_call_output"})
 _ROLES: Final = "system, developer, user or assistant"
 _SYSTEM: Final = ("system", "developer")
 
@@ -64,8 +66,8 @@ class _Message:
         self.config: Canonical = {}
         self.results: _Message | None = None
 
-    def add(self, raw: Raw, path: str, blocks: list[Canonical]) -> None:
-        self.items.append(ClientItem(raw, path, len(self.blocks), len(blocks)))
+    def add(self, item: RawObject, raw: Raw, blocks: list[Canonical], takes: Taker = "all") -> None:
+        self.items.append(ClientItem(raw, item.path, len(self.blocks), len(blocks), takes))
         self.blocks += blocks
 
     def document(self) -> Canonical:
@@ -160,26 +162,26 @@ class ItemReader:
             raise invalid(f"{item.path}.role", f"there is no role {role!r}: it is {_ROLES}")
         blocks = content_blocks(item, "content", self._changes)
         if role == "assistant":
-            self._answer().add(raw, item.path, blocks)
+            self._answer().add(item, raw, blocks)
         elif role == "user":
-            self._new("user").add(raw, item.path, blocks)
+            self._new("user").add(item, raw, blocks)
         elif self._messages:
-            self._new("system").add(raw, item.path, blocks)
+            self._new("system").add(item, raw, blocks)
         else:
-            self._prompt.add(raw, item.path, blocks)
+            self._prompt.add(item, raw, blocks)
 
     def _reasoning(self, item: RawObject, raw: Raw) -> None:
         block = thinking_block(item)
         if block is None:
             self._changes.leave_out_thought(item.path, NOTHING)
             return
-        self._answer().add(raw, item.path, [block])
+        self._answer().add(item, raw, [block])
 
     def _call(self, item: RawObject, raw: Raw) -> None:
         answer = self._answer()
         block = call_block(item, self._names, self._changes)
         self._callers[str(block["id"])] = answer
-        answer.add(raw, item.path, [block])
+        answer.add(item, raw, [block], _taker_of_call(item))
 
     def _output(self, item: RawObject, raw: Raw) -> None:
         called = call_id(item, self._changes)
@@ -189,16 +191,16 @@ class ItemReader:
         if caller is None:  # it answers nothing, and the projection says what becomes of it
             last = self._last()
             holder = last if last.role == "user" and last.blocks and last.blocks[-1]["type"] == "tool_result" else None
-            (holder or self._new("user")).add(raw, item.path, [result])
+            (holder or self._new("user")).add(item, raw, [result], _taker_of_call(item))
             return
         if caller is not self._messages[-1]:
             self._changes.add_to_group("output", item.path, "moved", MOVED)
         caller.results = caller.results or _Message("user")
-        caller.results.add(raw, item.path, [result])
+        caller.results.add(item, raw, [result], _taker_of_call(item))
 
     def _agent_message(self, item: RawObject, raw: Raw) -> None:
         """What one agent says to another is what a user says."""
-        self._new("user").add(raw, item.path, content_blocks(item, "content", self._changes))
+        self._new("user").add(item, raw, content_blocks(item, "content", self._changes), "own items")
 
     def _configuration(self, item: RawObject, raw: Raw) -> None:
         if item.object("text").fields:
@@ -206,7 +208,7 @@ class ItemReader:
         if effort := effort_of(item):
             update = self._new("system")
             update.config = {"effort": effort}
-            update.add(raw, item.path, [])
+            update.add(item, raw, [])
 
     def _compaction(self, item: RawObject, raw: Raw) -> None:
         """A summary under clew's seal is a user's text; any other is for its maker alone."""
@@ -218,7 +220,7 @@ class ItemReader:
 
     def _add_tools(self, item: RawObject, raw: Raw) -> None:
         """They are among the tools of the request."""
-        self._last().add(raw, item.path, [])
+        self._last().add(item, raw, [])
 
     def _refer(self, item: RawObject, raw: Raw) -> None:
         raise invalid(item.path, f"Item with id '{item.string('id')}' not found.")
@@ -228,4 +230,11 @@ class ItemReader:
 
     def _keep(self, item: RawObject, raw: Raw) -> None:
         self._changes.leave_out(item.path, ONLY_HERE)
-        self._last().add(raw, item.path, [])
+        self._last().add(item, raw, [])
+
+
+def _taker_of_call(item: RawObject) -> Taker:
+    """Who takes this call of a tool, or its output, as it is."""
+    if len(item.string("call_id")) > LONGEST_ID or not is_legal_name(item.string("name")):
+        return "none"
+    return "tools as offered" if item.type in _CUSTOM or item.string("namespace") else "all"

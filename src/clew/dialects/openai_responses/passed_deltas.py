@@ -26,6 +26,7 @@ from clew.wire.events import marked, read_marked
 _MOST: Final = 256
 """Deltas that wait to be read. They take more memory than their text."""
 _LONGEST: Final = 64 * 1024
+_NEXT: Final = b"\nevent: "
 _PLAIN: Final = rb'"(?P<%b>[^"\\\n\x00-\x1f]*+)"'
 _NUMBER: Final = rb"(?P<%b>0|[1-9]\d{0,8})"
 _ESCAPED: Final = rb"\\u(?![dD][89a-fA-F])[\da-fA-F]{4}|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"
@@ -57,7 +58,19 @@ def _pattern(kind: str, names: tuple[str, ...]) -> re.Pattern[bytes] | None:
 class ResponsesDeltas:
     """The deltas of one answer."""
 
-    __slots__ = ("_between", "_deltas", "_item", "_name", "_part", "_pattern", "_place", "_reader", "_text", "_writer")
+    __slots__ = (
+        "_between",
+        "_deltas",
+        "_head",
+        "_item",
+        "_name",
+        "_part",
+        "_pattern",
+        "_place",
+        "_reader",
+        "_text",
+        "_writer",
+    )
 
     def __init__(self, reader: ResponsesStreamReader, writer: ResponsesStreamWriter) -> None:
         self._reader = reader
@@ -65,13 +78,16 @@ class ResponsesDeltas:
         self._deltas: list[bytes] = []  # as JSON writes them, without their quotes
         self._text: ItemText | None = None  # that they belong to, in what the client gets
         self._pattern: re.Pattern[bytes] | None = None
+        self._head = b""  # how such an event begins
         self._item = b""  # the backend's id of the open item, in its deltas,
         self._name = b""  # and the client's
         self._place = self._part = b"0"
         self._between = False  # the id comes before the number
 
     def take(self, data: bytes) -> bytes:
-        if self._pattern is None or len(data) > _LONGEST or not (data.isascii() or _is_text(data)):
+        if self._pattern is None or len(data) > _LONGEST or not data.endswith(b"\n\n"):
+            return b""
+        if not data.startswith(self._head, data.rfind(_NEXT) + 1) or not (data.isascii() or _is_text(data)):
             return b""
         out: list[bytes] = []
         deltas: list[bytes] = []
@@ -121,7 +137,8 @@ class ResponsesDeltas:
         self._pattern = None
         text, place = self._writer.open_text, self._reader.place
         kind, part = self._reader.grows_by
-        if text is None or place is None or text.kind != kind or not data.startswith(b"event: %b\n" % kind.encode()):
+        self._head = b"event: %b\n" % kind.encode()
+        if text is None or place is None or text.kind != kind or not data.startswith(self._head):
             return
         own = text.place
         if own["output_index"] != place or own.get("content_index", own.get("summary_index", 0)) != part:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from clew.dialects.openai_responses.detail import ClientItem, ResponsesDetail
+from clew.dialects.openai_responses.detail import ClientItem, ResponsesDetail, Taker
 from clew.model.blocks import Block, is_thinking
 from clew.model.request import Request, RequestMessage, blocks_of
 from clew.wire.splice import drop_key, set_key
@@ -30,6 +30,7 @@ class OwnItem(NamedTuple):
     raw: Raw
     path: str
     more: int = 0
+    takes: Taker = "all"
 
 
 class MessageItems(Struct, frozen=True):
@@ -50,6 +51,12 @@ class ClientItems:
         self._items = detail.items
         self._ids = ids
 
+    def of_untouched(self, message: RequestMessage) -> Sequence[ClientItem]:
+        """The items of a user's message that no step touched; none for any other, or where one of them became no block."""
+        at = self._source.index_of(message) if message.role == "user" else None
+        items = self._items.get(at, ()) if at is not None and self._source.body.messages[at] is message else ()
+        return items if all(item.blocks for item in items) else ()
+
     def of_message(self, message: RequestMessage) -> MessageItems:
         at = self._source.index_of(message)
         if at is None or at not in self._items:
@@ -66,7 +73,8 @@ class ClientItems:
                 continue
             is_kept = is_thinking(now[index]) or (self._ids and has_thoughts)
             raw = item.raw if is_kept else without_id(item.raw)
-            found[index] = OwnItem(_with_call_id(raw, before[place], now[index]), item.path, item.blocks - 1)
+            sent = _with_call_id(raw, before[place], now[index])
+            found[index] = OwnItem(sent, item.path, item.blocks - 1, item.takes)
         return MessageItems(found, _between(items, places))
 
 

@@ -11,16 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
-from msgspec import Raw
 
 from clew.dialects.openai.fields import OBJECT, STRING, RawMessage, RawObject, RequestChanges, decode, invalid
-from clew.dialects.openai.parameters import is_legal_name, tool_name
+from clew.dialects.openai.parameters import tool_name
 from clew.dialects.openai.parts import AS_USER, Part, as_user_text, text_blocks
-from clew.dialects.openai_responses.detail import ClientItem, ClientTool
+from clew.dialects.openai_responses.detail import ClientItem, ClientTool, Taker
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.request_answer_items import AnswerItems, ThoughtWriter, message_item
 from clew.dialects.openai_responses.request_client_items import MessageItems
-from clew.dialects.openai_responses.request_parts import LONGEST_ID, InputPartWriter, sent_id
+from clew.dialects.openai_responses.request_parts import InputPartWriter, sent_id
 from clew.errors import RequestInvalid
 from clew.model.blocks import THINKING_TYPES
 from clew.model.json import JsonObject
@@ -31,7 +30,6 @@ RESULTS_FIRST = "tool outputs must come before the user's text"
 NOT_KNOWN = "this backend does not know this kind of item"
 
 _KNOWN: Final = {"text": frozenset({"type", "text"}), "tool_use": frozenset({"type", "id", "name", "input"})}
-_CUSTOM: Final = frozenset({"custom_tool_call", "custom_tool_call_output"})
 
 
 class InputItemWriter:
@@ -97,7 +95,7 @@ class InputItemWriter:
             self.keep(own.between.get(at, []))
             if skip:
                 skip -= 1
-            elif at in own.by_block and self._may_pass(own.by_block[at].raw):
+            elif at in own.by_block and self.may_pass(own.by_block[at].takes):
                 self._say(parts)
                 self.items.append(own.by_block[at].raw)
                 skip = own.by_block[at].more
@@ -139,7 +137,7 @@ class InputItemWriter:
                 skip -= 1
             elif block.type in THINKING_TYPES:
                 answer.think(*self._thoughts.write(block, own.by_block.get(at)), block.path)
-            elif at in own.by_block and self._may_pass(own.by_block[at].raw):
+            elif at in own.by_block and self.may_pass(own.by_block[at].takes):
                 if block.type == "tool_use" and self._tool(block).kind == "custom":
                     self._customs.add(block.string("id"))
                 answer.add(own.by_block[at].raw, is_call=block.type == "tool_use")
@@ -185,16 +183,17 @@ class InputItemWriter:
         name = tool.name or tool_name(block.string("name"), f"{block.path}.name", self._changes)
         return {"type": "function_call", "call_id": call, "name": name, **space, "arguments": _arguments(block)}
 
-    def _may_pass(self, raw: Raw) -> bool:
-        """Whether the backend knows the client's item as it is."""
-        item = RawObject("", decode(raw, OBJECT, ""))
-        if item.type in ("agent_message", "compaction"):
-            return self._options.own_items
-        if "call_id" not in item.fields:
-            return True
-        if len(item.string("call_id")) > LONGEST_ID or not is_legal_name(item.string("name")):
-            return False
-        return bool(self._tools) or not (item.type in _CUSTOM or item.string("namespace"))
+    def may_pass(self, takes: Taker) -> bool:
+        """Whether the backend takes such an item of the client's as it is."""
+        match takes:
+            case "all":
+                return True
+            case "own items":
+                return self._options.own_items
+            case "tools as offered":
+                return bool(self._tools)
+            case _:
+                return False
 
 
 def _arguments(block: RawObject) -> str:

@@ -10,6 +10,7 @@ import hashlib
 from typing import Final, NamedTuple
 
 from clew.dialects.openai.fields import RawObject, RequestChanges
+from clew.dialects.openai.parameters import LONGEST_ID
 from clew.dialects.openai.parts import Part, PartForms, PartWriter, media_apart
 from clew.dialects.openai_responses.options import ResponsesOptions
 
@@ -17,7 +18,6 @@ ONLY_TEXT = "a tool output can only be text here: images and files follow in a u
 TOO_LONG = "this backend accepts ids of at most 64 characters"
 TOO_MANY = "this backend accepts fewer cache marks"
 
-LONGEST_ID: Final = 64
 _BREAKPOINT: Final = {"mode": "explicit"}
 _LONG_LIFE: Final = {"mode": "explicit", "ttl": "12h"}
 

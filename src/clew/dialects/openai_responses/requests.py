@@ -95,11 +95,17 @@ class _RequestWriter:
         self.changes = RequestChanges(STEP, NO_WORDS)
         self._request = request
         self._options = options
-        self._given = read_raw(request)
         self._detail = detail_of(request.source.native)
         native = request.source.native
         self._is_own = native is not None and native.dialect == DIALECT_NAME
         self._own: Mapping[str, Raw] = self._detail.fields
+        self._as_offered = self._is_own and self._is_untouched("tools") and may_go_as_offered(self._detail, options)
+        self._input = InputItemWriter(options, self.changes, self._detail.tools if self._as_offered else {})
+        self._client = ClientItems(request, self._detail, ids=options.ids)
+        self._passed = self._passed_items() if self._is_own else {}
+        """The client's items, by the identity of the message. No other messages need to be read."""
+        read = tuple([each for each in request.messages if id(each) not in self._passed])
+        self._given = read_raw(request.with_messages(read) if self._passed else request)
 
     def fields(self) -> dict[str, object]:
         """The fields of the body, in their order."""
@@ -108,12 +114,11 @@ class _RequestWriter:
         changes.leave_out_unknown("", parameters.fields, _KNOWN)
         if self._request.betas:
             changes.leave_out("anthropic-beta", BETAS + ", ".join(self._request.betas))
-        as_offered = self._is_own and self._is_untouched("tools") and may_go_as_offered(self._detail, options)
+        as_offered = self._as_offered
         demand = self._request.source.native.demand if self._request.source.native else None
         if demand is not None and not as_offered:
             raise invalid(demand.path, demand.why)
-        items = self._items(as_offered=as_offered)
-        tools = self._tools(as_offered=as_offered)
+        items, tools = self._items(), self._tools()
         has_tools = "tools" in parameters.fields
         forced = has_tools and is_forced(parameters)
         effort = self._effort(lost=items.lost, forced=forced)
@@ -159,20 +164,33 @@ class _RequestWriter:
         value = self._own.get(name, Raw(b"null"))
         return {} if value == Raw(b"null") else {name: value}
 
-    def _items(self, *, as_offered: bool) -> InputItemWriter:
+    def _passed_items(self) -> dict[int, list[Raw]]:
+        """Of messages that go as they came, as most of a long history do: outputs of tools."""
+        passed: dict[int, list[Raw]] = {}
+        for message in self._request.messages:
+            items = self._client.of_untouched(message)
+            if items and all(self._input.may_pass(item.takes) for item in items):
+                passed[id(message)] = [item.raw for item in items]
+        return passed
+
+    def _items(self) -> InputItemWriter:
         """The input."""
-        writer = InputItemWriter(self._options, self.changes, self._detail.tools if as_offered else {})
+        writer = self._input
         if self._is_own and self._is_untouched("system"):
             writer.keep(self._detail.items.get(SYSTEM, ()))
         elif self._options.system != "instructions" and "system" in self._given.parameters.fields:
             writer.say_system(prompt_blocks(self._given.parameters, self.changes), self._options.system, "system")
         if words := schema_words(self._given.parameters, self._options):  # in the input: there the word JSON is looked for
             writer.items.append(message_item("developer", [{"type": "input_text", "text": words}]))
-        client = ClientItems(self._request, self._detail, ids=self._options.ids)
-        for message, raw in zip(self._request.messages, self._given.messages, strict=True):
+        read = iter(self._given.messages)
+        for message in self._request.messages:
             self._request.source.wanted.check()
+            if items := self._passed.get(id(message)):
+                writer.items += items
+                continue
+            raw = next(read)
             self.changes.leave_out_unknown(raw.path, raw.fields, {"role", "content", "output_config"})
-            writer.take(raw, client.of_message(message))
+            writer.take(raw, self._client.of_message(message))
         return writer
 
     def _prompt(self) -> dict[str, object]:
@@ -184,8 +202,8 @@ class _RequestWriter:
         text = joined_text(prompt_blocks(self._given.parameters, self.changes), self.changes)
         return {"instructions": text} if text else {}
 
-    def _tools(self, *, as_offered: bool) -> dict[str, object]:
-        if as_offered:
+    def _tools(self) -> dict[str, object]:
+        if self._as_offered:
             return self._own_field("tools")
         if self._is_own and self._detail.tool_kinds - {"function"}:
             self.changes.add("tools", "replaced", UNKNOWN_KIND)
