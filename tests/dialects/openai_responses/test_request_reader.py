@@ -448,3 +448,9 @@ def test_a_longer_request_goes_on_from_a_shorter_one() -> None:
     for shorter, longer in pairwise(documents):
         assert longer[: len(shorter) - 1] == shorter[:-1]
         assert longer[len(shorter) - 1]["content"][: len(shorter[-1]["content"])] == shorter[-1]["content"]
+
+
+def test_too_many_items_are_refused_before_they_are_read() -> None:
+    with pytest.raises(RequestInvalid, match="input: 100001 entries") as caught:
+        read_request(b'{"model":"m","input":[%b]}' % b",".join([b"{}"] * 100_001), {})
+    assert caught.value.path == "input"

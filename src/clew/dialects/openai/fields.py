@@ -8,7 +8,7 @@ they are used. Each object knows its path in the client's request.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Final, TypeAlias, TypeVar
 
 import msgspec
@@ -18,7 +18,7 @@ from msgspec.json import Decoder
 from clew.errors import RequestInvalid
 from clew.model.change import Change, What
 from clew.model.request import Request, blocks_of
-from clew.wire.requests import encode
+from clew.wire.requests import MAX_MESSAGES, encode
 
 Fields: TypeAlias = dict[str, Raw]
 Canonical: TypeAlias = dict[str, object]
@@ -148,6 +148,12 @@ def said_in(fields: Mapping[str, Raw]) -> dict[str, Raw]:
 def invalid(path: str, why: str) -> RequestInvalid:
     """The error that says what is wrong, and where."""
     return RequestInvalid(f"{path}: {why}", path=path)
+
+
+def check_count(entries: Sequence[object], path: str) -> None:
+    """Raises RequestInvalid for more messages or items than a request may have, before they are looked at."""
+    if len(entries) > MAX_MESSAGES:
+        raise invalid(path, f"{len(entries)} entries, more than the {MAX_MESSAGES} allowed")
 
 
 def renamed_path(path: str, names: Mapping[str, str]) -> str:

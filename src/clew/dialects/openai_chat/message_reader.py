@@ -15,7 +15,17 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from clew.dialects.openai.fields import OBJECT, OBJECTS, Canonical, RawObject, RequestChanges, blocks_in, decode, invalid
+from clew.dialects.openai.fields import (
+    OBJECT,
+    OBJECTS,
+    Canonical,
+    RawObject,
+    RequestChanges,
+    blocks_in,
+    check_count,
+    decode,
+    invalid,
+)
 from clew.dialects.openai.parameters import legal_id
 from clew.dialects.openai.parts import file_document, image_source
 from clew.dialects.openai_chat.client_parts import thinking_in
@@ -52,6 +62,7 @@ class MessageReader:
         given = parameters.value("messages", OBJECTS)
         if given is None:
             raise invalid("messages", "Field required")
+        check_count(given, "messages")
         for index, fields in enumerate(given):
             message = RawObject(f"messages.{index}", fields)
             known = _FUNCTION_KEYS if message.string("role") == "function" else _KEYS

@@ -23,6 +23,7 @@ from clew.dialects.openai.fields import (
     Canonical,
     RawObject,
     RequestChanges,
+    check_count,
     decode,
     invalid,
 )
@@ -165,6 +166,7 @@ def _items(parameters: RawObject, stored: StoredItems) -> tuple[tuple[Raw, ...],
         message = {"type": "message", "role": "user", "content": parameters.string("input")}
         return (*stored.before, Raw(msgspec.json.encode(message))), False
     sent = decode(given, _ITEMS, "input")
+    check_count(sent, "input")
     own = [without_sdk_fields(each) for each in sent]
     if not stored.by_id:
         return (*stored.before, *own), not stored.before and all(map(operator.is_, sent, own))
