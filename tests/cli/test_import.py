@@ -53,6 +53,40 @@ def test_a_directory_of_transcripts_is_imported_and_a_second_time_adds_nothing(h
     assert [each["turns"] for each in home.json("show")] == [2, 2]
 
 
+def codex_lines(turns: int) -> bytes:
+    """A session of Codex with the same words again and again."""
+    rows: list[tuple[str, dict[str, Any]]] = [("session_meta", {"id": "0199", "session_id": "0199"})]
+    for _ in range(turns):
+        for role, part, words in (("user", "input_text", "Continue."), ("assistant", "output_text", "Done.")):
+            rows.append(("response_item", {"type": "message", "role": role, "content": [{"type": part, "text": words}]}))
+    return b"\n".join(json.dumps({"type": kind, "payload": payload}).encode() for kind, payload in rows)
+
+
+@pytest.mark.parametrize("turns", [6, 300])
+@pytest.mark.parametrize("kind", ["codex", "claude code"])
+def test_the_same_words_said_again_and_again_are_as_many_turns(home: Home, tmp_path: Path, kind: str, turns: int) -> None:
+    """More of them than a look-up by their place tells, too."""
+    file = tmp_path / "talk.jsonl"
+    given = Scribbler()
+    for number in range(turns):
+        given.user("Continue.")
+        given.assistant(f"m{number}", "Done.")
+    file.write_bytes(codex_lines(turns) if kind == "codex" else given.raw)
+    assert home.lines("import", str(file)) == [f"{turns} turns of 1 conversation imported"]
+    assert [each["turns"] for each in home.json("show")] == [turns]
+    again = home.lines("import", str(file))
+    assert again == ["0 turns of 0 conversations imported", f"{turns} turns known already"]
+
+
+def test_a_session_of_codex_that_ends_in_something_unreadable_keeps_no_other_file_out(home: Home, tmp_path: Path) -> None:
+    bad = json.dumps({"type": "response_item", "payload": {"type": "message", "role": "root", "content": "x"}}).encode()
+    (tmp_path / "a.jsonl").write_bytes(codex_lines(1).replace(b"0199", b"0200") + b"\n" + bad)
+    (tmp_path / "b.jsonl").write_bytes(codex_lines(2))
+    done = home.clew("import", str(tmp_path))
+    assert (done.exit_code, done.stdout) == (1, "3 turns of 2 conversations imported\n")
+    assert done.stderr.startswith(f"{tmp_path / 'a.jsonl'} line 4: input.0.role: there is no role 'root'")
+
+
 def test_an_export_comes_back_into_another_home(home: Home, tmp_path: Path) -> None:
     home.keep(*talk(yesterday()))
     file = tmp_path / "backup.clew.jsonl"

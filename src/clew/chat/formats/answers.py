@@ -89,6 +89,7 @@ def import_answer(answer: FileAnswer, chain: Chain | None, context: ImportContex
     place = place_of(context.principal, first, before.said if before else None, asked, said)
     known = _find_known(held, said, place, answer, chain, context)
     recording = known or _new_recording(answer, held, said, place, chain, context)
+    context.taken[recording.id] = answer.name
     makers = {**(chain.by_maker if chain else {}), (recording.origin.realm, recording.origin.model): recording.id}
     after = Chain(first=first, thread=recording.thread, last=recording.id, by_maker=makers)
     return ImportedAnswer(recording, after, known is None)
@@ -100,7 +101,8 @@ def _find_known(
     """The existing recording: by its proofs, by its tool calls, or at its place in the same session.
 
     An answer that has no proofs and no calls is also found by its words after the same answer: a file may have lost the
-    session, and some formats join the texts of a question.
+    session, and some formats join the texts of a question. By its place no recording is found for two answers of a file: the
+    same words may be said again and again.
     """
     known = context.known
     for key in filter(None, map(key_of, held)):
@@ -109,14 +111,32 @@ def _find_known(
     for call in said.ids:
         if found := next((each for each in known.by_tool(call) if each.said == said), None):
             return found
-    alike = [each for each in known.by_place(place) if each.said == said]
+    alike = [
+        each
+        for each in known.by_place(place)
+        if each.said == said and context.taken.get(each.id, answer.name) == answer.name
+    ]
     same = [each for each in alike if answer.session and (each.session, each.agent) == (answer.session, answer.agent)]
     if same or said.ids or any(map(key_of, held)):
-        return same[0] if same else None
+        return _nearest(same, chain, context)
     followed = [each for each in alike if each.followed == (chain.last if chain else None)]
     if chain is not None:
         followed += [each for each in context.followers(chain.thread, chain.last) if each.said == said]
     return next((each for each in followed if not answer.session or each.thread == answer.thread), None)
+
+
+def _nearest(same: Sequence[Recording], chain: Chain | None, context: ImportContext) -> Recording | None:
+    """Of recordings at one place in one session, the one that followed the answer before. Of very many the store tells
+    only the newest, so its thread is looked through."""
+    if len(same) < 2:
+        return same[0] if same else None
+    last = chain.last if chain else None
+    names = {(each.said, each.session, each.agent) for each in same}
+    others = context.followers(chain.thread, chain.last) if chain else ()
+    followers = (
+        each for each in (*same, *others) if each.followed == last and (each.said, each.session, each.agent) in names
+    )
+    return next(followers, same[0])
 
 
 def _new_recording(

@@ -113,7 +113,7 @@ class _Rollout:
         self._chain: Chain | None = None
         self._asked: list[Raw] = []
         self._answer: list[Raw] = []
-        self._number = 0
+        self._number, self._asked_at = 0, 0
         self._began = self._at = context.at
         self._usage: TokenUsage | None = None
         self._is_whole = True
@@ -161,14 +161,19 @@ class _Rollout:
         if self._answer:
             yield from self._close_answer()
         if not self._asked:
-            self._began = self._at
+            self._began, self._asked_at = self._at, number
         self._asked.append(payload)
 
     def end(self) -> Iterator[ReadItem]:
         """The last answer; a question that has none, if there is one."""
         if self._answer:
             yield from self._close_answer()
-        if asked := self._messages(self._asked)[0]:
+        try:
+            asked = self._messages(self._asked)[0]
+        except (ClewError, *UNREADABLE) as error:
+            yield BrokenLine(self._asked_at, str(error))
+            return
+        if asked:
             turn_id = hash_of("unanswered", self._session, *(raw.decode("utf-8", "replace") for raw in asked))
             exchange = self._exchange(turn_id, self._thread(), outcome="failed")
             yield TurnRecord(exchange=exchange, asked=asked, title=_title(asked))

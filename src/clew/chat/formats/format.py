@@ -71,6 +71,8 @@ class ImportContext(Struct, frozen=True, kw_only=True):
     """Opens seals; without it a seal counts as absent."""
     followers: Callable[[str, str], Sequence[Recording]] = lambda thread, answer: ()
     """The answers of a thread that followed this one."""
+    taken: dict[str, str] = {}
+    """The recordings that answers of this file were found as, with the names of these answers."""
 
 
 Write: TypeAlias = Callable[[Thread, Sequence[TurnRecord]], Iterator[bytes]]
