@@ -143,19 +143,18 @@ def plan_import(found: FoundSettings, old: str, environ: Mapping[str, str]) -> I
     """The file with all that can be carried over. Each backend is checked as if the file were used with it."""
     text, names = old, dict[str, str]()
     added, known, left_out = list[str](), list[str](), list(found.left_out)
+    tables: dict[str, Any] = tomllib.loads(old).get("backends", {})
     for backend in found.backends:
-        tables: dict[str, Any] = tomllib.loads(text).get("backends", {})
         values = {key: value for key, value in backend.values.items() if value not in ("", None, {})}
         if same := next((name for name, table in tables.items() if table == values), ""):
             names[backend.name] = same
             known.append(same)
             continue
         name = _free_name(backend, tables)
-        fresh = with_backend(text, name, values)
-        if why := _faults(fresh, environ):
+        if why := _faults(with_backend(old, name, values), environ):
             left_out.append(LeftOut(f"backend {backend.name}", why))
             continue
-        text = fresh
+        text, tables[name] = with_backend(text, name, values), values
         names[backend.name] = name
         added.append(name)
     text = _with_failover(text, [names[each] for each in found.failover if each in names], left_out)
