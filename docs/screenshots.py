@@ -171,9 +171,9 @@ def lived(demo: Demo) -> None:
     makers = {"claude": MODEL, "glm": "glm-5", "deepseek": "deepseek-v4-pro"}
     now = time.time()
     with SqliteStore(demo.home / "clew.db") as store:
-        for number in range(420):
+        times = sorted(now - dice.random() ** 1.3 * 13.5 * 86_400 - 3600 for _ in range(420))
+        for number, at in enumerate(times):  # in the order in which they happened, as a gateway records them
             backend = dice.choices(list(makers), (6, 2, 3))[0]
-            at = now - dice.random() ** 1.3 * 13.5 * 86_400 - 3600
             store.record(_lived(f"past-{number}", backend, makers[backend], at, dice)).result(5)
 
 

@@ -45,7 +45,7 @@ def test_a_backend_is_added_with_a_key_tested_edited_and_removed(demo: Demo, vis
     dialog.get_by_label("Key", exact=True).select_option("secret")
     dialog.get_by_label("New key").fill(claude.key)
     show_change(page)
-    expect(dialog.get_by_role("alert")).to_contain_text("second.url: a URL has no spaces")
+    expect(dialog.get_by_role("alert")).to_contain_text("second.url: a URL must not contain spaces")
     dialog.get_by_label("URL").fill(claude.url)
     show_change(page)
     expect(dialog.locator("ins")).to_contain_text(["[backends.second]"])

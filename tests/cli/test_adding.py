@@ -90,7 +90,7 @@ def test_what_was_found_without_a_file_is_not_said_to_stand_in_one(clew: Clew) -
         (("olama",), 5, "backends.olama.preset: there is no such preset; did you mean 'ollama'?"),
         (("azure",), 5, "backends.azure: it needs a url: that of Azure OpenAI is another for each customer"),
         (("xai", "--dialect", "anthropic"), 5, "backends.xai.dialect: nothing is known of such an endpoint of xAI (Grok)"),
-        (("--name", "x", "--url", "ftp://x"), 5, "backends.x.url: it begins with http:// or https://"),
+        (("--name", "x", "--url", "ftp://x"), 5, "backends.x.url: it must begin with http:// or https://"),
     ],
 )
 def test_what_cannot_be_used_leaves_the_file_as_it_was(clew: Clew, arguments: tuple[str, ...], code: int, says: str) -> None:

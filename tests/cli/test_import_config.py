@@ -241,7 +241,7 @@ def test_a_backend_that_cannot_be_used_is_left_out_with_the_reason(clew: Clew, t
     said = imported(clew, source(tmp_path, "config.json", ROUTER.replace("https://api.deepseek.com", "ftp://files.example")))
     assert said["added"] == ["openrouter", "ollama"]
     left = {each["what"]: each["why"] for each in said["left_out"]}
-    assert left["backend deepseek"].startswith("backends.deepseek.url: it begins with http:// or https://")
+    assert left["backend deepseek"].startswith("backends.deepseek.url: it must begin with http:// or https://")
 
 
 # What a person sees

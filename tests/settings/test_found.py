@@ -75,7 +75,7 @@ def test_anthropics_own_base_url_changes_nothing() -> None:
     [
         ("http://127.0.0.1:2539", "names this machine and may be this gateway: neither it nor the key beside it is used"),
         ("http://localhost:2539", "names this machine"),
-        ("http://me:pw@host", "is not used, nor the key beside it: it holds no credentials"),
+        ("http://me:pw@host", "is not used, nor the key beside it: a URL must not contain credentials"),
     ],
 )
 def test_a_base_url_that_may_be_the_gateway_itself_is_left_alone_with_its_key(url: str, why: str) -> None:

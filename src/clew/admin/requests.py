@@ -44,7 +44,7 @@ class BodyBytes:
         self._own += size
         BodyBytes.together += size
         if BodyBytes.together > MOST_TOGETHER:
-            why = "other requests with long bodies are not whole yet"
+            why = "other requests with long bodies are still arriving"
             raise AdminProblem(503, "too much is being read at once", why, "try again in a moment")
 
 
@@ -73,7 +73,7 @@ async def _receive(request: Request, most: int, held: BodyBytes) -> bytearray:
     except StopAsyncIteration:
         return raw
     except TimeoutError:
-        raise AdminProblem(408, "the body did not come", f"no data came for {SILENT_SECONDS:g} s") from None
+        raise AdminProblem(408, "the body did not arrive", f"no data came for {SILENT_SECONDS:g} s") from None
     except ClientDisconnect:
         raise AdminProblem(400, "the body ended early") from None
 

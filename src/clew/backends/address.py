@@ -31,20 +31,20 @@ _AWS_V6: Final = IPv6Address("fd00:ec2::254")
 def url_fault(url: str, *, allow_private: bool = False) -> str:
     """What is wrong with a base URL, and how to write it; "" if it may be called."""
     if not _PLAIN.fullmatch(url) or "\\" in url:
-        return "a URL has no spaces, control characters, backslashes or other than ASCII letters"
+        return "a URL must not contain spaces, control characters, backslashes or letters outside of ASCII"
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
     except ValueError as error:
         return f"it cannot be read: {error}"
     if parts.scheme not in ("http", "https") or not host:
-        return "it begins with http:// or https:// and a host"
+        return "it must begin with http:// or https:// and a host"
     if "@" in parts.netloc:
-        return "it holds no credentials: a key has a setting of its own"
+        return "a URL must not contain credentials: put the key into the setting `key`"
     if not _AUTHORITY.fullmatch(parts.netloc):
-        return "after the host there is a port at most"
+        return "only a port may follow the host"
     if parts.query or parts.fragment or "?" in url or "#" in url:
-        return "a base has no ? and no #"
+        return "a base URL must not contain ? or #"
     return _host_fault(host, allow_private=allow_private)
 
 
@@ -59,23 +59,23 @@ def _host_fault(host: str, *, allow_private: bool) -> str:
     address = _address(host)
     if address is None:
         if all(_LOOSE_NUMBER.fullmatch(part) for part in host.split(".")):
-            return f"{host} is an address in a spelling that readers disagree about: write four decimal numbers"
+            return f"programs read the address {host} differently: write four decimal numbers"
         if not _NAME.fullmatch(host):
-            return f"{host!r} is not the name of a host"
+            return f"{host!r} is not a host name"
         if host.lower() in _METADATA and not allow_private:
-            return f"{host} hands out a machine's credentials: set allow_private = true if it is meant"
+            return f"{host} gives out the credentials of a cloud machine: set allow_private = true if you really want it"
         return ""
     if address.is_unspecified or address.is_multicast:
         return f"{host} is not an address that can be called"
     if isinstance(address, IPv6Address):
         # An IPv4 address inside: mapped, 6to4, Teredo, NAT64.
         if address.ipv4_mapped or address.sixtofour or address.teredo or address in _NAT64:
-            return "" if allow_private else f"{host} hides another address: write that one"
+            return "" if allow_private else f"{host} stands for another address: write that address"
         is_special = address.is_link_local or address.is_site_local or address == _AWS_V6
     else:
         is_special = address.is_link_local or address in _SHARED or address.is_reserved
     if is_special and not allow_private:
-        return f"{host} is a link-local or shared address: set allow_private = true if it is meant"
+        return f"{host} is a link-local or shared address: set allow_private = true if you really want it"
     return ""
 
 

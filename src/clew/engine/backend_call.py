@@ -123,7 +123,7 @@ class BackendCall(ABC):
                 return WAITING
             self._dialling = None
             if dialling.cancelled():
-                raise BackendUnreachable(f"{asked.endpoint}: we are shutting down")
+                raise BackendUnreachable(f"{asked.endpoint}: this gateway is shutting down")
             self._listen(dialling.result())
         on = self._on
         assert on is not None, "no backend was asked"

@@ -149,7 +149,7 @@ class Pool:
 
 
 def _shutting_down(endpoint: Endpoint) -> BackendUnreachable:
-    return BackendUnreachable(f"{endpoint}: we are shutting down")
+    return BackendUnreachable(f"{endpoint}: this gateway is shutting down")
 
 
 class PooledCall(Struct, eq=False):
