@@ -11,9 +11,11 @@ from msgspec import structs
 from clew.engine.snapshot import Snapshot
 from clew.errors import BackendBroken, BackendUnreachable, StoreError
 from clew.exchange import commands
+from clew.exchange.backend_dialect import refused_with
 from clew.exchange.call import Call, OwnTurn
 from clew.exchange.commands import ClientGone, ServerEnds
 from clew.exchange.states import FOLLOWS, ExchangeState
+from clew.model.events import StreamFailed
 from clew.model.http import ResponseHead
 from clew.pipeline.attempts import CoolDowns
 from tests.build import assistant, text, thinking, user
@@ -181,3 +183,21 @@ def test_secrets_are_not_kept_in_what_a_backend_said() -> None:
 def test_every_state_leads_to_the_end() -> None:
     assert all(ExchangeState.OVER in after for state, after in FOLLOWS.items() if state is not ExchangeState.OVER)
     assert set(FOLLOWS) == set(ExchangeState)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("rate_limit_error", 429),
+        ("overloaded_error", 529),
+        ("conflict_error", 409),
+        ("api_error", 500),
+        ("new", 500),
+        (7, 500),
+    ],
+)
+def test_an_error_has_the_status_of_its_type(kind: str | int, status: int) -> None:
+    """The vendor's table of errors, read backwards."""
+    refused = refused_with(StreamFailed({"type": kind, "message": "no"}))
+
+    assert (refused.status, refused.headers) == (status, ())

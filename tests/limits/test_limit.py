@@ -1,11 +1,29 @@
-"""Limits as they are typed, and as they are told."""
+"""Limits as they are typed and told, their money in whole micro-dollars, and their windows, the same for everybody."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from clew.errors import SettingsInvalid
-from clew.limits.limit import DAY, HOUR, MINUTE, Limit, LimitScope, read_limit, read_scope
+from clew.limits.limit import (
+    DAY,
+    HOUR,
+    MICRO,
+    MINUTE,
+    WINDOWS,
+    Limit,
+    LimitScope,
+    dollars,
+    micro_usd,
+    micro_usd_at_most,
+    read_limit,
+    read_scope,
+    window_at,
+    window_name,
+)
 
 ANNA = LimitScope("key", "anna")
 
@@ -76,3 +94,35 @@ def test_only_what_is_added_up_over_a_window_is_a_budget() -> None:
     assert [is_budget(each) for each in ("5usd/1d", "5tokens/1h", "5requests/1h", "5requests/1m", "5parallel")] == [
         *(True, True, True, False, False)
     ]
+
+
+@given(some.integers(min_value=0, max_value=10**15))
+def test_what_is_shown_is_what_is_kept(micro: int) -> None:
+    assert micro_usd(Decimal(dollars(micro)[1:].replace(",", ""))) == micro
+
+
+@given(some.decimals(min_value=0, max_value=10**6, places=9))
+def test_what_may_be_spent_is_never_rounded_down(usd: Decimal) -> None:
+    assert micro_usd_at_most(usd) >= usd * MICRO
+    assert abs(micro_usd(usd) - usd * MICRO) <= Decimal("0.5")
+
+
+@given(now=some.floats(min_value=0, max_value=4e9), seconds=some.sampled_from(list(WINDOWS.values())))
+def test_every_moment_lies_in_one_window_which_follows_another(now: float, seconds: int) -> None:
+    window = window_at(now, seconds)
+    assert window.start <= now < window.end
+    assert window.end - window.start == seconds
+    assert window_at(window.start, seconds) == window
+    assert window_at(window.end, seconds).start == window.end
+
+
+def test_a_day_begins_at_midnight_and_a_week_on_monday() -> None:
+    noon = datetime(2026, 11, 18, 12, tzinfo=UTC).timestamp()
+    assert window_at(noon, DAY).start == datetime(2026, 11, 18, tzinfo=UTC).timestamp()
+    assert window_at(noon, 7 * DAY).start == datetime(2026, 11, 16, tzinfo=UTC).timestamp()
+    assert window_at(noon + 61, HOUR).end == noon + HOUR
+
+
+def test_windows_are_named_as_people_type_them() -> None:
+    assert [window_name(seconds) for seconds in WINDOWS.values()] == [*WINDOWS]
+    assert (window_name(0), window_name(7)) == ("", "7s")

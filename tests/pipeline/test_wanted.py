@@ -1,5 +1,6 @@
-"""Work that nobody waits for any more: whatever goes over the messages of a long history stops."""
+"""Work on a long history that nobody waits for any more stops, between its messages and inside of one."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -12,8 +13,8 @@ from clew.model.request import NotWanted, Request, Wanted
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.pipeline.tool_structure import tool_structure
-from clew.wire.requests import encode
-from tests.build import assistant, request, tool_use, user
+from clew.wire.requests import encode, parse
+from tests.build import assistant, request, target, tool_use, user
 
 CLAUDE = Target(backend="claude", model="claude-opus-5-5", profile=profile_for("claude-opus-5-5"))
 
@@ -39,3 +40,31 @@ def test_work_stops_when_nobody_waits_for_it(name: str) -> None:
     wanted.drop()
     with pytest.raises(NotWanted):
         WORK[name](given)
+
+
+CALLS = 1000
+
+
+class Leaving(Wanted):
+    """Of a client that leaves after so many looks."""
+
+    __slots__ = ("looks",)
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self.looks = looks
+
+    def check(self) -> None:
+        self.looks -= 1
+        if self.looks == 0:
+            self.drop()
+        super().check()
+
+
+@pytest.mark.parametrize("looks", [2, CALLS, 2 * CALLS, 3 * CALLS])
+def test_calls_of_one_message_without_results(looks: int) -> None:
+    messages = [user("Go."), assistant(*(tool_use(f"toolu_{at}") for at in range(CALLS))), user("Well?")]
+    request = parse(json.dumps({"model": "m", "max_tokens": 9, "messages": messages}).encode())
+    request.source.wanted = Leaving(looks)
+    with pytest.raises(NotWanted):
+        tool_structure(request, target(), Facts())

@@ -1,4 +1,7 @@
-"""The compliance check: every static rule from both sides, and what it says."""
+"""The compliance check: every static rule from both sides, and what it says.
+
+The vendor names the first broken rule; a person who repairs a request wants to hear all at once.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import pytest
 from clew.model.facts import rules
 from clew.model.facts.models import profile_for
 from clew.thinking.compliance import CHECKS, OUTSIDE, TOUCHED, Violation, check, not_checkable
-from tests.build import assistant, redacted, text, thinking, tool_use, user
+from tests.build import assistant, raw, redacted, text, thinking, tool_use, user
 from tests.conversations.asked import OLD, Asked, ask, bare, headers
 from tests.conversations.rulebook import CASES, Case, accepted, refused
 from tests.conversations.rulebook.roles import IMAGE
@@ -142,3 +145,22 @@ def test_a_disputed_rule_is_named_where_the_stance_has_it() -> None:
     asked = ask(user("a"), SIGNED, user("c"))
     assert "R43.unreadable" not in not_checkable(asked.raw)
     assert "R43.unreadable" in not_checkable(asked.raw, stance={"C-9": "reject"})
+
+
+CARELESS = raw(user("hi"), assistant(thinking("x", ""), text("")), user("y"), temperature=0.3)
+
+
+def test_the_first_failing_phase_is_what_the_vendor_would_name() -> None:
+    assert [each.rule for each in check(CARELESS)] == ["R14.temperature-deprecated"]
+
+
+def test_thorough_names_what_the_later_phases_find_too_and_the_same_first() -> None:
+    found = [each.rule for each in check(CARELESS, thorough=True)]
+
+    assert found == ["R14.temperature-deprecated", "R22.empty-text", "R33.empty-signature"]
+
+
+def test_a_request_without_its_shape_is_not_read_any_further() -> None:
+    found = check(b'{"messages":[{"role":"user","content":""}],"novelty":1}', thorough=True)
+
+    assert {each.rule.partition(".")[0] for each in found} == {"R4"}

@@ -1,4 +1,4 @@
-"""How each backend is, by its last calls."""
+"""The pages Backends (how each is, what it supports, and no key) and Doctor (the checks of the admin's own home)."""
 
 import time
 from types import SimpleNamespace
@@ -7,11 +7,15 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from clew.admin.checkup import CHECKS
+from clew.backends.row import Backend, Quirks
 from clew.engine.services import tell_cool_downs
 from clew.model.turn import Exchange, Try
 from clew.pipeline.attempts import CoolDowns
-from clew.web.health import health_of_all
+from clew.web.health import deviations, health_of_all
+from clew.web.rows import Chip
 from tests.admin.booth import CANARY, Booth
+from tests.store.turns import recorded, turn
 from tests.web.test_exchange_row import exchange
 
 pytestmark = pytest.mark.slow
@@ -67,3 +71,52 @@ def test_a_cool_down_that_another_process_learnt_is_told_too(booth: Booth) -> No
     store.set("nothing", None, at=now).result(120)  # written after those
     claude, glm = health_of_all(booth.services, [])
     assert (glm.mood, 20.0 < glm.cools <= 30.0, claude.cools) == ("warn", True, 0.0)
+
+
+def test_each_backend_is_shown_with_what_it_supports_and_without_its_key(booth: Booth) -> None:
+    made = turn(recorded("r"))
+    failed = structs.replace(made.exchange, tries=(Try(backend="glm", status=401, why=f"no such key: {CANARY}<b>"),))
+    assert booth.store is not None
+    booth.store.record(structs.replace(made, exchange=failed)).result()
+    page = booth.ask("/backends").raw.decode()
+    assert [name for name in ("claude", "glm") if f'data-test="{name}"' not in page] == []
+    assert "https://glm.example/&lt;b&gt;" in page and "glm-5" in page and "the client&#39;s own credential" in page
+    assert "refused its key (401)" in page and "no such key" in page and f'href="/exchanges/{failed.id}"' in page
+    assert CANARY not in page and "<b>" not in page
+    assert "images: yes" in page and "counts tokens: yes" in page and "reasoning: signed thinking blocks" in page
+    assert "clew does not know this vendor. Test shows what else it supports." in page
+
+
+def test_what_is_set_for_a_backend_says_what_it_means() -> None:
+    row = Backend(name="x", url="https://x.example", realm="x", quirks=Quirks(unique_tool_ids=True))
+    means = "Whether it never uses a tool id twice, so clients can get its ids unchanged."
+    assert [*deviations(row)] == [Chip("", "unique_tool_ids = true", (means,))]
+
+
+def test_only_a_backend_of_the_settings_is_tried(booth: Booth) -> None:
+    """reliability 4.4: base URLs come from the operator alone."""
+    reply = booth.ask("/api/trials", method="POST", body={"backend": "http://evil.example"})
+    assert (reply.status, reply.why) == (404, "there are: claude, glm")
+
+
+def test_a_backend_that_takes_the_clients_credential_cannot_be_asked_without_one(booth: Booth, monkeypatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    trial = booth.ask("/api/trials", method="POST", body={"backend": "claude"}).json
+    assert (trial["backend"], trial["ok"]) == ("claude", None)
+    assert trial["says"].startswith("it takes the client's own credential")
+
+
+def test_the_page_names_every_check_before_it_is_made(kept_booth: Booth) -> None:
+    page = kept_booth.ask("/doctor").raw.decode()
+    assert [check.name for check in CHECKS if f"<strong>{check.name}</strong>" not in page] == []
+
+
+def test_what_is_found_is_told_with_how_to_mend_it(booth: Booth) -> None:
+    """It looks at this admin's home, whatever the environment says."""
+    booth.home.root.chmod(0o755)
+    (booth.home.root / "clew.toml").write_text(f'[backends.a]\nurl = "http://127.0.0.1:1"\nkey = "{CANARY}"\nauth = "key"\n')
+    found = booth.ask("/doctor/checks").raw.decode()
+    assert str(booth.home.root) in found and "to fix it:" in found and "chmod" in found
+    assert CANARY not in found
+    assert [check.name for check in CHECKS if f"<strong>{check.name}</strong>" not in found] == []
