@@ -9,7 +9,7 @@ from clew.simulator.openai_chat.judge.case import CHAT_RULES
 from clew.simulator.openai_chat.vendors import chat_vendors
 from clew.simulator.openai_responses.judge.case import RESPONSES_RULES
 from clew.simulator.openai_responses.vendors import responses_vendors
-from clew.simulator.rule_book import RuleBook, VendorRule, WordedVendor
+from clew.simulator.rule_book import OpenaiVendor, RuleBook, VendorRule
 
 Table = Callable[[Sequence[str], Iterable[Sequence[str]]], str]
 
@@ -32,7 +32,7 @@ def simulator_page(table: Table) -> str:
     return "\n".join(parts)
 
 
-def _rules(kinds: str, book: RuleBook, rows: Mapping[str, WordedVendor], table: Table) -> Iterator[str]:
+def _rules(kinds: str, book: RuleBook, rows: Mapping[str, OpenaiVendor], table: Table) -> Iterator[str]:
     """What the kinds of a dialect refuse, and where a vendor has words of its own."""
     yield f"## Rules of {kinds}\n"
     yield "What these kinds refuse, with the messages of the OpenAI API. The grades are those of [Rules](rules.md)."
@@ -48,7 +48,7 @@ def _rule_row(rule: VendorRule) -> tuple[str, ...]:
     return f"`{rule.id}`", rule.grade, rule.means, _said(rule)
 
 
-def _own_words(kind: str, vendor: WordedVendor, book: RuleBook) -> Iterator[tuple[str, ...]]:
+def _own_words(kind: str, vendor: OpenaiVendor, book: RuleBook) -> Iterator[tuple[str, ...]]:
     for name in vendor.words:
         rule = f"{book.dialect}.{name}"
         yield f"`{kind}`", f"`{rule}`", _said(book.rule_of(vendor, rule))

@@ -9,18 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from http import HTTPStatus
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final
 
 import msgspec
 
 from clew.model.json import JsonObject, JsonValue
 from clew.simulator.interfaces import VendorRefusal
-from clew.simulator.rule_book import RuleBook, VendorRule, WordedVendor
-
-Envelope: TypeAlias = Literal[
-    "openai", "short", "openrouter", "xai", "mistral", "minimax", "vllm", "llamacpp", "google", "flat", "object", "zai"
-]
-"""The shape of a vendor's errors."""
+from clew.simulator.rule_book import Envelope, OpenaiVendor, RuleBook, VendorRule
 
 _STATUSES: Final = ("status-402", "status-429", "status-500", "status-503")
 _NO_RULE: Final = VendorRule(means="", text="", source="")
@@ -48,17 +43,10 @@ class ErrorToWrite:
     """The vendor of the model, where an aggregator is asked."""
 
 
-class ShapedVendor(WordedVendor, Protocol):
-    """A vendor whose row says which shape its errors have."""
-
-    @property
-    def envelope(self) -> Envelope: ...
-
-
 class ShapedErrors:
     """Writes errors as whole bodies in the shape of one vendor."""
 
-    def __init__(self, book: RuleBook, vendor: ShapedVendor) -> None:
+    def __init__(self, book: RuleBook, vendor: OpenaiVendor) -> None:
         self._book = book
         self._row = vendor
         self._shape = _SHAPES[vendor.envelope]

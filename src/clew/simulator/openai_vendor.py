@@ -26,7 +26,7 @@ from clew.simulator.identity import IdMaker, Ids, account_of_key, credential_of
 from clew.simulator.interfaces import Account, Prompt, VendorErrors, VendorRefusal
 from clew.simulator.journal import JournalEntry
 from clew.simulator.player import PlayedTurn
-from clew.simulator.rule_book import RuleBook, RuleBreach, WordedVendor
+from clew.simulator.rule_book import OpenaiVendor, RuleBook, RuleBreach
 from clew.simulator.steps import End, HeaderPairs, Send, SendHead, Steps, json_reply, rule_headers
 from clew.simulator.thought_index import add_mark
 from clew.simulator.values import as_dict, as_list
@@ -35,7 +35,7 @@ from clew.simulator.vendor_server import ScriptedModel, SimulatorSettings, Vendo
 _MODELS: Final = "/models"
 
 T = TypeVar("T", bound=Struct)
-V = TypeVar("V", bound="KeyedVendor")
+V = TypeVar("V", bound=OpenaiVendor)
 
 
 class ModelPattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,18 +57,6 @@ class OpenaiErrors(VendorErrors, Protocol):
     """Writes errors as a vendor does, those of refusals too."""
 
     def refusal_body(self, refusal: VendorRefusal, names: Mapping[str, object], maker: str) -> bytes: ...
-
-
-class KeyedVendor(WordedVendor, Protocol):
-    """A vendor whose row says where keys are looked for."""
-
-    @property
-    def open(self) -> bool:
-        """Whether the vendor serves requests without a key."""
-        ...
-
-    @property
-    def key_headers(self) -> tuple[str, ...]: ...
 
 
 class ForgetfulPart(Protocol):

@@ -11,12 +11,17 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Protocol, Self
+from typing import Literal, Self, TypeAlias
 
 import msgspec
 from msgspec import Struct, structs
 
 from clew.simulator.interfaces import Grade, Stance, VendorRefusal
+
+Envelope: TypeAlias = Literal[
+    "openai", "short", "openrouter", "xai", "mistral", "minimax", "vllm", "llamacpp", "google", "flat", "object", "zai"
+]
+"""The shape of a vendor's errors."""
 
 _PLACE = re.compile(r"\.(\d+)(?=\.|$)")
 
@@ -58,19 +63,23 @@ class RuleBreach:
     names: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-class WordedVendor(Protocol):
-    """The fields of a vendor's row that a rule book reads."""
+class OpenaiVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the row of a vendor has, whichever of OpenAI's dialects it speaks; `vendors.toml` explains the fields."""
 
-    @property
-    def reference(self) -> bool: ...
-    @property
-    def params(self) -> bool: ...
-    @property
-    def without(self) -> tuple[str, ...]: ...
-    @property
-    def special(self) -> tuple[str, ...]: ...
-    @property
-    def words(self) -> Mapping[str, VendorWords]: ...
+    about: str
+    source: str
+    date: str
+    reference: bool = False
+    params: bool = False
+    envelope: Envelope = "openai"
+    open: bool = False
+    key_headers: tuple[str, ...] = ("authorization",)
+    listed: tuple[str, ...]
+    fields: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    special: tuple[str, ...] = ()
+    words: dict[str, VendorWords] = {}
+    extra: str = "{}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +99,7 @@ class RuleBook:
             dialect, {ids[name]: structs.replace(row, id=ids[name], order=n) for n, (name, row) in enumerate(rows.items())}
         )
 
-    def rule_of(self, vendor: WordedVendor, rule: str) -> VendorRule:
+    def rule_of(self, vendor: OpenaiVendor, rule: str) -> VendorRule:
         """The rule in this vendor's words. Words that were never seen from this vendor are not verified."""
         row = self.rules[rule]
         own = vendor.words.get(self._name(rule))
@@ -100,13 +109,13 @@ class RuleBook:
         changes = {name: value for name, value in given.items() if name != "verified" and value is not None}
         return structs.replace(row, verified=own.verified, **changes)
 
-    def is_in_force(self, rule: str, vendor: WordedVendor, stance: Stance) -> bool:
+    def is_in_force(self, rule: str, vendor: OpenaiVendor, stance: Stance) -> bool:
         """Whether the vendor refuses requests that break this rule."""
         row, name = self.rules[rule], self._name(rule)
         has = name in vendor.special if row.special else name not in vendor.without
         return has and row.grade not in stance.without_grades
 
-    def refusal(self, vendor: WordedVendor, breach: RuleBreach) -> VendorRefusal:
+    def refusal(self, vendor: OpenaiVendor, breach: RuleBreach) -> VendorRefusal:
         """A broken rule in the vendor's words."""
         rule = self.rule_of(vendor, breach.rule)
         dotted = _PLACE.sub(r".[\1]", breach.path)

@@ -17,10 +17,9 @@ import msgspec
 from msgspec import Struct
 
 from clew.model.json import JsonObject, JsonValue
-from clew.simulator.error_shapes import Envelope
 from clew.simulator.identity import ToolIds
 from clew.simulator.openai_vendor import ModelPattern, traits_for
-from clew.simulator.rule_book import VendorWords
+from clew.simulator.rule_book import OpenaiVendor
 
 Form: TypeAlias = Literal["reasoning_content", "reasoning", "details", "chunks", "tags", "hidden"]
 Makes: TypeAlias = Literal["text", "claude", "openai", "xai", "gemini", "minimax"]
@@ -88,38 +87,24 @@ class Traits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     writes_calls: WrittenForm = ""
 
 
-class ChatVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ChatVendor(OpenaiVendor, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A vendor that speaks Chat Completions: a row of `vendors.toml`."""
 
-    about: str
-    source: str
-    date: str
-    reference: bool = False
-    params: bool = False
-    envelope: Envelope = "openai"
-    open: bool = False
-    key_headers: tuple[str, ...] = ("authorization",)
-    listed: tuple[str, ...]
-    lists: dict[str, JsonValue] = {}
+    lists: Mapping[str, JsonValue] = {}
     models: tuple[ModelPattern, ...] = (ModelPattern(names=("*",)),)
     traits: Traits = Traits()
-    fields: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
     message_fields: tuple[str, ...] = ()
     call_fields: tuple[str, ...] = ()
     part_fields: tuple[str, ...] = ()
-    parts: dict[str, tuple[str, ...]] = {}
+    parts: Mapping[str, tuple[str, ...]] = {}
     roles: tuple[str, ...] = ("system", "user", "assistant", "tool")
     stops: int = 4
-    without: tuple[str, ...] = ()
-    special: tuple[str, ...] = ()
-    words: dict[str, VendorWords] = {}
     tool_ids: ToolIds = "call"
     completion_id: str = "chatcmpl-"
     chunks: ChunkFormat = ChunkFormat()
     numbers: UsageFormat = UsageFormat()
-    extra: str = "{}"
-    finishes: dict[str, str] = {}
+    finishes: Mapping[str, str] = {}
 
     def traits_of(self, model: str) -> Traits | None:
         """The traits of the model with this name; None if there is none."""

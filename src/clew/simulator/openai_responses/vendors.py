@@ -11,9 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from clew.model.json import JsonObject
-from clew.simulator.error_shapes import Envelope
 from clew.simulator.openai_vendor import ModelPattern, traits_for
-from clew.simulator.rule_book import VendorWords
+from clew.simulator.rule_book import OpenaiVendor
 
 BlobShape: TypeAlias = Literal["fernet", "base64", "prefixed", "plain", "none"]
 """How encrypted content looks."""
@@ -58,31 +57,18 @@ class ResponsesTraits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     maker: str = ""
 
 
-class ResponsesVendor(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ResponsesVendor(OpenaiVendor, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A vendor that speaks Responses: a row of `vendors.toml`."""
 
-    about: str
-    source: str
-    date: str
-    reference: bool = False
     params: bool = True
-    envelope: Envelope = "openai"
-    open: bool = False
-    key_headers: tuple[str, ...] = ("authorization",)
-    listed: tuple[str, ...]
     models: tuple[ModelPattern, ...] = (ModelPattern(names=("*",)),)
     traits: ResponsesTraits = ResponsesTraits()
-    fields: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
     item_fields: tuple[str, ...] = ()
     stores: bool = True
     serves: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    special: tuple[str, ...] = ()
-    words: dict[str, VendorWords] = {}
     stream: StreamFormat = StreamFormat()
     unit: int = 128
-    extra: str = "{}"
 
     def traits_of(self, model: str) -> ResponsesTraits | None:
         """The traits of the model with this name; None if there is none."""
