@@ -125,8 +125,11 @@ class FaultProxy:
 
     async def _wait(self, seconds: float) -> None:
         passed = self._loop.create_future()
-        self._loop.call_later(seconds, passed.set_result, None)
-        await passed
+        timer = self._loop.call_later(seconds, passed.set_result, None)
+        try:
+            await passed
+        finally:
+            timer.cancel()
 
     async def _ask(self, reader: asyncio.StreamReader, back: asyncio.StreamWriter, losing: asyncio.Event) -> None:
         while data := await reader.read(_SIZE):

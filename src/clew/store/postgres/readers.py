@@ -17,8 +17,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MOST: Final = 2
-READ_SECONDS: Final = 30.0
-"""That a read may take, with all that it waits for."""
+READ_SECONDS: Final = 60.0
+"""That a read may take, with all that it waits for. All usage of years takes long."""
 REQUEST_SECONDS: Final = 2.0
 """That a read may take for which a client's request waits, and can go on without."""
 AWAY_SECONDS: Final = 5.0
