@@ -194,11 +194,16 @@ def test_an_exhausted_server_is_never_a_refused_key(vendor: Simulator) -> None:
 
 
 def test_a_gateway_starts_without_its_database(server: PostgresServer, vendor: Simulator) -> None:
+    """A conversation that another one began goes on there, too."""
     url = server.create()
     server.stop()
     with SharedGateway(config_of(vendor, url), "--no-admin", patient=True) as gateway:
-        answer = send(gateway, [user("Is anybody there?")])
+        answers = [
+            send(gateway, [user("Is anybody there?")]),
+            send(gateway, [user("Hello?"), assistant({"type": "text", "text": "Hello."}), user("Who is it?")]),
+        ]
         server.start()
         until(lambda: not any((gateway.home / "spool").iterdir()))
     with PostgresStore(url) as store:
-        assert store.recordings("local").by_id(answer.headers["x-clew-exchange"]) is not None
+        for answer in answers:
+            assert store.recordings("local").by_id(answer.headers["x-clew-exchange"]) is not None

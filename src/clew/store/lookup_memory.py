@@ -45,6 +45,10 @@ class LookupMemory:
         """The last thread of the session and agent, "" if it is not known here."""
         return self._sessions.get(wanted.principal, wanted.session, wanted.agent)
 
+    def learn_session(self, principal: str, session: str, agent: str, thread: str) -> None:
+        """Which thread a session and agent used last."""
+        self._sessions.learn(principal, session, agent, thread)
+
     def forget(self, principal: str, thread: str) -> None:
         """Drop a deleted thread from memory."""
         self.cache.forget(principal, thread)

@@ -14,6 +14,7 @@ from clew.errors import RecordCorrupt, StoreError
 from clew.model.recording import Recording, Shelf
 from clew.store.lookup_memory import LookupMemory
 from clew.store.postgres.database import PostgresDatabase
+from clew.store.postgres.known_choices import KnownChoices, PinnedThread
 from clew.store.postgres.queries import THREAD_OF, settings
 from clew.store.postgres.readers import PostgresReaders, request_deadline
 from clew.store.postgres.settings import GENERATION, PINS
@@ -101,12 +102,25 @@ def _marked_rows(
 class PostgresLookups:
     """The look-ups of one store. Any thread may ask."""
 
-    def __init__(self, readers: PostgresReaders, memory: LookupMemory) -> None:
+    def __init__(self, readers: PostgresReaders, memory: LookupMemory, known: KnownChoices | None) -> None:
+        """`known` is for a process that serves."""
         self._readers = readers
         self._memory = memory
+        self._known = known
         self._pins: dict[tuple[str, str], str] | None = None
-        """Every pin, by principal and thread, for the time when the database is away; None before it was first read."""
+        """Every pin, by principal and thread, for the time when the database is away; None if nobody knows them. A gateway
+        that never reached the database knows of none."""
+        self._pinned: Sequence[PinnedThread] = known.pins if known else ()
+        if known:
+            self._pins = _by_thread(known.pins)
+            self.remember_pinned()
+        self._has_read = False
         self._generation = ""
+
+    def remember_pinned(self) -> None:
+        """Have the pinned threads found by their sessions, in a memory that has no others."""
+        for each in self._pinned:
+            self._memory.learn_session(each.principal, each.session, each.agent, each.thread)
 
     def finder(self, principal: str) -> PostgresFinder:
         return PostgresFinder(self._readers, principal, self._memory.pending.of(principal))
@@ -183,9 +197,13 @@ class PostgresLookups:
 
     def refresh_pins(self) -> str:
         generation = self._readers.read(settings, PINS).get(GENERATION, "")
-        if self._pins is None or generation != self._generation:
-            self._pins = self._readers.read(_all_pins)
+        if not self._has_read or generation != self._generation:
+            self._pinned = self._readers.read(_all_pins)
+            self._pins = _by_thread(self._pinned)
+            self._has_read = True
             self._generation = generation
+            if self._known:
+                self._known.note_pins(self._pinned)
         self._memory.pins.renew(generation)
         return generation
 
@@ -204,9 +222,13 @@ def _pending_of(wanted: Lookup, pending: Shelf | None) -> Iterable[Recording]:
     return [*by_key, *by_id, *by_tool, *(found for place in wanted.places for found in pending.by_place(place))]
 
 
-def _all_pins(database: PostgresDatabase) -> dict[tuple[str, str], str]:
-    rows = database.rows("SELECT principal, id, pin FROM clew.threads WHERE pin <> ''")
-    return {(str(principal), str(id)): str(pin) for principal, id, pin in rows}
+def _all_pins(database: PostgresDatabase) -> list[PinnedThread]:
+    rows = database.rows("SELECT principal, id, pin, session, agent FROM clew.threads WHERE pin <> '' ORDER BY 1, 2")
+    return [PinnedThread(*map(str, row)) for row in rows]
+
+
+def _by_thread(pinned: Sequence[PinnedThread]) -> dict[tuple[str, str], str]:
+    return {(each.principal, each.thread): each.backend for each in pinned}
 
 
 class FirstRows(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 import psycopg
 
+from clew.errors import StoreError
 from clew.model.turn import TurnRecord
 from clew.store.base import DatabaseStore, StoreParts
 from clew.store.lookup_memory import LookupMemory
@@ -19,6 +20,7 @@ from clew.store.postgres.connecting import Connector
 from clew.store.postgres.database import PostgresDatabase, raising_store_errors
 from clew.store.postgres.examine import size_of, verify
 from clew.store.postgres.generation import GenerationListener, read_generation
+from clew.store.postgres.known_choices import NAME, KnownChoices
 from clew.store.postgres.leases import RowLeases, gateways
 from clew.store.postgres.lookups import PostgresLookups
 from clew.store.postgres.readers import PostgresReaders
@@ -65,7 +67,8 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
         self._row_readers = readers = PostgresReaders(connector.connect, self._where)
         self._row_leases = RowLeases(readers, writer)
         memory = LookupMemory()
-        lookups = PostgresLookups(readers, memory)
+        self._choices = KnownChoices(spool.with_name(NAME), self._where) if spool else None
+        self._row_lookups = lookups = PostgresLookups(readers, memory, self._choices)
         access = PostgresTableRunner(readers, writer, self._row_leases, new_shard())
         parts = StoreParts[PostgresDatabase](statements, writer, readers, self._row_leases, memory, lookups, access)
         super().__init__(parts, content=content, keep=keep)
@@ -105,8 +108,9 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
         return spool.follow(recorded, turn, readable=readable) if spool else recorded
 
     def _forget_read(self) -> None:
-        """Remember only what this machine alone has."""
+        """Remember only what this machine alone has, and the pins."""
         self.clear_memory()
+        self._row_lookups.remember_pinned()
         if self._spool:
             self._spool.remember_waiting()
 
@@ -117,6 +121,18 @@ class PostgresStore(DatabaseStore[PostgresDatabase]):
     def claim_calls(self, claim: RunClaim, *, at: float, here: bool) -> Future[bool]:
         process = self._row_leases.reserve() if here else ""
         return self._writer.submit(lambda database: statements.claim_calls(database, claim, process, at))
+
+    def settings(self, scope: str = "") -> dict[str, str]:
+        """While the database is away, what was chosen for all requests stays."""
+        try:
+            found = super().settings(scope)
+        except StoreError:
+            if scope or self._choices is None or not self._choices.settings:
+                raise
+            return {**self._choices.settings}
+        if self._choices and not scope:
+            self._choices.note_settings(found)
+        return found
 
     def announce(self, process: GatewayProcess) -> None:
         self._row_leases.announce(process)
