@@ -128,8 +128,8 @@ class StreamedAnswer:
 
     def so_far(self) -> Callable[[], ReceivedAnswer]:
         """What came until now, to be put together by any thread while more comes."""
-        fold = self._answer.so_far()
-        return lambda: self._received(fold.answer(), whole=False)
+        answer = self._answer.so_far()
+        return lambda: self._received(answer(), whole=False)
 
     def _received(self, answer: AnswerSoFar, *, whole: bool) -> ReceivedAnswer:
         held = None if self._reading.view.options.is_plain else self._reading.view.held(answer.blocks)

@@ -234,11 +234,9 @@ def test_what_came_so_far_stays_as_it_is_while_more_comes() -> None:
     longer = relay.so_far()
     relay.feed(wired(streams.stop(1), streams.ending(), streams.DONE))
 
-    texts = [
-        [block["text"] for block in (*each.blocks, *each.cut)] for each in (begun.answer(), longer.answer(), relay.answer())
-    ]
+    texts = [[block["text"] for block in (*each.blocks, *each.cut)] for each in (begun(), longer(), relay.answer())]
     assert texts == [["One", "Tw"], ["One", "Two"], ["One", "Two"]]
-    assert [len(each.blocks) for each in (begun.answer(), longer.answer(), relay.answer())] == [1, 1, 2]
+    assert [len(each.blocks) for each in (begun(), longer(), relay.answer())] == [1, 1, 2]
 
 
 def test_deltas_that_cannot_be_read_break_the_stream_at_the_next_event() -> None:
@@ -246,7 +244,7 @@ def test_deltas_that_cannot_be_read_break_the_stream_at_the_next_event() -> None
     relay = passed_answer(ClientView(PLAIN))
     relay.feed(OPEN)
     assert relay.feed(usual("A") + usual("\\q")) != b""
-    assert relay.so_far().answer().illegal is not None
+    assert relay.so_far()().illegal is not None
 
     with pytest.raises(StreamIllegal):
         relay.feed(CLOSE)

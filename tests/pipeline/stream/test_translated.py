@@ -60,7 +60,8 @@ def test_a_block_that_breaks_off_is_whole_neither_for_the_client_nor_for_the_rec
     """S3-22 and design §4: a block counts from its stop event."""
     relay = _relay(_Spoken(START + TEXT, ERROR))
     assert relay.feed(b"x") + relay.flush() == START + TEXT + ERROR
-    assert relay.answer().blocks == ()
+    assert (relay.answer().blocks, relay.so_far()().cut) == ((), relay.answer().cut)
+    assert relay.answer().cut != ()
 
 
 def test_an_eager_answer_has_begun_with_its_message_and_waits_for_its_first_block() -> None:

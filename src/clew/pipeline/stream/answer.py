@@ -1,26 +1,19 @@
 """Answer: what a maker said in all, as blocks, however much of it came.
 
-A stream is checked and folded once, while it comes (`AnswerFold`). Most of it are deltas that pass as bytes. They wait until
-another event comes, or until there are many of them: then a run of them is decoded in one call and joined before the fold
-sees it, so that an answer of three hundred events costs a few dozen steps.
+A stream is checked and put together once, while it comes (`model.assemble`, `answer_stream`).
 
 `StreamAssembler` does the same for programs that call the API themselves.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Final
-
 from msgspec import Struct
 
-from clew.dialects.optional import Passthrough
 from clew.errors import BackendBroken, StreamIllegal
 from clew.model.assemble import AssembledBlock, Assembler
 from clew.model.change import BrokenCall, broken_calls
-from clew.model.events import Event, MessageStop, StreamFailed
+from clew.model.events import MessageStop, StreamFailed
 from clew.model.json import JsonObject, objects_of, text_of
-from clew.model.lifecycle import Lifecycle
 from clew.wire.events import decode_event
 from clew.wire.sse import SseReader
 
@@ -59,90 +52,21 @@ def answer_of_message(message: JsonObject) -> AnswerSoFar:
     return AnswerSoFar(blocks=tuple(objects_of(message.get("content"))), message=message)
 
 
-_MOST: Final = 512
-_MOST_BYTES: Final = 64 * 1024
-"""So many runs, or so much of them, wait to be read: a run may be one delta, with twenty times the bytes of its text."""
-
-
-class AnswerFold:
-    """The answer of one stream, as far as it came."""
-
-    __slots__ = ("_assembler", "_keeps_blocks", "_passthrough", "_runs", "_size", "illegal")
-
-    def __init__(self, passthrough: Passthrough | None, *, blocks: bool = True) -> None:
-        """`passthrough` reads the runs of deltas; None where there are none. Without `blocks`, only what is said about the
-        answer is kept, and a stream takes no memory."""
-        self._passthrough = passthrough
-        self._keeps_blocks = blocks
-        self._assembler = Assembler(blocks=blocks)
-        self._runs: list[bytes] = []
-        self._size = 0
-        self.illegal: StreamIllegal | None = None
-        """What broke the stream's own grammar, if something did: then this is what came before it."""
-
-    @property
-    def order(self) -> Lifecycle:
-        """Which event may come next."""
-        return self._assembler.order
-
-    def add(self, event: Event) -> None:
-        """Raises StreamIllegal for an event that may not come now, and for deltas before it that cannot be read."""
-        if self._runs:
-            self._read_runs()
-        self._assembler.take(event)
-
-    def add_run(self, run: bytes) -> None:
-        """Deltas of the open block that passed unread. Raises StreamIllegal if there are many, and they cannot be read."""
-        if self._keeps_blocks:
-            self._runs.append(run)
-            self._size += len(run)
-            if len(self._runs) >= _MOST or self._size >= _MOST_BYTES:
-                self._read_runs()
-
-    def _read_runs(self) -> None:
-        """Neighbouring runs are one: each was a read, and may have held a single event."""
-        if self.illegal is not None:
-            raise self.illegal
-        passthrough, assembler = self._passthrough, self._assembler
-        assert passthrough is not None, "nothing else lets runs pass"
-        try:
-            for block, delta, raw in passthrough.join_run(b"".join(self._runs)):
-                if delta is not None:
-                    assembler.grow(block, delta)
-                else:
-                    for event in passthrough.read_run(raw):
-                        assembler.take(event)
-        except StreamIllegal as error:
-            self.illegal = error
-            raise
-        self._runs, self._size = [], 0
-
-    def copy(self) -> AnswerFold:
-        """What came so far. It stays as it is while more comes, so another thread may put it together."""
-        same = AnswerFold(None, blocks=self._keeps_blocks)
-        with suppress(StreamIllegal):  # which the next event raises
-            self._read_runs()
-        same._assembler, same.illegal = self._assembler.copy(), self.illegal
-        return same
-
-    def answer(self) -> AnswerSoFar:
-        """What it says."""
-        with suppress(StreamIllegal):
-            if self._runs:
-                self._read_runs()
-        assembled = self._assembler.blocks()
-        found = [each for each in assembled if each.complete]
-        try:
-            message = self._assembler.message()
-        except StreamIllegal as error:
-            return AnswerSoFar(illegal=self.illegal or error)
-        return AnswerSoFar(
-            blocks=tuple([each.block for each in found]),
-            cut=tuple([each.block for each in assembled if not each.complete]),
-            message=message,
-            illegal=self.illegal,
-            broken_calls=broken_calls(message, found),
-        )
+def answer_of(assembler: Assembler, illegal: StreamIllegal | None = None) -> AnswerSoFar:
+    """What a stream said so far. `illegal`: what broke its own grammar."""
+    assembled = assembler.blocks()
+    found = [each for each in assembled if each.complete]
+    try:
+        message = assembler.message()
+    except StreamIllegal as error:
+        return AnswerSoFar(illegal=illegal or error)
+    return AnswerSoFar(
+        blocks=tuple([each.block for each in found]),
+        cut=tuple([each.block for each in assembled if not each.complete]),
+        message=message,
+        illegal=illegal,
+        broken_calls=broken_calls(message, found),
+    )
 
 
 class StreamAssembler:

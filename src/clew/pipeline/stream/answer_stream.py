@@ -13,8 +13,12 @@ What came is kept in the backend's own bytes only if they are wanted: there may 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
 
-from clew.dialects.optional import Passthrough
+from clew.errors import StreamIllegal
+from clew.model.assemble import Assembler
 from clew.model.bounds import check_before, check_blocks, check_held, check_updates
 from clew.model.events import (
     BlockDelta,
@@ -28,7 +32,7 @@ from clew.model.events import (
     Unknown,
 )
 from clew.model.json import JsonObject
-from clew.pipeline.stream.answer import AnswerFold, AnswerSoFar
+from clew.pipeline.stream.answer import AnswerSoFar, answer_of
 from clew.pipeline.stream.client_view import ClientView, MissingUsage
 from clew.pipeline.stream.sealed_blocks import SealedBlocks
 from clew.wire.sse_runs import PassChunk
@@ -38,12 +42,15 @@ class AnswerStream(ABC):
     """One answer. Raises StreamIllegal for what no stream may do, SseTooLarge for what is too long."""
 
     __slots__ = (
-        *("_before", "_fold", "_held_size", "_is_ending", "_keeps_raw", "_order", "_raw", "_sealed", "_uncounted"),
-        *("_updates", "_view", "begun", "ended", "failure", "held", "size", "stops"),
+        *("_assembler", "_before", "_held_size", "_illegal", "_is_ending", "_keeps_raw", "_order", "_raw", "_sealed"),
+        *("_uncounted", "_updates", "_view", "begun", "ended", "failure", "held", "size", "stops"),
     )
 
-    def __init__(self, view: ClientView, passthrough: Passthrough | None, *, keep: bool, blocks: bool) -> None:
-        """`keep` the backend's bytes; with `blocks`, all that is read, and else only what is said about the answer."""
+    def __init__(
+        self, view: ClientView, read_run: Callable[[bytes], Iterable[Event]] | None, *, keep: bool, blocks: bool
+    ) -> None:
+        """`read_run` reads deltas that passed as bytes; None where none do. `keep` the backend's bytes; with `blocks`, all
+        that is read, and else only what is said about the answer."""
         self.begun = False
         self.ended = False
         self.stops = 0
@@ -55,12 +62,13 @@ class AnswerStream(ABC):
         self.size = 0
         """How many bytes came."""
         self._view = view
-        read_run = passthrough.read_run if passthrough else None
         self._sealed = None if view.options.is_plain else SealedBlocks(view, read_run)
         self._keeps_raw = keep
         self._raw: list[bytes] = []
-        self._fold = AnswerFold(passthrough, blocks=blocks)
-        self._order = self._fold.order
+        self._assembler = Assembler(blocks=blocks)
+        self._order = self._assembler.order
+        self._illegal: StreamIllegal | None = None
+        """What broke the stream's own grammar, where that was found in what had passed."""
         self._before: list[bytes] = []
         self._is_ending = False
         self._held_size = 0
@@ -73,13 +81,17 @@ class AnswerStream(ABC):
         """All that came, as it came. May be asked for from another thread while more come."""
         return b"".join(self._raw)
 
-    def so_far(self) -> AnswerFold:
-        """What came of the answer, for another thread."""
-        return self._fold.copy()
+    def so_far(self) -> Callable[[], AnswerSoFar]:
+        """What came of the answer until now, to be put together by any thread while more comes."""
+        with suppress(StreamIllegal):  # the next event raises it
+            self._settle()
+        return partial(answer_of, self._assembler.copy(), self._illegal)
 
     def answer(self) -> AnswerSoFar:
         """What came of the answer. Nothing may be fed meanwhile."""
-        return self._fold.answer()
+        with suppress(StreamIllegal):
+            self._settle()
+        return answer_of(self._assembler, self._illegal)
 
     @property
     def late(self) -> JsonObject | None:
@@ -97,6 +109,10 @@ class AnswerStream(ABC):
         return b""
 
     @abstractmethod
+    def _settle(self) -> None:
+        """Read what passed unread, and note what is illegal in it. Raises StreamIllegal."""
+
+    @abstractmethod
     def feed(self, data: bytes) -> bytes:
         """What may go to the client now."""
 
@@ -106,7 +122,7 @@ class AnswerStream(ABC):
 
     def _take(self, event: Event) -> None:
         """Check the event against those before it, keep it for the answer, and note what it says of the answer's state."""
-        self._fold.add(event)
+        self._assembler.take(event)
         if self._uncounted is not None:
             self._uncounted.note((event,))
         kind = type(event)

@@ -1,31 +1,50 @@
 """PassedAnswer: a stream whose bytes pass, because client and backend speak the same dialect.
 
-Somebody reads along: runs of deltas pass unopened, every other event is read, and only what must change is replaced.
+Somebody reads along: runs of deltas pass unopened, every other event is read, and only what must change is replaced. The
+runs wait until another event comes, or until there are many: then they are decoded in one call and joined, so that an answer
+of three hundred events costs a few dozen steps.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from clew.dialects.optional import Passthrough
 from clew.errors import StreamIllegal
+from clew.model.assemble import Assembler
 from clew.model.events import BLOCK_EVENTS, Event, MessageStart, StreamFailed
-from clew.pipeline.stream.answer import AnswerFold, AnswerSoFar
+from clew.pipeline.stream.answer import AnswerSoFar, answer_of
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView, lacks_usage, without_secret
 from clew.wire.sse import Frames, SseEvent, SseLimits
 from clew.wire.sse_runs import PassChunk, body_of, pieces_of
 
 _LIMITS = SseLimits()
+_MOST_RUNS: Final = 512
+_MOST_BYTES: Final = 64 * 1024
+"""So many runs, or so much of them, wait to be read: a run may be one delta, with twenty times the bytes of its text."""
 
 
 class PassedAnswer(AnswerStream):
     """One answer."""
 
-    __slots__ = ("_fits", "_frames", "_is_usual", "_most", "_notes_runs", "_pattern", "_rules")
+    __slots__ = (
+        "_fits",
+        "_frames",
+        "_is_usual",
+        "_keeps_blocks",
+        "_most",
+        "_notes_runs",
+        "_pattern",
+        "_rules",
+        "_runs",
+        "_runs_size",
+    )
 
     def __init__(
         self, view: ClientView, rules: Passthrough, limits: SseLimits = _LIMITS, *, keep: bool = True, blocks: bool = True
     ) -> None:
-        super().__init__(view, rules, keep=keep, blocks=blocks)
+        super().__init__(view, rules.read_run, keep=keep, blocks=blocks)
         self._rules = rules
         self._frames = Frames(limits)
         self._most = limits.line
@@ -35,6 +54,10 @@ class PassedAnswer(AnswerStream):
         self._is_usual = False
         """Deltas of the open block may come, and no bytes of an event are waited for."""
         self._notes_runs = keep or blocks or self._sealed is not None
+        self._keeps_blocks = blocks
+        self._runs: list[bytes] = []
+        """Deltas of the open block that passed and were not read yet."""
+        self._runs_size = 0
 
     def feed(self, data: bytes) -> bytes:
         """Most reads are deltas of the open block, and nothing else. Written in one piece: every read goes through it."""
@@ -71,11 +94,27 @@ class PassedAnswer(AnswerStream):
         return chunk
 
     def _note_run(self, run: bytes) -> None:
-        self._fold.add_run(run)
+        if self._keeps_blocks:
+            self._runs.append(run)
+            self._runs_size += len(run)
+            if len(self._runs) >= _MOST_RUNS or self._runs_size >= _MOST_BYTES:
+                self._settle()
         if self._uncounted is not None:
             self._uncounted.note(self._rules.read_run(run))
         if self._sealed is not None:
             self._sealed.note_run(run)
+
+    def _settle(self) -> None:
+        """Neighbouring runs are one: each was a read, and may have held a single event."""
+        if self._illegal is not None:
+            raise self._illegal
+        if self._runs:
+            try:
+                _read_run(b"".join(self._runs), self._assembler, self._rules)
+            except StreamIllegal as error:
+                self._illegal = error
+                raise
+            self._runs, self._runs_size = [], 0
 
     def _pass(self, whole: bytes) -> bytes:
         if not whole:
@@ -92,6 +131,8 @@ class PassedAnswer(AnswerStream):
                 self._note_run(raw)
             elif piece.event is not None:  # and not a comment
                 event, raw = self._for_client(self._rules.read_event(piece.event), piece.event, raw)
+                if self._runs:
+                    self._settle()
                 self._take(event)
                 if self._sealed is not None and isinstance(event, BLOCK_EVENTS):
                     raw = b"".join(
@@ -118,13 +159,22 @@ class PassedAnswer(AnswerStream):
 
 def answer_of_stream(raw: bytes, rules: Passthrough) -> AnswerSoFar:
     """What a whole stream tells, as it came from the maker."""
-    fold = AnswerFold(rules)
+    assembler = Assembler()
     try:
         for piece in pieces_of(raw, rules.all_runs):
             if piece.is_run:
-                fold.add_run(piece.raw)
+                _read_run(piece.raw, assembler, rules)
             elif piece.event is not None:
-                fold.add(rules.read_event(piece.event))
+                assembler.take(rules.read_event(piece.event))
     except StreamIllegal as error:
-        fold.illegal = error
-    return fold.answer()
+        return answer_of(assembler, error)
+    return answer_of(assembler)
+
+
+def _read_run(run: bytes, assembler: Assembler, rules: Passthrough) -> None:
+    for block, delta, raw in rules.join_run(run):
+        if delta is not None:
+            assembler.grow(block, delta)
+        else:
+            for event in rules.read_run(raw):
+                assembler.take(event)

@@ -17,7 +17,6 @@ from clew.errors import StreamIllegal
 from clew.model.events import BLOCK_EVENTS, BlockDelta, BlockStart, BlockStop, Event, MessageStart, StreamFailed, altered
 from clew.model.json import JsonObject
 from clew.model.unfold import events_of
-from clew.pipeline.stream.answer import AnswerFold, AnswerSoFar
 from clew.pipeline.stream.answer_stream import AnswerStream
 from clew.pipeline.stream.client_view import ClientView, lacks_usage, without_secret_in
 
@@ -63,31 +62,20 @@ class TranslatedAnswer(AnswerStream):
             return self._write(self._reader.feed(data))
         if told := passed.take(data):
             if passed.waits:
-                self._settle(passed)
+                self._settle()
             return told
-        self._settle(passed)
+        self._settle()
         told = self._write(self._reader.feed(data))
         passed.learn(data)
         return told
 
     def flush(self) -> bytes:
-        if self._passed is not None:
-            self._settle(self._passed)
+        self._settle()
         return self._write(self._reader.flush())
 
-    def so_far(self) -> AnswerFold:
-        if self._passed is not None:
-            self._settle(self._passed)
-        return super().so_far()
-
-    def answer(self) -> AnswerSoFar:
-        if self._passed is not None:
-            self._settle(self._passed)
-        return super().answer()
-
-    def _settle(self, passed: PassedDeltas) -> None:
-        """Read what passed. The client has it already."""
-        event = passed.settle()
+    def _settle(self) -> None:
+        """The client has it already."""
+        event = self._passed.settle() if self._passed is not None else None
         if event is not None:
             self._take(event)
             if self._sealed is not None and isinstance(event, BLOCK_EVENTS):
