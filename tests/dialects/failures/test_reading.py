@@ -199,3 +199,19 @@ def test_no_words_take_long_to_read(words: str) -> None:
 def test_a_status_that_anthropic_does_not_use_becomes_one_that_it_does(given: int, told: int) -> None:
     """Clients decide by it whether to ask again: what a proxy says of a call that it lost is no fault of the request."""
     assert said(given, error("m")).status == told
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("invalid_prompt", "data_residency_mismatch", "bio_policy", "misalignment_policy_violation", "invalid_image"),
+        *("invalid_image_format", "invalid_base64_image", "invalid_image_url", "image_too_large", "image_too_small"),
+        *("image_parse_error", "image_content_policy_violation", "invalid_image_mode", "image_file_too_large"),
+        *("unsupported_image_media_type", "empty_image_file", "failed_to_download_image", "image_file_not_found"),
+    ],
+)
+def test_a_request_that_openai_refuses_inside_a_stream_is_not_tried_again(code: str) -> None:
+    """All codes of a failed response (openai-python: `ResponseError.code`) that are about the request."""
+    failure = failure_in({"error": {"code": code, "message": "No."}})
+    assert failure is not None
+    assert (failure.status, failure.type) == (400, "invalid_request_error")
