@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import secrets
 import zlib
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeAlias
@@ -47,8 +48,31 @@ class PieceSpan(NamedTuple):
 
 
 class _KnownBody(NamedTuple):
-    body: bytes
-    spans: tuple[PieceSpan, ...]
+    """A body, its spans, and where in it each of them ends."""
+
+    body: bytes = b""
+    spans: tuple[PieceSpan, ...] = ()
+    ends: tuple[int, ...] = ()
+
+    def first(self, length: int) -> tuple[tuple[PieceSpan, ...], tuple[int, ...]]:
+        """The spans of the first `length` bytes, and where each ends. Of spans that stay as they are, none is looked at: a
+        long session has two hundred."""
+        if not length:
+            return (), ()
+        at = bisect_left(self.ends, length)
+        piece, start, end = self.spans[at]
+        cut = PieceSpan(piece, start, end - (self.ends[at] - length))
+        return (*self.spans[:at], cut), (*self.ends[:at], length)
+
+    def last(self, length: int) -> tuple[tuple[PieceSpan, ...], tuple[int, ...]]:
+        """The same of the last `length` bytes."""
+        if not length:
+            return (), ()
+        begin = len(self.body) - length
+        at = bisect_right(self.ends, begin)
+        piece, _, end = self.spans[at]
+        cut = PieceSpan(piece, end - (self.ends[at] - begin), end)
+        return (cut, *self.spans[at + 1 :]), self.ends[at:]
 
 
 class _Compared(NamedTuple):
@@ -90,21 +114,22 @@ class BodyChain:
 
     def add(self, which: str, body: bytes) -> tuple[PieceSpan, ...]:
         """The spans of a body. `which` of the bodies of an exchange it is."""
-        start, end, spans = 0, 0, tuple[PieceSpan, ...]()
+        start, end, best = 0, 0, _KnownBody()
         for base in self._known.values():
             common = self._common(base, body)
             if sum(common) > start + end:
-                (start, end), spans = common, base.spans
-        head = _cut(spans, 0, start)
-        tail = _cut(spans, sum(each.end - each.start for each in spans) - end, end)
+                (start, end), best = common, base
+        (spans, ends), (more, more_ends) = best.first(start), best.last(end)
         fresh = body[start : len(body) - end]
         if fresh:
-            head.append(PieceSpan(self._first + len(self._pieces), 0, len(fresh)))
+            spans = (*spans, PieceSpan(self._first + len(self._pieces), 0, len(fresh)))
+            ends = (*ends, start + len(fresh))
             self._pieces.append(fresh)
             self._bytes += len(fresh)
-        self._known[which] = known = _KnownBody(body, (*head, *tail))
+        longer = len(body) - len(best.body)
+        self._known[which] = _KnownBody(body, spans + more, (*ends, *[each + longer for each in more_ends]))
         self._compared = None
-        return known.spans
+        return spans + more
 
     def _common(self, base: _KnownBody, body: bytes) -> tuple[int, int]:
         """What they have in common, which is asked for twice: before it is added, and then."""
@@ -154,21 +179,6 @@ def join_spans(spans: Sequence[PieceSpan], piece: Callable[[int], bytes]) -> byt
         if number not in contents:
             contents[number] = zlib.decompress(piece(number))
     return b"".join(contents[number][start:end] for number, start, end in spans)
-
-
-def _cut(spans: Sequence[PieceSpan], start: int, length: int) -> list[PieceSpan]:
-    """The spans of `length` bytes from `start` on."""
-    found: list[PieceSpan] = []
-    at, end = 0, start + length
-    for span in spans:
-        piece, first, last = span
-        low, high = max(start, at), min(end, at + last - first)
-        if high - low == last - first:
-            found.append(span)
-        elif low < high:
-            found.append(PieceSpan(piece, first + low - at, first + high - at))
-        at += last - first
-    return found
 
 
 def _common(one: bytes, other: bytes) -> tuple[int, int]:
