@@ -89,7 +89,14 @@ def kept_heads(asked: ClientHeaders, sent: OutgoingHead | None, answered: Respon
 
 @lru_cache(maxsize=64)
 def _shown_headers(headers: Pairs) -> Pairs:
-    return tuple((name, _BY_SHAPE(_shown(name, value))) for name, value in headers)
+    return tuple(map(_shown_header, headers))
+
+
+@lru_cache(maxsize=256)
+def _shown_header(header: tuple[str, str]) -> tuple[str, str]:
+    """Two conversations of one client differ in one or two."""
+    name, value = header
+    return name, _BY_SHAPE(_shown(name, value))
 
 
 @lru_cache(maxsize=64)
