@@ -35,7 +35,7 @@ from clew.pipeline.step import Facts, Options
 from clew.pipeline.stream.client_view import ClientView, ViewOptions
 from clew.store import Store
 from clew.store.values import Passage
-from clew.thinking.keys import key_of
+from clew.thinking.keys import keys_of
 from clew.thinking.recognise import Context
 from clew.thinking.seal import Sealer
 from clew.wire.requests import parse
@@ -156,7 +156,7 @@ def _sealed(
 
 
 def _keys_in(blocks: Iterable[JsonObject]) -> tuple[bytes, ...]:
-    return tuple([key for block in blocks if (key := key_of(made(block)))])
+    return keys_of(map(made, blocks))
 
 
 # What a backend would get

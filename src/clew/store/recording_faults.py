@@ -21,7 +21,7 @@ from clew.model.recording import Recording, Shelf
 from clew.store.rows import Row, Value, is_sum_of, marks_of, recording_of_row, unpack_changes
 from clew.store.values import StoreFault
 from clew.store.words import indexed_words
-from clew.thinking.keys import digest_of, key_of, proof_half, proof_of
+from clew.thinking.keys import digest_of, key_of, keys_of, proof_half, proof_of
 from clew.thinking.strands import strand_keys
 
 
@@ -75,7 +75,7 @@ def _row_faults(recording: Recording, columns: Row, sum: Value, marks: set[Row])
         yield StoreFault(recording.id, "its bytes are not those that were recorded")
     if marks != set(marks_of(recording)):
         yield StoreFault(recording.id, "its marks are not those that its content makes")
-    keys = tuple(key for raw in recording.blocks if (key := key_of(made(raw))))
+    keys = keys_of(map(made, recording.blocks))
     if recording.origin.realm == ANTHROPIC and keys != recording.keys:
         yield StoreFault(recording.id, "its keys are not those of its blocks")
 

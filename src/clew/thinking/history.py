@@ -22,7 +22,16 @@ from clew.model.facts.shapes import can_be_claudes
 from clew.model.past import Fold, folded
 from clew.model.recording import AnswerContent, Recording
 from clew.model.request import Content, RequestMessage
-from clew.thinking.keys import ProofRow, QuestionContent, answer_content, key_of, place_of, proof_of, question_content
+from clew.thinking.keys import (
+    ProofRow,
+    QuestionContent,
+    answer_content,
+    key_of,
+    keys_of,
+    place_of,
+    proof_of,
+    question_content,
+)
 from clew.thinking.seal import named_key
 
 
@@ -81,25 +90,20 @@ class PastAnswers(Sequence[PastAnswer]):
 
 class AnswerRun(NamedTuple):
     """One answer (assistant messages in a row) without its blocks: the indices of its messages and of those that asked for
-    it, the keys and tool ids that its blocks point at recordings with, and its visible content."""
+    it, its keys and its visible content. With its keys and its tool ids it points at recordings."""
 
     messages: tuple[int, ...] = ()
     asks: tuple[int, ...] = ()
     keys: tuple[bytes, ...] = ()
-    tools: tuple[str, ...] = ()
     said: AnswerContent = AnswerContent()
 
     def longer(self, index: int, blocks: Sequence[Block]) -> AnswerRun:
         """The same with one more message."""
-        calls = [block.id for block in blocks if block.type.endswith("tool_use")]
-        said = answer_content(blocks)
-        return AnswerRun(
-            (*self.messages, index),
-            self.asks,
-            self.keys + tuple([key for block in blocks if (key := key_of(block))]),
-            self.tools + tuple([id for id in calls if isinstance(id, str) and id]),
-            AnswerContent(self.said.ids + said.ids, self.said.texts + said.texts) if self.messages else said,
-        )
+        keys, said = keys_of(blocks), answer_content(blocks)
+        if not self.messages:
+            return AnswerRun((index,), self.asks, keys, said)
+        together = AnswerContent(self.said.ids + said.ids, self.said.texts + said.texts)
+        return AnswerRun((*self.messages, index), self.asks, self.keys + keys, together)
 
 
 class _Talk(NamedTuple):

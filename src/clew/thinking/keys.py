@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from clew.model.blocks import Block, is_signed, string_of
+from clew.model.blocks import THINKING_TYPES, Block, is_signed, string_of
 from clew.model.recording import AnswerContent
 from clew.thinking.seal import named_key
 
@@ -58,6 +58,11 @@ def key_of(block: Block) -> bytes | None:
     type = block.type
     proof = block.signature if type == "thinking" else block.data if type == "redacted_thinking" else None
     return _key(type, proof) if proof else None
+
+
+def keys_of(blocks: Iterable[Block]) -> tuple[bytes, ...]:
+    """The keys of those that have one. Only thinking has: most blocks are not asked for theirs."""
+    return tuple([key for block in blocks if block.type in THINKING_TYPES and (key := key_of(block))])
 
 
 @lru_cache(maxsize=256)

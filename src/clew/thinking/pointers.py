@@ -28,7 +28,7 @@ class Pointers(Struct, frozen=True):
 
     @property
     def tools(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([tool for run in self.runs for tool in run.tools]))
+        return tuple(dict.fromkeys([tool for run in self.runs for tool in run.said.ids]))
 
     @property
     def links(self) -> int:

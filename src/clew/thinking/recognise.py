@@ -79,7 +79,7 @@ def names_itself(run: AnswerRun, shelf: Recordings, context: Context) -> Recordi
 def pointed_at(run: AnswerRun, shelf: Recordings) -> list[Recording]:
     """The recordings that the blocks of an answer point at, one for each that points."""
     found = [each for key in run.keys if (each := shelf.by_key(key))]
-    for tool in run.tools:
+    for tool in run.said.ids:
         found += shelf.by_tool(tool)
     return found
 

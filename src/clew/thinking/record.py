@@ -9,7 +9,7 @@ from clew.model.origin import ANTHROPIC, Origin
 from clew.model.recording import Recording, Recordings, Strand
 from clew.model.request import Request, blocks_of
 from clew.thinking.history import PastAnswers, place_after, thoughts_of
-from clew.thinking.keys import ProofRow, answer_content, key_of, keys_digest, proof_half, proof_of
+from clew.thinking.keys import ProofRow, answer_content, key_of, keys_digest, keys_of, proof_half, proof_of
 from clew.thinking.recognise import Context, last_recording
 from clew.thinking.strands import newest_in_realm, strand_for
 
@@ -45,7 +45,7 @@ def recording_of(
         strand, digest = _strand_of_claude(going, maker, unread, marks, shelf)
     else:
         ahead = [key for key in thoughts_of(going.messages).keys if key not in unread]
-        own = [key for block in maker if (key := key_of(block))]
+        own = keys_of(maker)
         last = newest_in_realm(origin.realm, followed, shelf)
         strand, digest = _strand_of_others((*marks, *ahead), own, (*marks, *lighter), last, shelf)
     return Recording(
@@ -53,7 +53,7 @@ def recording_of(
         principal=context.principal,
         origin=origin,
         blocks=tuple(blocks),
-        keys=tuple([key for block in shown if (key := key_of(block))]),
+        keys=keys_of(shown),
         said=said,
         place=place_after(context.principal, asked.messages, said),
         strand=strand,
@@ -85,7 +85,7 @@ def _strand_of_claude(
 
 
 def _strand_of_others(
-    sent: tuple[bytes, ...], own: list[bytes], remarks: tuple[bytes, ...], last: Recording | None, shelf: Recordings
+    sent: tuple[bytes, ...], own: tuple[bytes, ...], remarks: tuple[bytes, ...], last: Recording | None, shelf: Recordings
 ) -> tuple[Strand, bytes]:
     """Strand and digest elsewhere, where clients hold seals, or nothing.
 

@@ -23,14 +23,14 @@ from typing import Final
 from clew.model.blocks import made
 from clew.model.origin import ANTHROPIC, Origin
 from clew.model.recording import Recording, Recordings, Strand
-from clew.thinking.keys import key_of
+from clew.thinking.keys import keys_of
 
 
 def own_keys(recording: Recording) -> tuple[bytes, ...]:
     """The keys of an answer's own thinking, as its maker gets it back."""
     if recording.origin.realm == ANTHROPIC:
         return recording.keys
-    return tuple([key for raw in recording.blocks if (key := key_of(made(raw)))])
+    return keys_of(map(made, recording.blocks))
 
 
 def strand_keys(recording: Recording, shelf: Recordings) -> tuple[bytes, ...]:

@@ -20,7 +20,7 @@ from clew.pipeline.thinking.open import for_open
 from clew.pipeline.thinking.opened import as_recorded, changes_that_stay, with_opened
 from clew.pipeline.thinking.outcomes import apply_outcomes, leave_out_blocks, without_refused_blocks
 from clew.thinking.history import AnswerPiece, answers_of, thoughts_of
-from clew.thinking.keys import answer_content, key_of
+from clew.thinking.keys import answer_content, keys_of
 from clew.thinking.recognise import RecognisedAnswer, recognise
 from clew.wire.requests import raw_of
 
@@ -112,7 +112,7 @@ def _as_recording(request: Request, index: int, maker: Origin | None, target: Ta
         principal=facts.context.principal,
         origin=maker,
         blocks=tuple(raw_of(request, block) for block in blocks),
-        keys=tuple(key for block in blocks if (key := key_of(block))),
+        keys=keys_of(blocks),
         said=answer_content(blocks),
         place=b"",
         strand=Strand(),
