@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -65,7 +65,7 @@ class SmallGateway:
         try:
             reserving = self.limits.begin(id, CALL, Reserve([route], 200, MOST_OUTPUT))
             if reserving is not None:
-                wait([reserving], 120)
+                reserving.exception(120)
                 reservation_result(reserving)
         except UsageLimitReached:
             self.limits.drop(id)

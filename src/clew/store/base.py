@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from functools import partial
+from time import monotonic
 from types import TracebackType
 from typing import Final, Generic, NamedTuple, Self, TypeVar
 
@@ -239,7 +240,10 @@ class DatabaseStore(ABC, Generic[Connection]):
 
     def _await_natives(self, principal: str, exchanges: Iterable[str]) -> None:
         """An answer whose commit takes longer than it may be held back has reached the client, who may name it now."""
-        wait([each for name in exchanges if (each := self._natives.get((principal, name)))], PATIENCE)
+        until = monotonic() + PATIENCE
+        for write in [each for name in exchanges if (each := self._natives.get((principal, name)))]:
+            with suppress(CancelledError, TimeoutError):
+                write.exception(until - monotonic())
 
     def hide_native_turn(self, principal: str, exchange: str) -> Future[bool]:
         return self._writer.submit(lambda on: self._statements.hide_native_turn(on, principal, exchange))

@@ -81,7 +81,8 @@ class BodyWriter:
         self._clears = False
         """Nothing is to be remembered of what waits, once it is written."""
         self._closing = False
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._chains = Chains()
         self._thread: threading.Thread | None = None
         self.skipped = 0
@@ -94,7 +95,7 @@ class BodyWriter:
             return None
         sent = 0 if bodies.sent is bodies.asked else len(bodies.sent)
         waiting = WaitingBodies(turn.exchange, bodies, len(bodies.asked) + sent + len(bodies.answered))
-        with self._changed:
+        with self._lock:
             if self._bytes + waiting.weight > self._most:
                 self.skipped += 1
                 return None
@@ -103,7 +104,7 @@ class BodyWriter:
 
     def settle(self, waiting: WaitingBodies, *, is_kept: bool) -> None:
         """The turn is recorded, or is not: then its bodies are dropped."""
-        with self._changed:
+        with self._lock:
             if is_kept:
                 self._add(waiting)
             else:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
 from typing import Any
 
 from clew.errors import StoreError
@@ -73,8 +72,10 @@ def call_when_done(write: Future[Any], loop: asyncio.AbstractEventLoop, then: Ca
     """Have the loop call `then` when the write is over, which happens in another thread."""
 
     def wake(_: Future[Any]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        try:
             loop.call_soon_threadsafe(then)
+        except RuntimeError:  # the loop is closed: nobody waits any more
+            return
 
     write.add_done_callback(wake)
 

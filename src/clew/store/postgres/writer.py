@@ -22,6 +22,7 @@ from clew.store.postgres.database import AGAIN, PostgresDatabase, store_error
 from clew.store.postgres.generation import raise_generation
 from clew.store.postgres.turns import TurnWrite
 from clew.store.values import Health
+from clew.store.write_future import WriteFuture
 from clew.store.write_queue import Erases, QueueLimits, WriteCommand, WriteQueue
 
 T = TypeVar("T")
@@ -71,7 +72,7 @@ class PostgresWriter:
     ) -> Future[T]:
         """Run a command in a transaction. The future ends with its result once that is committed. One that `tells` has a
         transaction of its own, which raises the generation: no turn waits for its notification."""
-        future: Future[T] = Future()
+        future: WriteFuture[T] = WriteFuture()
         why = self._queue.add(_Command(run, future, weight, erases, tells), later=later, lazily=lazily, delay=delay)
         if why:
             future.set_exception(StoreError(f"{self._where} {why}"))

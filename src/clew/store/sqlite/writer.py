@@ -24,6 +24,7 @@ from clew.errors import StoreError
 from clew.store.batches import DELAY, LONG_DELAY
 from clew.store.sqlite.database import BUSY, UNREADABLE, Database, store_error
 from clew.store.values import Health
+from clew.store.write_future import WriteFuture
 from clew.store.write_queue import Erases, QueueLimits, WriteCommand, WriteQueue
 
 T = TypeVar("T")
@@ -88,9 +89,9 @@ class Writer:
         that runs `lazily` runs then too, after a `delay` in seconds, together with others. SQLite itself counts commits, so
         that no command has to tell other processes.
         """
-        future: Future[T] = Future()
+        future: WriteFuture[T] = WriteFuture()
         why = f"is read-only since a failure: {self._why}" if self._state == "read-only" else ""
-        command = _Command(run, future, weight, erases)
+        command = WriteCommand(run, future, weight, erases)
         why = why or self._queue.add(command, later=later, lazily=lazily, delay=delay)
         if why:
             future.set_exception(StoreError(f"{self._path} {why}", file=str(self._path)))
