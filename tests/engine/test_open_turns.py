@@ -5,9 +5,10 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import cast
 
-from clew.engine.open_turns import MOST_TIMES, OpenTurns
+from clew.engine.open_turns import OpenTurns
 from clew.engine.services import EngineServices
 from clew.exchange.machine import ExchangeMachine
+from clew.exchange.moments import MOST_MOMENTS
 from clew.exchange.streamed import StreamedAnswer
 from clew.exchange.turns import ReceivedAnswer
 from clew.pipeline.stream.answer import AnswerSoFar
@@ -73,7 +74,7 @@ def test_what_is_put_together_in_a_thread_does_not_replace_what_a_seal_refers_to
 
 def test_the_moments_of_an_answer_that_lasts_for_hours_are_few_and_of_all_of_it() -> None:
     """They are kept for the timeline of an exchange, and there may be thousands of streams."""
-    notes = SimpleNamespace(times=[], began=0.0, received=SimpleNamespace(options=SimpleNamespace(keeps_bodies=True)))
+    notes = SimpleNamespace(moments=None, began=0.0, received=SimpleNamespace(options=SimpleNamespace(keeps_bodies=True)))
     services, stream = SimpleNamespace(clock=lambda: float(stream.size)), SimpleNamespace(size=0, stops=-1)
 
     async def scene() -> None:
@@ -86,6 +87,8 @@ def test_the_moments_of_an_answer_that_lasts_for_hours_are_few_and_of_all_of_it(
 
     asyncio.run(scene())
 
-    assert MOST_TIMES // 2 < len(notes.times) <= MOST_TIMES
-    assert notes.times == sorted(notes.times)
-    assert (notes.times[0][0], notes.times[-1][0]) == (0, 9_999)
+    assert notes.moments is not None
+    times = notes.moments.all()
+    assert MOST_MOMENTS // 2 < len(times) <= MOST_MOMENTS
+    assert times == tuple(sorted(times))
+    assert (times[0], times[-1]) == ((0, 0.0), (9_999, 9_999.0))

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from clew.engine.aside import LARGE
 from clew.engine.services import EngineServices
 from clew.exchange.machine import ExchangeMachine
+from clew.exchange.moments import StreamMoments
 from clew.exchange.streamed import StreamedAnswer
 from clew.exchange.turns import ReceivedAnswer
 from clew.http.timers import timer_groups_of
@@ -16,9 +17,6 @@ from clew.store.commits import call_when_over
 
 FIRST_FLUSH, NEXT_FLUSH = 0.25, 1.0
 """Seconds after which a stream is kept as open, and between two looks whether another block of it is whole."""
-
-MOST_TIMES = 256
-"""Moments that are noted of one stream; it may last for an hour, and there may be thousands of them."""
 
 
 class OpenTurns:
@@ -56,11 +54,8 @@ class OpenTurns:
         stream, notes = self._stream, self._exchange.notes
         assert stream is not None, "it was told to watch"
         if notes.received.options.keeps_bodies:
-            if len(notes.times) > 1 and notes.times[-1][0] == notes.times[-2][0] == stream.size:
-                notes.times.pop()  # of a silence, its first and its last moment
-            elif len(notes.times) >= MOST_TIMES:  # of an answer that lasts for minutes: now every second one
-                del notes.times[1::2]
-            notes.times.append((stream.size, round(self._services.clock() - notes.began, 3)))
+            notes.moments = notes.moments or StreamMoments()
+            notes.moments.note(stream.size, self._services.clock() - notes.began)
         if stream.stops != self._flushed:
             self._flushed = stream.stops
             if max(stream.size, notes.received.size) > LARGE:

@@ -15,6 +15,7 @@ from clew.exchange.backend_dialect import BackendDialect
 from clew.exchange.failures import kind_in, put_in_clients_words, secret_of
 from clew.exchange.heads import OutgoingHead, ThinkingCounts, is_unsaid_thought, kept_heads, thinking_counts
 from clew.exchange.inputs import BackendRoute, ReceivedRequest
+from clew.exchange.moments import StreamMoments
 from clew.exchange.turns import ReceivedAnswer, asked_raw, native_turn_for, origin_of, recording_for, title_of, usage_of
 from clew.model.change import Change, bounded
 from clew.model.http import ResponseHead
@@ -69,8 +70,8 @@ class ExchangeNotes(Struct, eq=False):
     answered: bytes = b""
     head: ResponseHead | None = None
     """Of the last answer, or refusal."""
-    times: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
-    """Now and then while a stream came: how much of it was here, so many seconds after the request."""
+    moments: StreamMoments | None = None
+    """Of a stream that takes a while, since the request."""
     has_limits: bool = False
     """Limits hold for somebody: what a backend does not count is estimated."""
     unmade: StoreError | None = None
@@ -268,7 +269,8 @@ class ExchangeNotes(Struct, eq=False):
         bodies, asked, title, native = None, (), "", None
         try:
             if options.keeps_bodies and outcome != "open":
-                heads, times = kept_heads(call.headers, self.outgoing, self.head), tuple(self.times)
+                heads = kept_heads(call.headers, self.outgoing, self.head)
+                times = self.moments.all() if self.moments else ()
                 bodies = Bodies(asked=call.body, sent=self.sent, answered=self.answered, heads=heads, times=times)
             recording = recording_for(self.id, received, self.route, self.dialect.remembered(self.going), heard)
             if options.keeps_content:
