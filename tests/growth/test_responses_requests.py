@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from clew.dialects.openai_responses.detail import client_path
 from clew.dialects.openai_responses.options import ResponsesOptions
 from clew.dialects.openai_responses.requests import read_request, references_in, write_request
 from clew.errors import ClewError
@@ -106,3 +107,16 @@ WAYS: dict[str, Callable[[bytes], object]] = {
 @pytest.mark.parametrize(("repeated", "way"), each_with(REPEATED, WAYS))
 def test_a_request_costs_work_in_proportion(repeated: str, way: str) -> None:
     check_growth(REPEATED[repeated], WAYS[way], N)
+
+
+@pytest.mark.parametrize("repeated", ["outputs of nothing", "thoughts"])
+def test_the_places_of_changes_cost_work_in_proportion(repeated: str) -> None:
+    """Changes are told with their places in the client's own request."""
+
+    def find_places(raw: bytes) -> None:
+        native = read_request(raw, {}).source.native
+        assert native is not None
+        for block in range(raw.count(b'"type": "') - 1):
+            assert client_path(native, f"messages.1.content.{block}").startswith("input.")
+
+    check_growth(REPEATED[repeated], find_places, N)

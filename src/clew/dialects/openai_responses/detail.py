@@ -14,7 +14,9 @@ words, for its maker alone, and the annotation is left out.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Raw, Struct
@@ -56,6 +58,9 @@ class ClientItem(Struct, frozen=True, eq=False):
     """How many blocks it became; 0 for an item that the canonical request has no place for."""
     takes: Taker = "all"
     """Which backends of this dialect take it as it is."""
+
+
+_first = attrgetter("first")
 
 
 class ResponsesDetail(Struct, frozen=True, kw_only=True, eq=False):
@@ -120,8 +125,13 @@ def client_path(native: NativeRequest, path: str) -> str:
 
 
 def _item_path(items: Sequence[ClientItem], block: int) -> str:
-    """The path of the item that this block was made of; "" for a block without one."""
-    return next((item.path for item in items if item.first <= block < item.first + max(item.blocks, 1)), "")
+    """The path of the item that this block was made of; "" for a block without one. Items are in the order of their blocks;
+    before one may stand others that became none."""
+    at = bisect_left(items, block, key=_first)
+    if at == len(items) or items[at].first != block:
+        at -= 1
+    found = items[at] if at >= 0 else None
+    return found.path if found and block < found.first + max(found.blocks, 1) else ""
 
 
 ITEM: Final = "responses_item"
