@@ -8,6 +8,8 @@ import pytest
 
 from clew.testing import Simulator
 from tests.admin.chat.served import MODEL, ChatServer, configured, parts_of, user
+from tests.admin.test_proxy_login import RSA, public, token, written
+from tests.waiting import until
 
 TOOLS = """
 from clew import tool
@@ -67,6 +69,33 @@ def test_a_denied_call_does_not_run_and_the_model_is_told(chat: ChatServer) -> N
 def test_a_key_cannot_use_them(chat: ChatServer) -> None:
     reply = chat.call_api("/api/chat", method="POST", body={"messages": [user("Look!")], "model": MODEL, "ownTools": True})
     assert (reply.status, reply.json["error"]["what"]) == (403, "a key cannot use the gateway's own tools")
+
+
+@pytest.mark.slow
+def test_of_those_that_a_proxy_logs_in_only_owners_use_them(claude: Simulator, tmp_path: Path) -> None:
+    login = [
+        *(
+            "[login]",
+            'issuer = "https://idp.example"',
+            'audience = "clew"',
+            f'jwks = "{written(tmp_path, public(RSA, "one"))}"',
+        ),
+        *('peers = ["127.0.0.1"]', 'principal_claim = "email"'),
+        *('operators = ["clew-operators"]', 'owners = ["clew-admins"]', "[chat]", 'tools = "tools.py"'),
+    ]
+    root = configured(tmp_path / "h", {"claude": claude}, "\n".join(login))
+    (root / "tools.py").write_text(TOOLS)
+    body = {"messages": [user("Look!")], "model": MODEL, "ownTools": True}
+    with ChatServer(root) as chat:
+
+        def reply(role: str) -> Any:
+            headers = {"authorization": f"Bearer {token(groups=role)}"}
+            return chat.ask("/api/chat", method="POST", body=body, headers=headers, port=True)
+
+        refused = until(lambda: (told := reply("clew-operators")).status != 401 and told)
+        assert refused.status == 403
+        assert refused.json["error"]["what"] == "the role operator cannot use the gateway's own tools"
+        assert reply("clew-admins").status == 200
 
 
 @pytest.mark.parametrize(

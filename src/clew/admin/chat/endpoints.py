@@ -172,9 +172,10 @@ def _open_thread(services: AdminServices, id: str, caller: Caller) -> ChatContex
 
 async def _tool_run(services: AdminServices, body: ChatBody, service: LocalThreadService, caller: Caller) -> AsyncRun[str]:
     """The run of an agent with the gateway's own tools: a question, or what the user decided. Raises AdminProblem."""
-    if caller.door == "key":
+    if caller.door == "key" or (caller.door == "proxy" and caller.role != "owner"):
+        who = "a key" if caller.door == "key" else f"the role {caller.role}"
         raise AdminProblem(
-            403, "a key cannot use the gateway's own tools", "they run with the rights of the gateway's owner"
+            403, f"{who} cannot use the gateway's own tools", "they run with the rights of the gateway's owner"
         )
     try:
         tools = await asyncio.to_thread(chat_tools, services)
