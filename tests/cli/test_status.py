@@ -41,7 +41,8 @@ def test_an_empty_home_says_what_to_do(tmp_path: Path) -> None:
 
 def test_nothing_is_said_of_what_a_database_that_is_away_would_know(tmp_path: Path) -> None:
     home = Home(tmp_path / "home", config='[store]\nurl = "postgresql://clew@127.0.0.1:1/clew?connect_timeout=2"\n')
-    _, _, store, thinking, *_ = home.clew("status").stdout.splitlines()
+    active, _, store, thinking, *_ = home.clew("status").stdout.splitlines()
+    assert active.endswith(", unless `clew use` chose another)")
     assert "cannot be reached" in store
     assert thinking == "thinking  unknown, because the store cannot be read"
 

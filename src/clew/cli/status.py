@@ -134,10 +134,20 @@ def status(ctx: click.Context, principal: str, blocks: bool, json_: bool) -> Non
         except StoreError as error:
             kept = StoreStatus(file=installation.described_store, state="unusable", why=str(error))
             found = _without_threads(installation, None, kept)
+            found = msgspec.structs.replace(found, active=_as_far_as_known(found.active))
         waiting = len(Spool(installation.home.root / "spool").waiting())
         found = msgspec.structs.replace(found, store=msgspec.structs.replace(found.store, waiting=waiting))
     print_result(found, _page(found), as_json=json_)
     ctx.exit(5 if found.problem else 1 if found.store.state == "unusable" else 0)
+
+
+def _as_far_as_known(active: ActiveBackend | None) -> ActiveBackend | None:
+    """The active backend where the store cannot say what was chosen: what running gateways use, else the settings."""
+    if active is None or not active.requested:
+        return active and msgspec.structs.replace(active, source=f"{active.source}, unless `clew use` chose another")
+    return msgspec.structs.replace(
+        active, source="as running gateways say", requested="" if active.backend else active.requested
+    )
 
 
 def _read_status(installation: Installation, store: Store | None, principal: str) -> StatusReport:
