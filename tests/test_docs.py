@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ from tests.test_manifest import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("changelog.d/*.md")])
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PART = re.compile(r"\]\(([^)\s#]*)#([^)\s]+)\)")
 LINK = re.compile(r"\[[^\]]+\]\(([^)#]+)(?:#[^)]*)?\)")
 KINDS = {"added", "changed", "fixed", "removed", "security"}
 
@@ -79,9 +81,30 @@ def test_a_folder_of_made_pages_has_no_other_page(generate) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_link_leads_to_a_file(page: Path) -> None:
     text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
-    start = ROOT if page.parent.name == "changelog.d" and page.stem != "README" else page.parent
+    start = _start(page)
     targets = [target for target in LINK.findall(text) if "://" not in target]
     assert [target for target in targets if not (start / target).is_file()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_to_a_part_of_a_page_leads_to_a_heading(page: Path) -> None:
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+    linked = [(target, part) for target, part in PART.findall(text) if "://" not in target]
+    wrong = [(target, part) for target, part in linked if part not in _parts(_start(page) / target if target else page)]
+    assert wrong == []
+
+
+def _start(page: Path) -> Path:
+    """Where links of a page begin. Fragments of the changelog become a part of a page at the root."""
+    return ROOT if page.parent.name == "changelog.d" and page.stem != "README" else page.parent
+
+
+@cache
+def _parts(page: Path) -> frozenset[str]:
+    """The names by which links call the headings of a page."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    heads = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", head) for head in re.findall(r"^#+ (.*)$", text, re.MULTILINE)]
+    return frozenset(re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads)
 
 
 def test_every_page_of_the_docs_can_be_reached_from_the_index() -> None:
