@@ -1,18 +1,22 @@
 """Requests of the Responses API with n and 4n of each thing, read, projected, and written for either side."""
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from clew.dialects.openai_responses.detail import client_path
 from clew.dialects.openai_responses.options import ResponsesOptions
-from clew.dialects.openai_responses.requests import read_request, references_in, write_request
-from clew.errors import ClewError
+from clew.dialects.openai_responses.requests import read_request, read_request_with, references_in, write_request
+from clew.dialects.optional import StoredItems
+from clew.errors import BodyTooLarge, ClewError
 from clew.model.origin import Target
+from clew.model.request import ALWAYS
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from tests.build import GLM, OPUS, target
@@ -120,3 +124,16 @@ def test_the_places_of_changes_cost_work_in_proportion(repeated: str) -> None:
             assert client_path(native, f"messages.1.content.{block}").startswith("input.")
 
     check_growth(REPEATED[repeated], find_places, N)
+
+
+def test_a_long_item_that_is_named_very_often_is_refused_before_it_is_put_together() -> None:
+    """A request of 100 KB must not become gigabytes."""
+    item = Raw(b'{"type":"message","role":"assistant","content":"' + b"w" * 1_000_000 + b'"}')
+    raw = json.dumps({"model": "m", "input": [{"type": "item_reference", "id": "msg_1"}] * 2000}).encode()
+    tracemalloc.start()
+    try:
+        with pytest.raises(BodyTooLarge):
+            read_request_with(raw, {}, ALWAYS, StoredItems(by_id={"msg_1": item}))
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()

@@ -76,6 +76,7 @@ def read_request_with(raw: bytes, headers: ClientHeaders, wanted: Wanted, stored
     parameters, changes = _parameters(raw), RequestChanges(STEP, NO_PLACE)
     _refuse(parameters, stored)
     items, is_whole = _items(parameters, stored)
+    _check_size(sum([memoryview(item).nbytes for item in items]))  # a short reference may stand for a long item, many times
     read = [RawObject(path, decode(each, OBJECT, path)) for path, each in _with_paths(items, stored)]
     compacts = bool(read) and read[-1].type == _TRIGGER
     if compacts:
@@ -114,9 +115,14 @@ def references_in(raw: bytes) -> StoredReferences | None:
     return found if any(found) else None
 
 
+def _check_size(size: int) -> None:
+    """Raises BodyTooLarge."""
+    if size > MAX_BYTES:
+        raise BodyTooLarge(f"the request body has {size} bytes, more than the {MAX_BYTES} allowed")
+
+
 def _parameters(raw: bytes) -> RawObject:
-    if len(raw) > MAX_BYTES:
-        raise BodyTooLarge(f"the request body has {len(raw)} bytes, more than the {MAX_BYTES} allowed")
+    _check_size(len(raw))
     try:
         return RawObject("", OBJECT.decode(raw))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
