@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.chat.formats import FORMATS
+from clew.chat.formats.format import reminders_in
 from clew.model.turn import TurnRecord
 from clew.store.values import Thread
 from tests.build import redacted, text, thinking, tool_result, tool_use, user
@@ -180,3 +181,13 @@ def test_counts_of_tokens_are_no_part_of_a_conversation(tmp_path: Path, name: st
     with stored(tmp_path / "a.db", turn(recorded("r")), count) as store:
         assert exported(store, name).decode().count("secret question") == 1
         assert "no answer" not in exported(store, name).decode()
+
+
+def test_reminders_are_found_and_beginnings_without_an_end_are_passed_over() -> None:
+    """One look at the whole text for each beginning would be hours of work here."""
+    begin, end = "<system-reminder>", "</system-reminder>"
+    text = f"a{begin}b{end}c{begin}{end}" + begin * 300_000
+    assert [found[1] for found in reminders_in(text)] == ["b", ""]
+    assert list(reminders_in(begin * 300_000)) == []
+    (one,) = reminders_in(begin * 300_000 + end + "x")
+    assert one.span() == (0, len(begin) * 300_000 + len(end))

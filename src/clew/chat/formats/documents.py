@@ -11,8 +11,8 @@ only what is new.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -33,6 +33,7 @@ from clew.chat.formats.format import (
     claude_model,
     held_blocks,
     model_of,
+    reminders_in,
 )
 from clew.chat.messages import objects_from
 from clew.chat.turns import line_of
@@ -184,7 +185,6 @@ def _turn_of(imported: ImportedAnswer, answer: FileAnswer, at: float) -> TurnRec
 # OpenAI's chat messages
 
 _OPTIONS: Final = ChatOptions(ChatRequestOptions(documents="file"))
-_REMINDER: Final = re.compile("(<system-reminder>.*?</system-reminder>)", re.DOTALL)
 
 
 def write_openai(thread: Thread, turns: Sequence[TurnRecord]) -> Iterator[bytes]:
@@ -223,7 +223,8 @@ def _anthropic_message(message: JsonObject) -> JsonObject:
         return {"role": "assistant", "content": [thinking, *said] if isinstance(reasoning, str) else said}
     if isinstance(content, str):
         # A reminder that was joined to the user's words becomes a text of its own again: recognition needs it so.
-        parts = [part.strip() for part in _REMINDER.split(content)]
+        edges = [0, *[edge for found in reminders_in(content) for edge in found.span()], len(content)]
+        parts = [content[start:end].strip() for start, end in pairwise(edges)]
         asked: list[JsonValue] = [{"type": "text", "text": part} for part in parts if part]
     else:
         asked = _blocks(content)

@@ -12,6 +12,7 @@ so it becomes a reminder of the user, in the tag that recognition ignores.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf, nextafter
 from typing import Final, NamedTuple, TypeAlias
@@ -30,8 +31,17 @@ from clew.thinking.seal import Sealer
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """The exceptions of a decoder for bytes that are not what they should be."""
 
+_REMINDER: Final = re.compile("<system-reminder>(.*?)</system-reminder>", re.DOTALL)
+_REMINDER_END: Final = "</system-reminder>"
+
 KNOWN: Final = "known already"
 """The kind of a skipped answer that was recorded before."""
+
+
+def reminders_in(text: str) -> Iterator[re.Match[str]]:
+    """The reminders in a text. Behind the last end nothing is looked for: else each beginning without an end would be looked
+    for to the end of the text."""
+    return _REMINDER.finditer(text, 0, text.rfind(_REMINDER_END) + len(_REMINDER_END))
 
 
 class NumberedLine(NamedTuple):

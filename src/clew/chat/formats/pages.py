@@ -19,7 +19,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from clew.chat.formats.format import Format
+from clew.chat.formats.format import Format, reminders_in
 from clew.model.json import JsonObject, JsonValue
 from clew.model.turn import TurnRecord
 from clew.store.text import ending_word, unfinished_word
@@ -29,7 +29,6 @@ FOR_PEOPLE = ("signatures, ids, tokens, changes and images",)
 
 PartKind: TypeAlias = Literal["text", "aside", "thinking", "call", "result", "failure", "other"]
 
-_REMINDER: Final = re.compile("<system-reminder>(.*?)</system-reminder>", re.DOTALL)
 _FENCES: Final = re.compile("`{3,}")
 
 
@@ -108,7 +107,7 @@ def _question_parts(parts: Sequence[PagePart], role: str) -> Iterator[PagePart]:
             yield _aside("System text", part.text)
         else:
             at = 0
-            for found in _REMINDER.finditer(part.text):
+            for found in reminders_in(part.text):
                 if (before := part.text[at : found.start()]).strip():
                     yield PagePart("text", "", before)
                 yield _aside("System reminder", found[1])
