@@ -159,6 +159,6 @@ class InStep(RuleBasedStateMachine):
 
 
 InStep.TestCase.settings = settings(
-    max_examples=examples(6, soak=200), stateful_step_count=examples(12, soak=40), deadline=None
+    max_examples=examples(6, soak=60), stateful_step_count=examples(12, soak=40), deadline=None
 )
 TestInStep = pytest.mark.slow(InStep.TestCase)
