@@ -576,3 +576,13 @@ def test_bytes_that_are_spoilt_break_nothing(at: int, new: bytes, lost: int) -> 
     whole = stream(PARTS[:13], PARTS[-1])
     at %= len(whole)
     assert isinstance(read(whole[:at] + new + whole[at + lost :])[-1], MessageStop | StreamFailed)
+
+
+def test_what_a_server_keeps_to_itself_until_the_end_makes_nothing_be_told_twice() -> None:
+    """A call that is told twice is made twice."""
+    spoken, called = message("So."), call("{}")
+    whole = [reasoning("rs_0", "Hm."), spoken, reasoning("rs_1", "Hm, hm."), called]
+    streamed = [added(1, {**spoken, "content": []}), done(1, spoken), added(3, {**called, "arguments": ""}), done(3, called)]
+    assert blocks_of(created(), *streamed, ended(output=whole)) == [text("So."), tool_use("f", {})]
+    another = call("{}", call_id="call_2")
+    assert blocks_of(created(), *streamed, ended(output=[*whole, another]))[2:] == [tool_use("f", {}, "call_2")]

@@ -62,6 +62,7 @@ class ResponseDecoder:
             "_id",
             "_items",
             "_kind",
+            "_kinds",
             "_place",
             "_places",
             "_started",
@@ -77,7 +78,8 @@ class ResponseDecoder:
         self._place = -1  # of the item that is being told,
         self._id = ""  # its id as it began,
         self._kind = ""  # and its type
-        self._items = 0  # that have begun
+        self._items = 0  # that have begun,
+        self._kinds: list[str] = []  # and their types
         self._finished: set[int] = set()
         self._calls: dict[int, str] = {}  # the ids of calls that are over, by their places
         self._places: dict[int, int] = {}  # by the backend's own number, where it repeats one
@@ -182,6 +184,7 @@ class ResponseDecoder:
         self._items += 1
         check_blocks(self._items)
         self._place, self._id, self._kind = place, text_of(item.get("id")), text_of(item.get("type"))
+        self._kinds.append(self._kind)
         self._teller = teller_of(self._answer, item)
 
     def _finish_item(self, item: JsonObject) -> None:
@@ -226,11 +229,22 @@ class ResponseDecoder:
         while self._teller is not None or self._waiting:
             if self._teller is None:
                 self._tell_waiting()
-            whole = {} if is_cut or self._items > len(output) else output[self._items - 1]
-            self._finish_item(whole if whole.get("type") == self._kind else {})
-        for item in output[self._items :]:
+            known, _ = self._found_in(output)
+            self._finish_item(known[-1] if len(known) == self._items and not is_cut else {})
+        for item in self._found_in(output)[1]:
             self._begin_item(_RENUMBERED + self._items, item)
             self._finish_item(item)
+
+    def _found_in(self, output: list[JsonObject]) -> tuple[list[JsonObject], list[JsonObject]]:
+        """The items that have begun, and those behind the last of them. A server may keep some to itself until the end: one
+        that was told must not be told again, for a call would be made twice."""
+        known: list[JsonObject] = []
+        end = 0
+        for place, item in enumerate(output, 1):
+            if len(known) < self._items and item.get("type") == self._kinds[len(known)]:
+                known.append(item)
+                end = place
+        return known, output[end:] if len(known) == self._items else []
 
     def _estimate(self) -> JsonObject:
         return canonical_usage({"input_tokens": self._context.input_tokens})
