@@ -49,51 +49,36 @@ class Past:
     all others as they were: then no message but the last is looked at twice.
     """
 
-    __slots__ = ("_newer", "_states", "_whole", "count", "kept")
+    __slots__ = ("count", "kept", "newer", "states", "whole")
 
     def __init__(self, count: int, before: Past | None = None, *, kept: int | None = None) -> None:
         """`before` is the past of an earlier request; its values hold here if they cover no more messages. Values over the
         first `kept` messages are kept for the next request: by default over those that were there before."""
         self.count = count
         self.kept = count if kept is None else kept
-        self._states = before._up_to(count) if before else {}
-        self._newer: dict[object, _State] = {}
-        self._whole: dict[Fold[Any], Any] = {}
-
-    def value(self, fold: Fold[S], messages: Sequence[RequestMessage]) -> S:
-        """The fold's value over all of these messages."""
-        whole, kept, over = self._whole, self.kept, fold.over
-        if fold in whole:
-            return whole[fold]
-        known: tuple[int, S] = self._states.get(fold) or (0, fold.begin)
-        done, state = known
-        if done < kept:
-            state = over(state, messages[done:kept], done)
-            self._states[fold] = kept, state
-        done, last = kept, len(messages) - 1
-        if done < last:
-            state = over(state, messages[done:last], done)
-            self._newer[fold] = last, state
-            done = last
-        whole[fold] = state = over(state, messages[done:], done)
-        return state
+        self.states = before._up_to(count) if before else {}
+        """Over the first `kept` messages or fewer,"""
+        self.newer: dict[object, _State] = {}
+        """over all but the last,"""
+        self.whole: dict[Fold[Any], Any] = {}
+        """and over all of them."""
 
     def left(self, memo: Memo[S]) -> S | None:
         """What an earlier request left here."""
-        return self._states.get(memo, (0, None))[1]
+        return self.states.get(memo, (0, None))[1]
 
     def leave(self, memo: Memo[S], value: S) -> None:
         """Have the next requests of this history find it."""
-        self._states[memo] = 0, value
+        self.states[memo] = 0, value
 
     def _up_to(self, count: int) -> dict[object, _State]:
         """The values that cover no more than the first `count` messages, of each fold the one that covers the most."""
         if self.kept <= count:
-            found = dict(self._states)
+            found = dict(self.states)
         else:
-            found = {name: known for name, known in self._states.items() if known[0] <= count}
-        covered = next(iter(self._newer.values()), (0, None))[0]  # the same for all: they are over one list of messages
-        return found | self._newer if covered <= count else found
+            found = {name: known for name, known in self.states.items() if known[0] <= count}
+        covered = next(iter(self.newer.values()), (0, None))[0]  # the same for all: they are over one list of messages
+        return found | self.newer if covered <= count else found
 
 
 class Retold(tuple[RequestMessage, ...]):
@@ -118,6 +103,21 @@ def told_first(messages: Sequence[RequestMessage]) -> Retold:
 
 def folded(messages: Sequence[RequestMessage], fold: Fold[S]) -> S:
     """The fold's value over all messages."""
+    over = fold.over
     if not isinstance(messages, Retold):
-        return fold.over(fold.begin, messages, 0)
-    return messages.past.value(fold, messages)
+        return over(fold.begin, messages, 0)
+    past = messages.past
+    if fold in past.whole:
+        return past.whole[fold]
+    known: tuple[int, S] = past.states.get(fold) or (0, fold.begin)
+    done, state = known
+    if done < past.kept:
+        state = over(state, messages[done : past.kept], done)
+        past.states[fold] = past.kept, state
+    done, last = past.kept, len(messages) - 1
+    if done < last:
+        state = over(state, messages[done:last], done)
+        past.newer[fold] = last, state
+        done = last
+    past.whole[fold] = state = over(state, messages[done:], done)
+    return state

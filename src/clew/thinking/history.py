@@ -177,7 +177,9 @@ class PastThoughts(NamedTuple):
     keys: tuple[bytes, ...] = ()
     """Of those that prove anything, in order."""
     signed: ProofRow = ProofRow()
-    """Those that vendors signed."""
+    """Those that vendors signed,"""
+    newest: tuple[int, Block] | None = None
+    """and the last of them, with the index of its message."""
     strays: tuple[int, ...] = ()
     """The messages with others: without a signature, or under a seal of clew."""
     sealed: tuple[int, ...] = ()
@@ -188,10 +190,11 @@ def _think_on(before: PastThoughts, messages: Sequence[RequestMessage], at: int)
     thoughts = [(index, block) for index, message in enumerate(messages, at) for block in thoughts_in(message)]
     if not thoughts:
         return before
-    signed, strays, sealed = list[Block](), dict[int, None](), dict[int, None]()
+    signed, newest, strays, sealed = list[Block](), before.newest, dict[int, None](), dict[int, None]()
     for index, block in thoughts:
         if is_signed_by_vendor(block):
             signed.append(block)
+            newest = index, block
             continue
         strays[index] = None
         if named_key(proof_of(block)):
@@ -200,6 +203,7 @@ def _think_on(before: PastThoughts, messages: Sequence[RequestMessage], at: int)
         before.blocks + len(thoughts),
         (*before.keys, *[key for _, block in thoughts if (key := key_of(block))]),
         before.signed.extended(signed),
+        newest,
         (*before.strays, *strays),
         (*before.sealed, *sealed),
     )

@@ -36,15 +36,17 @@ def keep_thinking(request: Request, target: Target, facts: Facts) -> tuple[Reque
     if facts.options.policy == "strip":
         found = found_in(request, facts)
         return apply_outcomes(request, found, [leave_out_blocks(request, each, lambda block: STRIPPED) for each in found])
-    request = with_opened(request, facts)
-    if target.binding and is_whole(request.messages, target, facts):
+    thoughts = thoughts_of(request.messages)
+    if thoughts.sealed:
+        request = with_opened(request, thoughts.sealed, facts)
+        thoughts = thoughts_of(request.messages)
+    if target.binding and is_whole(request.messages, thoughts, target, facts):
         # A whole copy goes as it is, without the blocks that no maker of this realm made
-        strays = thoughts_of(request.messages).strays
-        if not strays:
+        if not thoughts.strays:
             return request, ()
-        request, _ = as_recorded(request, target, facts, strays)
+        request, _ = as_recorded(request, target, facts, thoughts.strays)
         alone: list[RecognisedAnswer] = []
-        for index in strays:
+        for index in thoughts.strays:
             pieces = [AnswerPiece(index, block) for block in blocks_of(request.messages[index])]
             alone.append(RecognisedAnswer(tuple(pieces), None, (index,)))
         return apply_outcomes(request, alone, [without_refused_blocks(request, each, target, facts) for each in alone])

@@ -20,10 +20,10 @@ from functools import partial
 from clew.model.facts.models import canonical_model, reads
 from clew.model.origin import Target
 from clew.model.recording import Recording, Shelf
-from clew.model.request import Request, RequestMessage, blocks_of
+from clew.model.request import Request, RequestMessage
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.outcomes import AnswerOutcome, all_thinking, without_refused_blocks
-from clew.thinking.history import align, is_signed_by_vendor, thoughts_of
+from clew.thinking.history import PastThoughts, align, is_signed_by_vendor
 from clew.thinking.keys import block_key, digest_of, key_of, proof_half, proof_of
 from clew.thinking.recognise import RecognisedAnswer
 from clew.thinking.seal import is_seal
@@ -36,16 +36,19 @@ OTHERS = "made by another model, after this model's last answer"
 # ── a whole copy
 
 
-def is_whole(messages: Sequence[RequestMessage], target: Target, facts: Facts) -> bool:
-    """Whether nothing of the client's copy has to be restored or held back but the strays."""
+def is_whole(messages: Sequence[RequestMessage], thoughts: PastThoughts, target: Target, facts: Facts) -> bool:
+    """Whether nothing of the client's copy has to be restored or held back but the strays. `thoughts` are the copy's."""
     if isinstance(facts.recordings, Shelf) and facts.recordings.is_empty:
         return True
-    last = next((message for message in reversed(messages) if message.role == "assistant"), None)
-    signed = [block for block in blocks_of(last) if is_signed_by_vendor(block)] if last else []
-    recording = facts.recordings.by_key(block_key(signed[-1].type, proof_of(signed[-1]))) if signed else None
+    if thoughts.newest is None:
+        return False
+    index, block = thoughts.newest
+    if any(message.role == "assistant" for message in messages[index + 1 :]):
+        return False
+    recording = facts.recordings.by_key(block_key(block.type, proof_of(block)))
     if recording is None or recording.principal != facts.context.principal or not made_here(recording, target):
         return False
-    return thoughts_of(messages).signed.digest() == recording.digest
+    return thoughts.signed.digest() == recording.digest
 
 
 def made_here(recording: Recording, target: Target) -> bool:

@@ -29,7 +29,7 @@ from clew.model.recording import Recording
 from clew.model.request import Request, blocks_of, with_blocks, with_content
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.outcomes import STEP, open_seal
-from clew.thinking.history import AnswerPiece, align, holds_all, thoughts_of
+from clew.thinking.history import AnswerPiece, align, holds_all
 from clew.thinking.keys import key_of, proof_of, text_hash
 from clew.thinking.seal import Seal, is_seal, named_key
 
@@ -47,11 +47,8 @@ class OpenedThought(NamedTuple):
         return origin.realm if origin else ""
 
 
-def with_opened(request: Request, facts: Facts) -> Request:
-    """The request with every thought that can be opened; the very same where there is none."""
-    sealed = thoughts_of(request.messages).sealed
-    if not sealed:
-        return request
+def with_opened(request: Request, sealed: Sequence[int], facts: Facts) -> Request:
+    """The request with every thought that can be opened; `sealed` are the messages with such seals."""
     messages, thoughts = list(request.messages), RecordedThoughts(facts)
     for index in sealed:
         blocks = blocks_of(messages[index])
