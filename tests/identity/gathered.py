@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from clew.model.recording import Recording, Shelf
 from clew.model.request import Request
-from clew.thinking.pointers import places_wanted, pointers_of
+from clew.thinking.history import runs_of
+from clew.thinking.pointers import Pointers, places_wanted
 from clew.thinking.recognise import Context
 
 __all__ = ["gathered"]
 
 
 def gathered(request: Request, full: Shelf, context: Context) -> Shelf:
-    pointers = pointers_of(request.messages)
+    pointers = Pointers(runs_of(request.messages))
     exact = [found for key in pointers.keys if (found := full.by_key(key))]
     by_tool = [found for tool in pointers.tools for found in full.by_tool(tool)]
     first = _with_links([*by_tool, *exact], full, pointers.links)

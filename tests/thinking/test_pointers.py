@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from clew.model.recording import Recording, Shelf
-from clew.thinking.history import answers_of, places_of
+from clew.thinking.history import answers_of, places_of, runs_of
 from clew.thinking.keys import block_key
-from clew.thinking.pointers import places_wanted, pointers_of
+from clew.thinking.pointers import Pointers, places_wanted
 from clew.thinking.recognise import Context
 from tests.build import assistant, request, text, thinking, tool_result, tool_use, user
 from tests.store.turns import recorded
@@ -18,7 +18,7 @@ def history(*messages: object) -> tuple:
 
 
 def places(messages: tuple, *shelf: Recording) -> tuple[bytes, ...]:
-    return places_wanted(messages, pointers_of(messages), Shelf(shelf), CONTEXT)
+    return places_wanted(messages, Pointers(runs_of(messages)), Shelf(shelf), CONTEXT)
 
 
 def test_keys_and_ids_are_told_by_answer_and_each_once() -> None:
@@ -30,7 +30,7 @@ def test_keys_and_ids_are_told_by_answer_and_each_once() -> None:
         assistant(thinking("Hm.", "signature of a"), text("Done.")),
         user("Two."),
     )
-    found = pointers_of(messages)
+    found = Pointers(runs_of(messages))
     assert [run.said for run in found.runs] == [answer.said for answer in answers_of(messages)]
     assert (found.keys, found.tools) == ((block_key("thinking", "signature of a"),), ("toolu_a",))
 

@@ -23,9 +23,9 @@ from clew.model.request import Request, RequestMessage, blocks_of
 from clew.store import Store
 from clew.store.memory import weight_of
 from clew.store.values import Lookup, LookupResult, RecalledRecordings
-from clew.thinking.history import AnswerRun, answers_of
+from clew.thinking.history import AnswerRun, answers_of, runs_of
 from clew.thinking.keys import key_of
-from clew.thinking.pointers import Pointers, places_wanted, pointers_of
+from clew.thinking.pointers import Pointers, places_wanted
 from clew.thinking.recognise import Context, names_itself, recognise
 
 _log = logging.getLogger("clew.engine")
@@ -68,7 +68,7 @@ def recall(store: Store | None, call: Call, request: Request, new_thread: str) -
     if it is a new one. Of a history that was recalled before, only what is new is looked for."""
     if store is None:
         return GatheredFacts()
-    messages, pointers = request.messages, pointers_of(request.messages)
+    messages, pointers = request.messages, Pointers(runs_of(request.messages))
     if not pointers.runs and not call.context.session and call.entry is None:
         return GatheredFacts()
     before = _recalled_before(messages, pointers)
@@ -108,7 +108,7 @@ def _recalled(before: RecalledAnswers | None, pointers: Pointers, found: LookupR
 
 def gather(store: Store, call: Call, request: Request, new_thread: str) -> GatheredFacts:
     """The same from the store, with two look-ups at most. Raises NotWanted."""
-    pointers, check = pointers_of(request.messages), request.source.wanted.check
+    pointers, check = Pointers(runs_of(request.messages)), request.source.wanted.check
     found = store.gather(_wanted(call, pointers, new_thread), check)
     shelf = Shelf(found.recordings)
     if places := places_wanted(request.messages, pointers, shelf, call.context):
@@ -133,7 +133,7 @@ def gather(store: Store, call: Call, request: Request, new_thread: str) -> Gathe
 
 def shelf_for(store: Store, request: Request, context: Context) -> Shelf:
     """The recordings of a history that is only looked at."""
-    pointers = pointers_of(request.messages)
+    pointers = Pointers(runs_of(request.messages))
     wanted = Lookup(principal=context.principal, keys=pointers.keys, tools=pointers.tools, links=pointers.links)
     found = store.gather(wanted)
     shelf = Shelf(found.recordings)

@@ -96,11 +96,13 @@ class Assembler:
         self._blocks.append(_Growing(event.index, event.content_block))
         server = event.content_block.get("to")
         if event.block_type == "fallback" and isinstance(server, dict) and "model" in server:
-            self._started()["model"] = server["model"]
+            assert self._message is not None, "the order lets nothing but pings pass before message_start"
+            self._message["model"] = server["model"]
 
     def _end(self, event: MessageDelta) -> None:
         """What the event says of a message's end, put into it."""
-        message = self._started()
+        message = self._message
+        assert message is not None, "the order lets nothing but pings pass before message_start"
         for name in _STOP_FIELDS:
             if name in event.delta or name in message:
                 message[name] = event.delta.get(name)
@@ -126,10 +128,6 @@ class Assembler:
     def blocks(self) -> list[AssembledBlock]:
         """Every block so far; those whose stop has not come are not complete."""
         return [block.so_far() for block in self._blocks]
-
-    def _started(self) -> JsonObject:
-        assert self._message is not None, "the lifecycle lets nothing but pings pass before message_start"
-        return self._message
 
 
 class _Growing:

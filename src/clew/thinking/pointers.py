@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from clew.model.recording import Recording, Shelf
 from clew.model.request import RequestMessage
-from clew.thinking.history import AnswerRun, answers_of, runs_of
+from clew.thinking.history import AnswerRun, answers_of
 from clew.thinking.recognise import Context, names_itself, pointed_at, recognise
 
 
@@ -35,11 +35,6 @@ class Pointers(Struct, frozen=True):
         """How many links are followed at most from an answer. Beyond the history's length nothing can be put in place; one
         more tells a strand that is longer from one that is not."""
         return 2 * len(self.runs) + 2
-
-
-def pointers_of(messages: Sequence[RequestMessage]) -> Pointers:
-    """The keys and ids in a history."""
-    return Pointers(runs_of(messages))
 
 
 def places_wanted(

@@ -52,7 +52,7 @@ def parse(raw: bytes, *, betas: Sequence[str] = (), wanted: Wanted = ALWAYS) -> 
     if len(raw) > MAX_BYTES:
         raise BodyTooLarge(f"the request body has {len(raw)} bytes, more than the {MAX_BYTES} allowed")
     try:
-        source = _read(raw) if len(raw) <= LARGE_BYTES else _read_large(raw, wanted)
+        source = Source(raw, _body.decode(raw)) if len(raw) <= LARGE_BYTES else _read_large(raw, wanted)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         if isinstance(error, msgspec.ValidationError):  # what is wrong as a request: the path says where
             raise _invalid(str(error)) from None
@@ -68,17 +68,13 @@ def parse(raw: bytes, *, betas: Sequence[str] = (), wanted: Wanted = ALWAYS) -> 
     return Request(source, body, tuple(betas))
 
 
-def _read(raw: bytes) -> Source:
-    return Source(raw, _body.decode(raw))
-
-
 def _read_large(raw: bytes, wanted: Wanted) -> Source:
     try:
         body, messages = read_large_body(raw, wanted.check)
     except InvalidMessage as error:
         raise _invalid(str(error), f"messages.{error.index}") from None
     except msgspec.DecodeError:
-        return _read(raw)  # its complaint says where in the body
+        return Source(raw, _body.decode(raw))  # its complaint says where in the body
     source = Source(raw, body)
     source.wanted = wanted
     with suppress(RequestInvalid):  # a doubled key is refused only where the list has to be edited
