@@ -15,7 +15,7 @@ from starlette.requests import Request
 
 from clew.admin import requests, serving
 from clew.admin.access import MOST_REQUESTS, Caller, RequestLimit
-from clew.admin.requests import AdminProblem
+from clew.admin.problems import AdminProblem
 from clew.engine.aside import LARGE
 from clew.settings.home import Home
 from clew.settings.named_keys import NamedKeys

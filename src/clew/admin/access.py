@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from clew.admin.problems import AdminProblem
 from clew.admin.proxy_login import ProxyLogin, ProxyRole, TokenRefused
-from clew.admin.requests import AdminProblem
 from clew.backends.credential import Credential
 from clew.errors import SettingsInvalid
 from clew.gateway.admission import Keys, find_key

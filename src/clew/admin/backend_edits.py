@@ -21,7 +21,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from clew.admin.backend_uses import backend_uses
-from clew.admin.requests import AdminProblem, read_body
+from clew.admin.problems import AdminProblem
+from clew.admin.requests import read_body
 from clew.admin.routing import as_json, caller_name
 from clew.admin.services import AdminServices
 from clew.backends.address import is_local

@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from clew.admin.problems import AdminProblem
 from clew.admin.remote_answers import RemoteAnswer
-from clew.admin.requests import AdminProblem, read_body
+from clew.admin.requests import read_body
 from clew.admin.routing import Endpoint, as_json, caller_of
 from clew.admin.services import AdminServices
 from clew.admin.threads import TitleBody

@@ -16,7 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from clew.admin.feed import EXCHANGE
-from clew.admin.requests import AdminProblem, count, principal
+from clew.admin.problems import AdminProblem
+from clew.admin.requests import count, principal
 from clew.admin.routing import as_json, caller_of, cookie_name
 from clew.admin.services import AdminServices
 from clew.engine.hub import HubEvent, Subscription, Value

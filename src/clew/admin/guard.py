@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 import msgspec
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from clew.admin.requests import AdminProblem
+from clew.admin.problems import AdminProblem
 
 CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "

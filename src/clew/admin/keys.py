@@ -16,7 +16,8 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.requests import AdminProblem, read_body
+from clew.admin.problems import AdminProblem
+from clew.admin.requests import read_body
 from clew.admin.routing import as_json, caller_name, caller_of
 from clew.admin.services import AdminServices
 from clew.errors import SettingsInvalid

@@ -9,7 +9,8 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.requests import MOST_ROWS, AdminProblem, count, number, read_body
+from clew.admin.problems import AdminProblem
+from clew.admin.requests import MOST_ROWS, count, number, read_body
 from clew.admin.routing import as_json, caller_name
 from clew.admin.services import AdminServices
 from clew.errors import SettingsInvalid

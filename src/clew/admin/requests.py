@@ -1,4 +1,4 @@
-"""What a request to the admin says: its parameters and its body, bounded and typed; and the problem that refuses it."""
+"""What a request to the admin says: its parameters and its body, bounded and typed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 
 import msgspec
-from msgspec import Struct
 from starlette.requests import ClientDisconnect, Request
 
+from clew.admin.problems import AdminProblem
 from clew.engine.aside import aside
-from clew.errors import ClewError, StoreError
 from clew.limits.keys import LOCAL
 
 MOST_BYTES: Final = 64 * 1024
@@ -100,29 +99,3 @@ def number(request: Request, name: str) -> float | None:
         return float(text)
     except ValueError:
         raise AdminProblem(400, f"{name} cannot be used", "it is a number") from None
-
-
-class ProblemText(Struct, frozen=True):
-    what: str
-    why: str
-    next: str
-
-
-class AdminProblem(Exception):
-    """Raised by a route, answered as JSON."""
-
-    def __init__(self, status: int, what: str, why: str = "", next: str = "", *, retry_after: int = 0) -> None:
-        """`retry_after`: the seconds after which a retry may succeed, where that is known."""
-        super().__init__(what)
-        self.status = status
-        self.said = ProblemText(what, why, next)
-        self.headers = {"retry-after": str(retry_after)} if retry_after else {}
-
-
-def problem_of(error: ClewError) -> AdminProblem:
-    """An error that clew raised on purpose. `clew doctor` cannot help with one that the caller made."""
-    if isinstance(error, StoreError):
-        return AdminProblem(503, "the store cannot be used", str(error), "run `clew doctor`")
-    if error.status < 500:
-        return AdminProblem(error.status, "that did not work", str(error))
-    return AdminProblem(500, "that did not work", str(error), "run `clew doctor`")

@@ -30,8 +30,8 @@ from starlette.types import Scope as Connection
 
 from clew.admin.access import FRESH_SECONDS, SESSION_SECONDS, AdminAccess, Caller
 from clew.admin.guard import SAFE, is_foreign, is_socket
+from clew.admin.problems import AdminProblem, problem_of
 from clew.admin.proxy_login import OPENS
-from clew.admin.requests import AdminProblem, problem_of
 from clew.admin.services import AdminServices
 from clew.errors import ClewError
 from clew.gateway.admission import key_refusal

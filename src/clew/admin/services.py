@@ -18,8 +18,8 @@ from clew.admin.access import AdminAccess, Caller, RequestLimit
 from clew.admin.chat.runs import ChatRuns
 from clew.admin.feed import Feed
 from clew.admin.metrics import Metrics
+from clew.admin.problems import AdminProblem
 from clew.admin.remote_answers import RemoteAnswers
-from clew.admin.requests import AdminProblem
 from clew.backends.credential import Credential
 from clew.chat.local import LocalThreadService
 from clew.engine.runtime import Runtime

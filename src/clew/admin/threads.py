@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.requests import AdminProblem, count, number, principal, read_body
+from clew.admin.problems import AdminProblem
+from clew.admin.requests import count, number, principal, read_body
 from clew.admin.routing import as_json, caller_name
 from clew.admin.services import AdminServices
 from clew.chat.formats import FORMATS, turns_of

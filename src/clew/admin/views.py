@@ -14,7 +14,8 @@ from starlette.responses import Response
 
 from clew.admin.checkup import CHECKS, CheckResult, read_circumstances, run_check
 from clew.admin.metrics import CONTENT_TYPE
-from clew.admin.requests import AdminProblem, principal, read_body
+from clew.admin.problems import AdminProblem
+from clew.admin.requests import principal, read_body
 from clew.admin.routing import as_json, caller_name
 from clew.admin.services import AdminServices
 from clew.admin.trial.rounds import trials

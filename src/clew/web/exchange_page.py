@@ -19,7 +19,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from clew.admin.exchanges import BodyTexts, heads_of, texts_of
-from clew.admin.requests import AdminProblem, principal
+from clew.admin.problems import AdminProblem
+from clew.admin.requests import principal
 from clew.admin.services import AdminServices
 from clew.model.turn import Bodies, Exchange
 from clew.web.difference import difference, spread

@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from clew.admin.access import Caller
-from clew.admin.requests import AdminProblem
+from clew.admin.problems import AdminProblem
 from clew.admin.services import AdminServices
 from clew.limits.keys import LOCAL
 from clew.web.filters import FILTERS

@@ -16,7 +16,8 @@ from msgspec import Struct, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.requests import AdminProblem, principal
+from clew.admin.problems import AdminProblem
+from clew.admin.requests import principal
 from clew.admin.services import AdminServices
 from clew.admin.threads import projected
 from clew.chat.formats import FORMATS

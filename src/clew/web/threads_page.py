@@ -17,7 +17,8 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.admin.requests import AdminProblem, number, principal
+from clew.admin.problems import AdminProblem
+from clew.admin.requests import number, principal
 from clew.admin.services import AdminServices
 from clew.admin.views import status_of
 from clew.backends.row import Backend

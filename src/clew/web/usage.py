@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from clew.admin.limits import lines_of
-from clew.admin.requests import AdminProblem
+from clew.admin.problems import AdminProblem
 from clew.admin.services import AdminServices
 from clew.limits.keys import LOCAL
 from clew.limits.limit import MICRO

@@ -10,7 +10,7 @@ import pytest
 
 from clew.admin.chat import runs as table
 from clew.admin.chat.runs import KEPT_SECONDS, ChatRun, ChatRuns
-from clew.admin.requests import AdminProblem
+from clew.admin.problems import AdminProblem
 
 START = {"type": "start"}
 HERE = ("ann", "one")

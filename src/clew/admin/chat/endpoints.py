@@ -23,7 +23,8 @@ from clew.admin.chat.answering import ChatAnswer, ChatContext
 from clew.admin.chat.elsewhere import StoredAnswer, stop_elsewhere
 from clew.admin.chat.runs import ChatRun, ThreadKey
 from clew.admin.chat.tools import ToolAnswer, chat_tools
-from clew.admin.requests import AdminProblem, count, number, read_body
+from clew.admin.problems import AdminProblem
+from clew.admin.requests import count, number, read_body
 from clew.admin.routing import as_json, caller_name, caller_of
 from clew.admin.services import AdminServices
 from clew.admin.threads import FoundThreads, TitleBody, search_threads

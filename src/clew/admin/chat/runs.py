@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from time import monotonic
 from typing import Final, NamedTuple, TypeAlias
 
-from clew.admin.requests import AdminProblem
+from clew.admin.problems import AdminProblem
 from clew.chat.ui.parts import DONE, PING, Part, frame_of
 
 Stop: TypeAlias = Callable[[], Awaitable[None]]
