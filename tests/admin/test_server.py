@@ -1,6 +1,7 @@
 """What answers for the admin is loaded when somebody connects, and loading it holds nobody up."""
 
 import asyncio
+import json
 import logging
 import subprocess
 import sys
@@ -115,23 +116,34 @@ def test_an_admin_that_nobody_asked_ends_without_being_loaded(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_one_that_cannot_be_loaded_says_so_and_lets_nobody_wait(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Of an installation that misses something, for example."""
+@pytest.mark.parametrize("door", ["port", "socket"])
+def test_one_that_cannot_be_loaded_says_so_to_everybody(tmp_path: Path, caplog: pytest.LogCaptureFixture, door: str) -> None:
+    """Of an installation that misses something, or that was changed below a gateway that runs."""
 
     def broken() -> list[object]:
         raise ImportError("no module named x")
 
-    async def scene() -> bytes:
+    async def asked(admin: Admin) -> bytes:
+        port = int(admin.url.rpartition(":")[2])
+        opening = (
+            asyncio.open_connection("127.0.0.1", port) if door == "port" else asyncio.open_unix_connection(admin.socket)
+        )
+        reader, writer = await opening
+        writer.write(b"GET /api/status HTTP/1.1\r\nhost: x\r\n\r\n")
+        raw = await reader.read()
+        writer.close()
+        return raw
+
+    async def scene() -> list[bytes]:
         admin = await _served(tmp_path / "h", pages=broken)
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(admin.url.rpartition(":")[2]))
         try:
-            return await reader.read()
-        except ConnectionResetError:
-            return b""
+            return [await asked(admin), await asked(admin)]
         finally:
-            writer.close()
             await admin.close()
 
     with caplog.at_level(logging.ERROR):
-        assert asyncio.run(scene()) == b""
+        for raw in asyncio.run(scene()):
+            head, _, body = raw.partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 503 ")
+            assert json.loads(body)["error"]["next"] == "restart the gateway"
     assert "the admin could not be loaded" in caplog.text

@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     from clew.engine.runtime import Runtime
 
 LOOPBACK: Final = "127.0.0.1"
+HEAD_SECONDS: Final = 10.0
+_UNLOADED: Final = (
+    b'{"error":{"what":"the admin of this gateway could not be loaded",'
+    b'"why":"the installed files of clew may have changed since it started, or one is missing; its log has the reason",'
+    b'"next":"restart the gateway"}}'
+)
 
 _log = logging.getLogger("clew.admin")
 
@@ -75,6 +81,7 @@ class Admin:
         self._access = AdminAccess(token, keys=keys, sessions=sessions, login=self._login)
         self._server: AdminServer | None = None
         self._loading: asyncio.Task[AdminServer] | None = None
+        self._refusing: list[asyncio.Server] = []
         self._following: asyncio.Task[None] | None = None
 
     @property
@@ -120,6 +127,8 @@ class Admin:
         else:
             with suppress(Exception):  # it is in the log
                 await (await self._loading).close()
+            for refusing in self._refusing:
+                refusing.close()
         for each in self._sockets:
             each.close()
         if self._following is not None:
@@ -136,9 +145,8 @@ class Admin:
             self._server = AdminServer(self._make_services(), pages, self._sockets)
             await self._server.wait_until_started()
         except Exception:
-            _log.exception("the admin could not be loaded: nobody answers on its port and its socket")
-            for each in self._sockets:
-                each.close()
+            _log.exception("the admin could not be loaded: on its port and its socket every request gets a 503")
+            self._refusing += [await _refuse_all(each) for each in self._sockets]
             raise
         return self._server
 
@@ -163,6 +171,22 @@ class Admin:
             async with asyncio.TaskGroup() as together:
                 together.create_task(self._feed.run())
                 together.create_task(self._login.follow())
+
+
+async def _refuse_all(listening: socket.socket) -> asyncio.Server:
+    """Say to everybody who connects that the admin could not be loaded."""
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, OSError):
+            async with asyncio.timeout(HEAD_SECONDS):
+                await reader.readuntil(b"\r\n\r\n")
+                head = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n"
+                writer.write(b"%scontent-length: %d\r\n\r\n%s" % (head, len(_UNLOADED), _UNLOADED))
+                await writer.drain()
+        writer.close()
+
+    start = asyncio.start_unix_server if listening.family == socket.AF_UNIX else asyncio.start_server
+    return await start(refuse, sock=listening)
 
 
 def _import_all(pages: Callable[[], Sequence[AdminRoute]]) -> Sequence[AdminRoute]:
