@@ -48,14 +48,14 @@ def write_error(failure: Failure, request_id: str | None) -> bytes:
 
 def error_object(failure: Failure) -> JsonObject:
     """The error as it stands in a body or in a stream."""
-    kind, code = _WORDS.get(failure.type, ("server_error", None))
-    message = failure.message
+    kind, usual = _WORDS.get(failure.type, ("server_error", None))
+    message, code = failure.message, failure.code or usual
     if is_too_long(failure):
         code, message = CONTEXT_CODE, f"{TOO_LONG} ({message})"
     seconds = failure.wait.seconds
     if failure.type == "rate_limit_error" and seconds is not None and "try again in" not in message:
         message = f"{message} Please try again in {seconds:g}s."
-    return {"message": message, "type": kind, "param": failure.param or None, "code": code or failure.code or None}
+    return {"message": message, "type": kind, "param": failure.param or None, "code": code}
 
 
 def is_too_long(failure: Failure) -> bool:
