@@ -66,7 +66,7 @@ def test_an_answer_since_then_clears_it(vendor: Simulator) -> None:
         assert gateway.ask(stream=False).response()[0] == 502
         assert gateway.ask(stream=False).response()[0] == 200
         assert "refused its key" not in gateway.clew("doctor").stdout
-        assert "It was refused" not in admin(gateway, "GET", "/backends")[1]
+        assert "was refused" not in admin(gateway, "GET", "/backends")[1]
 
 
 def test_a_backend_without_a_key_is_not_said_to_refuse_one(vendor: Simulator) -> None:
@@ -80,4 +80,4 @@ def test_a_backend_without_a_key_is_not_said_to_refuse_one(vendor: Simulator) ->
         doctor = gateway.clew("doctor").stdout
         assert "glm refused a request without a key at the last call (401, " in doctor
         assert "status 401: it refuses a request without a key" in gateway.clew("backends", "test", "glm").stdout
-        assert "A request without a key was refused: put one into its settings" in admin(gateway, "GET", "/backends")[1]
+        assert "A request without a key was refused: add a key" in admin(gateway, "GET", "/backends")[1]
