@@ -155,6 +155,7 @@ def test_json_has_all_that_is_known_one_line_each(home: Home) -> None:
         "tries": [],
         "betas": [],
         "dialect": "anthropic",
+        "client": "",
         "key": "",
         "team": "",
     }

@@ -32,6 +32,20 @@ def test_without_a_thread_the_threads_are_listed_by_as_much_of_their_ids_as_tell
     assert [each["id"] for each in home.json("show")] == [THREAD, "01a2b3c4ff"]
 
 
+def test_threads_are_listed_and_shown_with_the_programs_that_asked(home: Home) -> None:
+    """What a program calls itself is text of a stranger's."""
+    home.keep(
+        turn(recorded("a"), at=yesterday(), client="Codex"), turn(recorded("b"), at=yesterday() + 1, client="\x1b[31mOdd")
+    )
+    head, row, *_ = home.lines("show")
+    assert head.split() == ["thread", "last", "used", "turns", "agent", "client", "stays", "with", "begins", "with"]
+    assert "\\x1b[31mOdd, Codex" in row
+    assert home.lines("show", "last")[0].endswith(", client \\x1b[31mOdd and Codex")
+    assert [each["clients"] for each in home.json("show")] == [["\x1b[31mOdd", "Codex"]]
+    assert home.json("show", "last")["thread"]["clients"] == ["\x1b[31mOdd", "Codex"]
+    assert [json.loads(line)["client"] for line in home.lines("log", "--json")] == ["Codex", "\x1b[31mOdd"]
+
+
 def test_a_thread_is_shown_as_it_was_said_with_thinking_and_tools_folded(home: Home) -> None:
     """And no escape of a model's reaches the terminal."""
     home.keep(*talk(yesterday()))

@@ -51,6 +51,7 @@ def test_an_old_file_opens_with_all_that_it_held(version: int, path: Path) -> No
                 Passage(exchange=f"x-{each.id}", at=NOON, asked=turn(each).asked, recording=each) for each in held
             ]
             assert store.thread_of("local", "s", "a") == "u"
+            assert {(each.dialect, each.client) for each in store.exchanges("local")} == {("anthropic", "")}
             assert store.verify() == ()
     with SqliteStore(path) as store:
         assert store.record(turn(recorded("new"))).result(120)

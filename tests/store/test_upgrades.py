@@ -30,6 +30,16 @@ CREATE TABLE clew.regions (name text PRIMARY KEY);
 """
 """What the next release could add."""
 
+OLDEST = (
+    "principal, id, thread, started, ended, asked_model, backend, model, session, agent, outcome, status, attempts, changes,"
+    " kind, streamed, stop_reason, request_id, heals, kept, tries, asked, readable, process, betas"
+)
+"""The columns that an exchange always had."""
+OF_OLDEST = (
+    "'local', 'old', 't', 1.0, 2.0, 'm', 'glm', 'glm-5', 's', '', 'failed', 500, 1, '[]', 'messages', 0, '', '', 0, 0, '[]',"
+    " '\\x90', 1, '', ''"
+)
+
 
 @contextmanager
 def schema_of(steps: tuple[str, ...]) -> Iterator[None]:
@@ -47,12 +57,14 @@ def test_every_older_schema_is_brought_to_the_present_one(version: int) -> None:
         database = PostgresDatabase(url)
         schema.migrate(database, "here")
         database.run("INSERT INTO clew.threads VALUES ('local', 't', 's', '', 'Old words', 'glm', 1.0, 2.0)")
+        database.run("INSERT INTO clew.exchanges (" + OLDEST + ") VALUES (" + OF_OLDEST + ")")
         database.run("INSERT INTO clew.settings VALUES ('', 'active', 'glm', 1.0)")
         database.close()
     with PostgresStore(url) as store:
         [thread] = store.threads("local")
         assert (thread.title, thread.pin, store.settings()) == ("Old words", "glm", {"active": "glm"})
-        assert store.record(turn(recorded("a"))).result(60)
+        assert store.record(turn(recorded("a"), client="Codex")).result(60)
+        assert [each.client for each in store.exchanges("local")] == ["Codex", ""]
         assert store.verify() == ()
 
 

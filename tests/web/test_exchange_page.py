@@ -61,6 +61,16 @@ def test_without_bodies_the_page_says_how_to_keep_them(booth: Booth) -> None:
     assert "are not kept" in page and 'bodies = "last:50"' in page
 
 
+def test_the_page_names_the_program_that_asked_and_its_api(booth: Booth) -> None:
+    page = booth.ask(record(booth, None, client=HOSTILE, dialect="openai-responses")).raw.decode()
+    assert "<dt>client</dt><dd>&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;, " in page and "Responses API" in page
+    assert booth.ask("/api/exchanges/x-r").json["exchange"]["client"] == HOSTILE
+    assert [each["client"] for each in booth.ask("/api/exchanges").json["exchanges"]] == [HOSTILE]
+    assert [each["clients"] for each in booth.ask("/api/threads").json["threads"]] == [[HOSTILE]]
+    assert [each["clients"] for each in booth.ask("/api/threads?q=answer").json["threads"]] == [[HOSTILE]]
+    assert "<script>alert" not in page
+
+
 def test_one_that_is_not_there_is_a_page_that_says_what_to_do(kept_booth: Booth) -> None:
     reply = kept_booth.ask("/exchanges/nothing")
     assert (reply.status, reply.headers["content-type"]) == (404, "text/html; charset=utf-8")

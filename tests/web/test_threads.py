@@ -115,7 +115,7 @@ def test_a_thread_is_listed_with_its_backends_tokens_and_time_and_can_be_sorted_
     only = booth.ask(f"/threads?backend={GLM.backend}").raw.decode()
     assert 'href="/threads/large"' in only and 'href="/threads/small"' not in only
     assert "Responses" in usual and "key &lt;i&gt;anna" in usual
-    codex = booth.ask("/threads?client=openai-responses").raw.decode()
+    codex = booth.ask("/threads?api=openai-responses").raw.decode()
     assert 'href="/threads/large"' in codex and 'href="/threads/small"' not in codex
     for sort, first, second in (("client", "small", "large"), ("model", "small", "large")):
         text = booth.ask(f"/threads?sort={sort}").raw.decode()
@@ -138,3 +138,31 @@ def test_several_threads_are_exported_as_one_archive(booth: Booth) -> None:
     ids = "&".join(f"id={number}" for number in range(MOST_EXPORTED + 1))
     asked = ("id=none", "id=a&format=none", "", ids)
     assert [booth.ask(f"/api/threads-export?{each}").status for each in asked] == [404, 404, 400, 400]
+
+
+def test_threads_are_filtered_and_sorted_by_their_program_whatever_it_calls_itself(booth: Booth) -> None:
+    """A program may call itself anything: it is text in a cell, in the list of the filter, and in addresses."""
+    keep(
+        booth,
+        turn(recorded("a", thread="first"), at=NOON + 9, client="opencode", dialect="openai-responses"),
+        turn(recorded("b", thread="second"), at=NOON, client="Codex"),
+        turn(recorded("c", thread="third"), at=NOON - 9, client="<i>x&y"),
+        turn(recorded("d", thread="nobody"), at=NOON + 99),
+    )
+    usual = booth.ask("/threads").raw.decode()
+    assert 'data-label="client">opencode <span class="muted small">Responses</span>' in usual
+    assert 'data-label="client">&lt;i&gt;x&amp;y <span' in usual and "<i>x" not in usual
+    assert 'data-label="client">Messages</td>' in usual
+    assert listed(booth, "/threads?client=Codex") == ["second"]
+    assert listed(booth, "/threads?client=%3Ci%3Ex%26y") == ["third"]
+    assert listed(booth, "/threads?sort=client") == ["third", "second", "first", "nobody"]
+    assert listed(booth, "/threads?client=Codex&api=openai-responses") == []
+    odd = booth.ask("/threads?client=%3Ci%3Ex%26y").raw.decode()
+    assert "<option selected>&lt;i&gt;x&amp;y</option>" in odd and "<option>Codex</option>" in odd
+    assert "client=%3Ci%3Ex%26y" in odd and "<i>x" not in odd
+    none = booth.ask("/threads?client=%22%3E%3Cscript%3E").raw.decode()
+    assert "No thread matches" in none and '"><script>' not in none
+
+
+def listed(booth: Booth, address: str) -> list[str]:
+    return re.findall(r'class="title"><a href="/threads/(\w+)"', booth.ask(address).raw.decode())

@@ -96,6 +96,17 @@ def test_a_line_leads_to_what_it_is_made_of_and_has_its_limits_beside_it(used: B
 
 
 @pytest.mark.slow
+def test_usage_is_shown_by_the_program_that_asked(booth: Booth) -> None:
+    assert booth.store is not None
+    for name, client in (("a", "Codex"), ("b", HOSTILE), ("c", "")):
+        booth.store.record(turn(recorded(name), at=time.time(), client=client)).result(120)
+    page = text(booth, "/usage?since=24h&by=client")
+    assert '<a href="/usage?since=24h&amp;by=model&amp;client=Codex">Codex</a>' in page
+    assert "not known" in page and "<img src=x" not in page and "&lt;img src=x" in page
+    assert "client: Codex ×" in text(booth, "/usage?since=24h&by=model&client=Codex")
+
+
+@pytest.mark.slow
 def test_plots_come_with_the_second_day_and_empty_ones_never(used: Booth) -> None:
     assert '<figure class="panel plot"' not in text(used, "/usage?since=30d&by=model&model=%3Cb%3E1")
     assert text(used, "/usage?since=30d").count('<figure class="panel plot"') == 2

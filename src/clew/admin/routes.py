@@ -139,10 +139,11 @@ _LIMITS: Final[tuple[AdminRoute, ...]] = (
         "/api/usage",
         "read",
         limits.usage,
-        "Calls, tokens and cost, grouped by what `by` names: some of key, principal, team, thread, agent, backend, model,"
-        " day, hour, with commas between. `since` and `until` are 24h, 7d, 4w or a day in UTC; `since` is 30d if left out."
-        " The highest cost is first; with day or hour, the oldest. `format=csv` gives all lines as CSV, money in dollars.",
-        "by, since, until, key, principal, team, thread, agent, backend, model, limit, format",
+        "Calls, tokens and cost, grouped by what `by` names: some of key, principal, team, thread, agent, client, backend,"
+        " model, day, hour, with commas between. `since` and `until` are 24h, 7d, 4w or a day in UTC; `since` is 30d if left"
+        " out. The highest cost is first; with day or hour, the oldest. `format=csv` gives all lines as CSV, money in"
+        " dollars.",
+        "by, since, until, key, principal, team, thread, agent, client, backend, model, limit, format",
     ),
     AdminRoute(
         "GET",
@@ -202,7 +203,8 @@ ROUTES: Final[tuple[AdminRoute, ...]] = (
         "/api/threads",
         "read",
         threads.threads,
-        "Conversations, the last used first; with `q`, those in which all these words were said, and where.",
+        "Conversations with the programs that asked in them, the last used first; with `q`,"
+        " those in which all these words were said, and where.",
         "q, limit, before, principal",
     ),
     AdminRoute(

@@ -27,7 +27,8 @@ from clew.exchange.redact import with_redacted_tries
 from clew.model.json import JsonObject
 from clew.model.origin import Origin
 from clew.store import Store
-from clew.store.values import Hit, Passage, Thread
+from clew.store.thread_clients import ThreadWithClients, with_clients
+from clew.store.values import Hit, Passage
 from clew.thinking.recognise import Context
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "export",
     "export_many",
     "forget",
+    "listed_threads",
     "projected",
     "rename",
     "search_threads",
@@ -55,7 +57,7 @@ _ODD: Final = re.compile(r"[^A-Za-z0-9_-]")
 class FoundThreads(Struct, frozen=True):
     """Each thread once, in the order of its first hit; a thread may have several."""
 
-    threads: list[Thread]
+    threads: list[ThreadWithClients]
     hits: list[Hit]
 
 
@@ -65,13 +67,18 @@ async def threads(services: AdminServices, request: Request) -> Response:
     words = request.query_params.get("q")
     if words is not None:
         return as_json(await services.read(lambda: search_threads(store, owner, words, limit)))
-    return as_json({"threads": await services.read(lambda: store.threads(owner, limit=limit, before=before))})
+    return as_json({"threads": await services.read(lambda: listed_threads(store, owner, limit, before))})
+
+
+def listed_threads(store: Store, owner: str, limit: int, before: float | None) -> list[ThreadWithClients]:
+    return with_clients(store, owner, store.threads(owner, limit=limit, before=before))
 
 
 def search_threads(store: Store, owner: str, words: str, limit: int) -> FoundThreads:
     hits = store.search(owner, words, limit=limit)
     names = dict.fromkeys(hit.thread for hit in hits)
-    return FoundThreads([found for name in names if (found := store.thread(owner, name))], hits)
+    found = [thread for name in names if (thread := store.thread(owner, name))]
+    return FoundThreads(with_clients(store, owner, found), hits)
 
 
 class ThreadTurn(Struct, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ from clew.settings.load import load
 from clew.settings.own_keys import load_keyring
 from clew.store import Store
 from clew.store.text import ending_word, failure_of, format_time, unfinished_word
+from clew.store.thread_clients import ThreadWithClients, with_clients
 from clew.store.values import Branch, Passage, Thread
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ MOST_THREADS = 50
 class ThreadJson(Struct, frozen=True, kw_only=True):
     """A thread as `--json` prints it."""
 
-    thread: Thread
+    thread: ThreadWithClients
     turns: Sequence[ThreadTurn]
     tree: Sequence[Branch]
 
@@ -92,20 +93,24 @@ def show_thread(
                 hits = store.search(principal, words, limit=MOST_THREADS) if store else []
                 print_result(hits, hits_page(hits), as_json=json_)
             elif thread is None:
-                threads = store.threads(principal, limit=MOST_THREADS) if store else []
+                threads = with_clients(store, principal, store.threads(principal, limit=MOST_THREADS)) if store else []
                 print_result(threads, threads_page(threads), as_json=json_)
             else:
                 found = find_thread(store, principal, thread)
                 assert store is not None, "a thread was found in it"
-                _show(installation, store, found, as_, shows=Shows(thinking, asides), json_=json_)
+                (named,) = with_clients(store, principal, [found])
+                _show(installation, store, named, as_, shows=Shows(thinking, asides), json_=json_)
 
 
-def _show(installation: Installation, store: Store, thread: Thread, as_: str | None, *, shows: Shows, json_: bool) -> None:
+def _show(
+    installation: Installation, store: Store, thread: ThreadWithClients, as_: str | None, *, shows: Shows, json_: bool
+) -> None:
     passages = store.passages(thread.principal, thread.id)
     pin = f", stays with {thread.pin}" if thread.pin else ""
     agent = f", agent {thread.agent}" if thread.agent else ""
+    client = f", client {' and '.join(thread.clients)}" if thread.clients else ""
     used = f"{plural(thread.turns, 'turn')}, {format_time(thread.created)} to {format_time(thread.used)}"
-    head = [TextLine(printable(f"thread {thread.id}: {used}{agent}{pin}")), TextLine("")]
+    head = [TextLine(printable(f"thread {thread.id}: {used}{agent}{client}{pin}")), TextLine("")]
     if as_ is not None:
         projected = projected_for(installation, store, passages, as_, thread.principal)
         changes = plural(len(projected.changes), "change") if projected.changes else "nothing changes"

@@ -18,7 +18,8 @@ from clew.model.json import JsonObject, JsonValue
 from clew.model.texts import aside_in
 from clew.model.turn import Exchange
 from clew.store.text import exchange_details, exchange_line, format_time, texts_asked
-from clew.store.values import Branch, Hit, Passage, Thread
+from clew.store.thread_clients import ThreadWithClients
+from clew.store.values import Branch, Hit, Passage
 
 MOST_BRANCHES: Final = 20
 NOTHING: Final = "No conversation was recorded yet. Begin with `clew run -- claude`, or point a client at `clew serve`."
@@ -123,16 +124,23 @@ def _shortened(text: str) -> str:
 # Lists of threads
 
 
-def threads_page(threads: Sequence[Thread]) -> Page:
+def threads_page(threads: Sequence[ThreadWithClients]) -> Page:
     """The threads that were used last."""
     if not threads:
         return [TextLine(NOTHING, "quiet")]
     length = _id_length([thread.id for thread in threads])
+    is_named = any(each.clients for each in threads)
     rows = [
-        (each.id[:length], format_time(each.used), str(each.turns), each.agent, each.pin, each.title) for each in threads
+        (
+            *(each.id[:length], format_time(each.used), str(each.turns), each.agent),
+            *([", ".join(each.clients)] if is_named else []),
+            *(each.pin, each.title),
+        )
+        for each in threads
     ]
+    columns = ("thread", "last used", "turns", "agent", *(["client"] if is_named else []), "stays with", "begins with")
     return [
-        _narrow_table(("thread", "last used", "turns", "agent", "stays with", "begins with"), rows),
+        _narrow_table(columns, rows),
         TextLine(""),
         TextLine(
             "Read one with `clew show THREAD`; `clew show THREAD --as BACKEND` shows what a backend would get.", "quiet"

@@ -1,4 +1,5 @@
-"""`clew usage`: what was used and what it cost, by key, principal, team, thread, sub-agent, backend, model, day and hour."""
+"""`clew usage`: what was used and what it cost, by key, principal, team, thread, sub-agent, client,
+backend, model, day and hour."""
 
 from __future__ import annotations
 
@@ -34,6 +35,7 @@ Examples:
   clew usage                                 the last 30 days, by backend and model
   clew usage --by key,day --since 7d
   clew usage --by thread --key anna --since 24h
+  clew usage --by client --since 7d
   clew usage --by team,model --since 2026-01-01 --csv > usage.csv
 
 \b
@@ -49,7 +51,7 @@ calculated later, because no limit on money applied to the calls, or a sum in wh
     metavar="FIELDS",
     default="backend,model",
     show_default=True,
-    help="Group by these: key, principal, team, thread, agent, backend, model, day, hour; separated by commas.",
+    help="Group by these: key, principal, team, thread, agent, client, backend, model, day, hour; separated by commas.",
 )
 @click.option("--since", metavar="WHEN", default="30d", show_default=True, help="24h, 7d, 4w, or a day such as 2026-11-01.")
 @click.option("--until", metavar="WHEN", help="Up to this time, in the same forms.")
@@ -58,6 +60,7 @@ calculated later, because no limit on money applied to the calls, or a sum in wh
 @click.option("--team", help="Only the calls of this team.")
 @click.option("--thread", help="Only the calls of the thread with this id.")
 @click.option("--agent", help="Only the calls of this sub-agent.")
+@click.option("--client", help="Only the calls of this program, such as 'Claude Code' or Codex.")
 @click.option("--backend", help="Only the calls that this backend answered.")
 @click.option("--model", help="Only the calls that this model answered.")
 @click.option("--csv", "csv_", is_flag=True, help="Print CSV, money in dollars.")

@@ -13,6 +13,7 @@ from clew.dialects import anthropic
 from clew.dialects.anthropic.requests import VERSION, betas_in
 from clew.dialects.shape import Dialect, Operation
 from clew.limits.keys import KeyRights
+from clew.model.facts.clients import client_name
 from clew.thinking.recognise import Context
 
 Kind: TypeAlias = Literal["messages", "count_tokens"]
@@ -102,3 +103,8 @@ class Call:
         self.context = Context(principal=principal, session=session, agent=agent)
         self.betas = betas_in(headers)
         self.version = headers.get("anthropic-version", VERSION)
+
+    @property
+    def program(self) -> str:
+        """The name of the client's program. A caller that keeps its own conversation is clew's chat, or uses the library."""
+        return "" if self.entry else client_name(self.headers.get("user-agent", ""))

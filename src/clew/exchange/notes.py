@@ -244,6 +244,7 @@ class ExchangeNotes(Struct, eq=False):
             key=call.key,
             team=call.team,
             dialect=call.front.name,
+            client=call.program,
         )
 
     def _usage(self, answer: AnswerSoFar | None, outcome: Outcome) -> TokenUsage | None:

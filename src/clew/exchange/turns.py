@@ -203,6 +203,7 @@ def unasked_turn(id: str, received: ReceivedRequest, failure: SettingsInvalid | 
         tries=(Try(backend=failure.key, why=f"not asked: {failure}"),),
         betas=call.betas,
         dialect=call.front.name,
+        client=call.program,
     )
     if exchange.kind != "messages" or isinstance(
         failure, PinUnreadable

@@ -1,4 +1,5 @@
-"""Usage and what it cost, by whatever names a call: key, principal, team, thread, sub-agent, backend, model, day, hour.
+"""Usage and what it cost, by whatever names a call: key, principal, team, thread, sub-agent, client,
+backend, model, day, hour.
 
 A call's price was kept with it where a limit on money held: those prices are the very numbers that the limit counted, and
 are added up as they are. Other calls are priced by the list when somebody asks, and that is marked as an estimate. Days and
@@ -27,9 +28,9 @@ from clew.errors import SettingsInvalid
 from clew.limits.limit import DAY, HOUR, MICRO, micro_usd, rounded_dollars
 from clew.model.turn import TokenUsage
 
-UsageField: TypeAlias = Literal["key", "principal", "team", "thread", "agent", "backend", "model", "day", "hour"]
+UsageField: TypeAlias = Literal["key", "principal", "team", "thread", "agent", "client", "backend", "model", "day", "hour"]
 USAGE_FIELDS: Final[tuple[UsageField, ...]] = get_args(UsageField)
-FILTERS: Final = USAGE_FIELDS[:7]
+FILTERS: Final = USAGE_FIELDS[:8]
 """By these a report can be narrowed down."""
 
 
@@ -168,6 +169,7 @@ NAMELESS: Final[Mapping[UsageField, str]] = {
     "team": "no team",
     "thread": "deleted threads",
     "agent": "no sub-agent",
+    "client": "not known",
 }
 """What calls without such a name are listed as."""
 

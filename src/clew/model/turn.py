@@ -96,6 +96,8 @@ class Exchange(Struct, frozen=True, kw_only=True):
     """The values of the client's `anthropic-beta` header. A request that continues the thread must send them too."""
     dialect: str = "anthropic"
     """What the client speaks."""
+    client: str = ""
+    """The program that asked, by its `user-agent`; "" where that says nothing, and for clew's own chat and the library."""
     key: str = ""
     """The name of the key that the client showed; "" for the gateway's own. It is kept with the usage,"""
     team: str = ""

@@ -53,8 +53,8 @@ def failure_of(exchange: Exchange) -> str:
 
 
 def exchange_line(exchange: Exchange) -> str:
-    """When, in which thread, which model was asked for and which answered, how it ended, how long it took; and through which
-    API, unless it is the Messages API."""
+    """When, in which thread, which model was asked for and which answered, how it ended, how long it took; the client's
+    program, and its API unless that is the Messages API."""
     ending = ending_word(exchange)
     if exchange.outcome == "whole":
         ending = exchange.stop_reason or "whole"
@@ -66,7 +66,8 @@ def exchange_line(exchange: Exchange) -> str:
         times += f", first byte {exchange.first_byte:.2f} s"
     route = f"{exchange.asked_model} → {exchange.backend or 'no backend'} {exchange.model}"
     agent = (f"  agent {exchange.agent}" if exchange.agent else "") + _PURPOSES.get(exchange.kind, "")
-    client = "" if exchange.dialect in _USUAL else f"  client: {exchange.client_api}"
+    named = (exchange.client, "" if exchange.dialect in _USUAL else exchange.client_api)
+    client = f"  client: {', '.join(filter(None, named))}" if any(named) else ""
     return _printable(f"{format_time(exchange.started)}  {exchange.thread[:11]}  {route}  {ending}  {times}{agent}{client}")
 
 

@@ -25,6 +25,7 @@ _COLUMNS: Final[Mapping[UsageField, str]] = {
     "team": "team_name",
     "thread": "thread_id",
     "agent": "agent_id",
+    "client": "client_name",
     "backend": "backend",
     "model": "model",
 }

@@ -176,6 +176,8 @@ class ThreadTotal(Struct, frozen=True, kw_only=True):
     model: str
     dialect: str
     """What the client speaks."""
+    client: str
+    """The program that asked; "" where that is not known."""
     key: str
     """The name of the client's key; "" for the gateway's own."""
     calls: int

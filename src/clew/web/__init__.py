@@ -57,7 +57,7 @@ def _pages_of_the_gateway() -> Iterator[AdminRoute]:
         "/usage",
         usage.page_usage,
         does,
-        "since (24h, 7d, 30d, 365d), by, key, principal, team, thread, agent, backend, model",
+        "since (24h, 7d, 30d, 365d), by, key, principal, team, thread, agent, client, backend, model",
     )
     does = "Backends: what each supports, how it is; test, add, edit and remove them."
     yield _page("/backends", health.page_backends, does)
@@ -75,7 +75,7 @@ def _pages_of_conversations() -> Iterator[AdminRoute]:
 
     does = "Threads: the conversations with what they used, and a search in all of them."
     yield _page(
-        "/threads", threads_page.page_threads, does, "q, before, from, model, backend, client, days, sort, principal"
+        "/threads", threads_page.page_threads, does, "q, before, from, model, backend, client, api, days, sort, principal"
     )
     does = "A conversation as it was said; with `as`, beside what that backend would get of it."
     yield _page("/threads/{id}", thread_page.page_thread, does, "as, at, from, part")

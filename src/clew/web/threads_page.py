@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Final
@@ -24,6 +24,7 @@ from clew.admin.views import status_of
 from clew.backends.row import Backend
 from clew.chat.formats import FORMATS
 from clew.chat.prices import Cost, cost_of, total_cost
+from clew.model.facts.clients import known_clients
 from clew.model.turn import API_NAMES, TokenUsage
 from clew.store import Store
 from clew.store.values import Hit, Thread, ThreadTotal
@@ -58,8 +59,10 @@ class ThreadRow(Struct, frozen=True, kw_only=True):
     thread: Thread
     models: tuple[str, ...]
     backends: tuple[str, ...]
+    clients: tuple[str, ...]
+    """The programs that asked."""
     apis: tuple[str, ...]
-    """The dialects of its clients."""
+    """Their dialects."""
     keys: tuple[str, ...]
     """The names of their keys; the gateway's own has none."""
     calls: int
@@ -75,6 +78,8 @@ class ThreadFilter(Struct, frozen=True, kw_only=True):
     model: str = ""
     backend: str = ""
     client: str = ""
+    """A program."""
+    api: str = ""
     """A dialect."""
     days: int = 0
     """Only what was used in so many days; 0: ever."""
@@ -88,13 +93,14 @@ class ThreadFilter(Struct, frozen=True, kw_only=True):
     def query(self) -> dict[str, str]:
         """For an address, without the order."""
         days = str(self.days or "")
-        return {"model": self.model, "backend": self.backend, "client": self.client, "days": days}
+        return {"model": self.model, "backend": self.backend, "client": self.client, "api": self.api, "days": days}
 
     def matches(self, row: ThreadRow, now: float) -> bool:
         return (
             (not self.model or self.model in row.models)
             and (not self.backend or self.backend in row.backends)
-            and (not self.client or self.client in row.apis)
+            and (not self.client or self.client in row.clients)
+            and (not self.api or self.api in row.apis)
             and (not self.days or row.thread.used >= now - self.days * 86_400.0)
         )
 
@@ -105,7 +111,7 @@ SORTS: Final[Mapping[str, Callable[[ThreadRow], tuple[float, str]]]] = {
     "time": lambda row: (-row.seconds, ""),
     "turns": lambda row: (-row.thread.turns, ""),
     "model": lambda row: (not row.models, f"{row.backends[:1]} {row.models[:1]}"),
-    "client": lambda row: (not row.apis, f"{row.apis[:1]} {row.keys[:1]}"),
+    "client": lambda row: (not row.clients, f"{row.clients[:1]} {row.apis[:1]} {row.keys[:1]}".casefold()),
 }
 """The largest first, names by the alphabet; who has none comes last."""
 
@@ -119,7 +125,8 @@ async def page_threads(services: AdminServices, request: Request) -> Response:
         """One thread or hit more than a page shows is read, to know whether there are more."""
         store = services.kept
         hits = store.search(owner, words, limit=MOST_HITS + 1) if words else []
-        listed = [] if words else _listed(services, owner, before, chosen)
+        rows = [] if words else _rows(services, owner, before, chosen)
+        listed = _chosen(rows, chosen)
         start = int(wanted) if wanted.isdecimal() and chosen.is_set and int(wanted) < len(listed) else 0
         shown = listed[start : start + PAGE]
         left = len(listed) - start - len(shown)
@@ -137,7 +144,7 @@ async def page_threads(services: AdminServices, request: Request) -> Response:
             "chosen": chosen,
             "filtered": partial(address, "threads", owner=owner, **chosen.query),
             "api_names": API_NAMES,
-            "choices": _choices(store, owner),
+            "choices": {**_choices(store, owner), "clients": _client_names(rows, chosen)},
             "formats": tuple(FORMATS.values()),
             "scope": SCOPE,
             "first": before is None,
@@ -155,7 +162,7 @@ def filter_of(request: Request) -> ThreadFilter:
     if sort and sort not in SORTS:
         raise AdminProblem(400, "this order does not exist", f"there are: {', '.join(SORTS)}")
     number = int(days[:5]) if days.isdecimal() else 0
-    names = {name: query.get(name, "") for name in ("model", "backend", "client")}
+    names = {name: query.get(name, "") for name in ("model", "backend", "client", "api")}
     return ThreadFilter(**names, days=number, sort=sort)
 
 
@@ -168,12 +175,23 @@ def _choices(store: Store, owner: str) -> dict[str, list[str]]:
     }
 
 
-def _listed(services: AdminServices, owner: str, before: float | None, chosen: ThreadFilter) -> list[ThreadRow]:
+def _client_names(rows: Iterable[ThreadRow], chosen: ThreadFilter) -> list[str]:
+    """The programs that a filter can name: those that clew knows, those of these rows, and the chosen one."""
+    found = {name for row in rows for name in row.clients} | {row.title for row in known_clients()} | {chosen.client}
+    return sorted(found - {""}, key=str.casefold)
+
+
+def _rows(services: AdminServices, owner: str, before: float | None, chosen: ThreadFilter) -> list[ThreadRow]:
+    """One more than a page, or all that a filter and another order look at."""
     store, backends = services.kept, services.current.snapshot.settings.backends
+    threads = store.threads(owner, limit=SCOPE) if chosen.is_set else store.threads(owner, limit=PAGE + 1, before=before)
+    return thread_rows(store, owner, threads, backends)
+
+
+def _chosen(rows: list[ThreadRow], chosen: ThreadFilter) -> list[ThreadRow]:
     if not chosen.is_set:
-        return thread_rows(store, owner, store.threads(owner, limit=PAGE + 1, before=before), backends)
+        return rows
     now = time.time()
-    rows = thread_rows(store, owner, store.threads(owner, limit=SCOPE), backends)
     kept = [row for row in rows if chosen.matches(row, now)]
     return sorted(kept, key=SORTS[chosen.sort]) if chosen.sort else kept
 
@@ -192,6 +210,7 @@ def _row(thread: Thread, totals: Sequence[ThreadTotal], backends: Mapping[str, B
         thread=thread,
         models=tuple(dict.fromkeys(each.model for each in last_first if each.model)),
         backends=tuple(dict.fromkeys(each.backend for each in last_first if each.backend)),
+        clients=tuple(dict.fromkeys(each.client for each in last_first if each.client)),
         apis=tuple(dict.fromkeys(each.dialect for each in last_first)),
         keys=tuple(dict.fromkeys(each.key for each in last_first if each.key)),
         calls=sum(each.calls for each in totals),

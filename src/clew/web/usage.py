@@ -46,7 +46,7 @@ _LEAST_SLOTS: Final = 2
 _HOURS: Final = 24
 _LONG: Final = 100
 """Days from which on a bar is a week."""
-SHOWN_FIELDS: Final[tuple[UsageField, ...]] = ("backend", "model", "key", "principal", "team", "thread", "agent")
+SHOWN_FIELDS: Final[tuple[UsageField, ...]] = ("backend", "model", "key", "principal", "team", "thread", "agent", "client")
 _NEXT: Final[Mapping[UsageField, UsageField]] = {"team": "key", "key": "model", "principal": "thread", "backend": "model"}
 """What a line is made of, if it is asked for."""
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from clew.chat.formats import FORMATS, format_of
+from clew.model.facts.clients import client_name
 from clew.model.origin import Origin
 from clew.model.recording import AnswerContent, Strand
 from clew.model.turn import Exchange, TokenUsage
@@ -97,6 +98,7 @@ def test_lines_become_turns_with_all_that_they_tell(store: SqliteStore) -> None:
         stop_reason="tool_use",
         request_id="req_1",
         usage=TokenUsage(input=10, output=20, cache_read=30),
+        client=client_name("claude-cli/2.1.325 (external, cli)"),
     )
     assert store.verify() == ()
 

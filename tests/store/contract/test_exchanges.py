@@ -29,6 +29,7 @@ def test_an_exchange_keeps_its_tries_and_how_it_was_asked_and_ended(store: Store
         "attempts": 3,
         "betas": ("one-2026-01-01", "two-2026-01-02"),
         "dialect": "openai-responses",
+        "client": "Codex",
     }
     made = turn(recorded("r"), **more)
     store.record(made).result(120)

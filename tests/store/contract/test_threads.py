@@ -3,6 +3,7 @@
 from clew.model.change import Change
 from clew.model.turn import TokenUsage
 from clew.store import Store
+from clew.store.thread_clients import with_clients
 from clew.store.values import Passage, Statistics, Thread, UsageTotal
 from tests.manifest import proves
 from tests.store.turns import GLM, NOON, conversation, recorded, turn
@@ -152,13 +153,28 @@ def test_threads_are_told_with_what_each_backend_did_in_them(store: Store) -> No
     for number in range(2):
         store.record(turn(recorded(f"a{number}", thread="a"), at=NOON + number, usage=used)).result(120)
     store.record(turn(exchange="b0", thread="b", at=NOON, outcome="failed", usage=None)).result(120)
-    other = {"usage": used, "dialect": "openai-responses", "key": "anna"}
+    other = {"usage": used, "dialect": "openai-responses", "client": "Codex", "key": "anna"}
     store.record(turn(recorded("a2", thread="a", origin=GLM), at=NOON + 2, **other)).result(120)
     found = store.thread_totals("local", ["a", "b", "none"])
     made = [(each.thread, each.backend, each.calls, each.usage.prompt, each.usage.output) for each in found]
     backends = [turn(recorded("x")).exchange.backend, turn(recorded("x", origin=GLM)).exchange.backend]
     assert made == [("a", backends[0], 2, 26, 10), ("a", backends[1], 1, 13, 5), ("b", made[2][1], 1, 0, 0)]
     assert all(each.seconds > 0 for each in found)
-    clients = [(each.dialect, each.key) for each in found]
-    assert clients == [("anthropic", ""), ("openai-responses", "anna"), ("anthropic", "")]
+    clients = [(each.dialect, each.client, each.key) for each in found]
+    assert clients == [("anthropic", "", ""), ("openai-responses", "Codex", "anna"), ("anthropic", "", "")]
     assert store.thread_totals("other", ["a"]) == store.thread_totals("local", []) == []
+
+
+def test_threads_are_listed_with_their_programs_the_newest_first(store: Store) -> None:
+    """One whose only request failed has one too; one that is not known is none."""
+    for number, client in enumerate(("Codex", "", "opencode", "Codex", "Claude Code", "opencode")):
+        store.record(turn(recorded(f"a{number}", thread="a"), at=NOON + number, client=client)).result(120)
+    store.record(turn(exchange="b", thread="b", at=NOON, outcome="failed", usage=None, client="curl")).result(120)
+    store.record(turn(recorded("c", thread="c"), at=NOON - 1)).result(120)
+    found = with_clients(store, "local", store.threads("local"))
+    assert [(each.id, each.clients) for each in found] == [
+        ("a", ("opencode", "Claude Code", "Codex")),
+        ("b", ("curl",)),
+        ("c", ()),
+    ]
+    assert with_clients(store, "local", []) == []

@@ -30,14 +30,16 @@ def groups(store: Store, *by: UsageField, since: float = NOON - DAY, until: floa
 def test_usage_is_grouped_by_each_name(store: Store) -> None:
     keep(
         store,
-        used("a", key="anna", team="web", agent="sub", thread="t1"),
-        used("b", key="anna", team="web", thread="t2"),
+        used("a", key="anna", team="web", agent="sub", thread="t1", client="Codex"),
+        used("b", key="anna", team="web", thread="t2", client="Claude Code"),
         used("c", key="ci", principal="ci", at=NOON + HOUR),
     )
     assert groups(store, "key") == [(("anna",), 2, 20), (("ci",), 1, 10)]
     assert groups(store, "principal") == [(("ci",), 1, 10), (("local",), 2, 20)]
     assert groups(store, "team") == [(("",), 1, 10), (("web",), 2, 20)]
     assert groups(store, "thread", "agent") == [(("t", ""), 1, 10), (("t1", "sub"), 1, 10), (("t2", ""), 1, 10)]
+    assert groups(store, "client") == [(("",), 1, 10), (("Claude Code",), 1, 10), (("Codex",), 1, 10)]
+    assert groups(store, client="Codex") == [((), 1, 10)]
     assert groups(store, "backend", "model") == [(("claude", "claude-opus-5-5"), 3, 30)]
     assert groups(store, "day", "key") == [(("2027-01-15", "anna"), 2, 20), (("2027-01-15", "ci"), 1, 10)]
     assert groups(store, "hour") == [(("2027-01-15T08",), 2, 20), (("2027-01-15T09",), 1, 10)]

@@ -27,7 +27,7 @@ from clew.admin.problems import AdminProblem
 from clew.admin.requests import count, number, read_body
 from clew.admin.routing import as_json, caller_name, caller_of
 from clew.admin.services import AdminServices
-from clew.admin.threads import FoundThreads, TitleBody, search_threads
+from clew.admin.threads import FoundThreads, TitleBody, listed_threads, search_threads
 from clew.backends.credential import credential_in
 from clew.chat.agent.agent import AsyncAgent
 from clew.chat.agent.run import AsyncRun
@@ -285,7 +285,7 @@ async def threads(services: AdminServices, request: Request) -> Response:
     words = request.query_params.get("q")
     if words is not None:
         return as_json(await services.read(lambda: search_threads(store, owner, words, limit)))
-    found = await services.read(lambda: store.threads(owner, limit=limit, before=before))
+    found = await services.read(lambda: listed_threads(store, owner, limit, before))
     return as_json(FoundThreads(found, hits=[]))
 
 

@@ -268,6 +268,7 @@ class _Conversation:
             model="",
             session=self._session,
             agent=self._agent,
+            client="Claude Code",
         )
         return structs.replace(own, **more)
 

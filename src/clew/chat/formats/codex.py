@@ -254,6 +254,7 @@ class _Rollout:
             usage=self._usage,
             streamed=True,
             dialect="openai-responses",
+            client="Codex",
         )
 
 

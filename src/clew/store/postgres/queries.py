@@ -54,7 +54,7 @@ WHERE exchanges.principal = $1 AND said.blocks <> '\\x90' AND kind = 'messages' 
 _EXCHANGES: Final = """
 SELECT exchanges.id, exchanges.principal, thread, started, ended, asked_model, exchanges.backend, exchanges.model, session,
     agent, outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
-    process, betas, dialect, input, output, cache_read, cache_written, estimated, thinking, micro_usd,
+    process, betas, dialect, client, input, output, cache_read, cache_written, estimated, thinking, micro_usd,
     coalesce(key_name, '') AS key, coalesce(team_name, '') AS team
 FROM clew.exchanges LEFT JOIN clew.usage
     ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id AND usage.at = exchanges.ended
@@ -77,14 +77,14 @@ FROM clew.usage WHERE principal = $1 AND at >= $2::float8
 GROUP BY backend, model ORDER BY backend COLLATE "C", model COLLATE "C"
 """
 _THREAD_TOTALS: Final = """
-SELECT done.thread, done.backend, done.model, done.dialect, coalesce(key_name, '') AS key, count(*) AS calls,
+SELECT done.thread, done.backend, done.model, done.dialect, done.client, coalesce(key_name, '') AS key, count(*) AS calls,
     sum(greatest(0.0, done.ended - done.started)) AS seconds,
     coalesce(sum(input), 0)::bigint AS input, coalesce(sum(output), 0)::bigint AS output,
     coalesce(sum(cache_read), 0)::bigint AS cache_read, coalesce(sum(cache_written), 0)::bigint AS cache_written,
     coalesce(max(estimated), 0) AS estimated, sum(thinking)::bigint AS thinking, sum(micro_usd)::bigint AS micro_usd
 FROM clew.exchanges AS done LEFT JOIN clew.usage AS used ON used.principal = done.principal AND used.exchange = done.id
 WHERE done.principal = $1 AND done.thread = ANY ($2::text[])
-GROUP BY done.thread, done.backend, done.model, done.dialect, coalesce(key_name, '')
+GROUP BY done.thread, done.backend, done.model, done.dialect, done.client, coalesce(key_name, '')
 ORDER BY done.thread COLLATE "C", max(done.seq)
 """
 _STATISTICS: Final = """

@@ -160,7 +160,13 @@ _S004: Final = "ALTER TABLE clew.exchanges ADD COLUMN dialect text NOT NULL DEFA
 _S005: Final = "ALTER TABLE clew.usage ADD COLUMN team_name text NOT NULL DEFAULT '';"
 """A team's sums stay as they are when one of its keys is removed, or moved to another team."""
 
-STEPS: Final = (_S001, _S002, _S003, _S004, _S005)
+_S006: Final = """
+ALTER TABLE clew.exchanges ADD COLUMN client text NOT NULL DEFAULT '';
+ALTER TABLE clew.usage ADD COLUMN client_name text NOT NULL DEFAULT '';
+"""
+"""The program that asked. Many programs speak the same dialect."""
+
+STEPS: Final = (_S001, _S002, _S003, _S004, _S005, _S006)
 NEWEST: Final = len(STEPS)
 
 _STATE: Final = """

@@ -33,7 +33,19 @@ _SAID_TEXTS, _SAID_WHOLE = 11, 11
 """How many of its columns are texts, the first ones; and the place of the one that is a number."""
 _TEXTS: Final = (
     *("principal", "id", "thread", "asked_model", "backend", "model", "session", "agent", "outcome", "kind", "stop_reason"),
-    *("request_id", "recording", "process", "betas", "dialect", "title", "key_name", "team_name", "charges", "shard"),
+    *(
+        "request_id",
+        "recording",
+        "process",
+        "betas",
+        "dialect",
+        "client",
+        "title",
+        "key_name",
+        "team_name",
+        "charges",
+        "shard",
+    ),
     *("mark_kinds", "mark_hashes", "keys"),
     *_SAID[:_SAID_TEXTS],
 )
@@ -56,7 +68,7 @@ _NUMBERS: Final[Mapping[str, str]] = {
 _EXCHANGE: Final = (
     *("principal", "id", "thread", "started", "ended", "asked_model", "backend", "model", "session", "agent", "outcome"),
     *("status", "first_byte", "attempts", "changes", "kind", "streamed", "stop_reason", "request_id", "heals", "kept"),
-    *("tries", "recording", "asked", "readable", "process", "betas", "dialect"),
+    *("tries", "recording", "asked", "readable", "process", "betas", "dialect", "client"),
 )
 _USAGE: Final = ("input", "output", "cache_read", "cache_written", "estimated", "thinking", "micro_usd")
 _TYPE_NAMES: Final = {INTEGER: "bigint", BYTES: "bytea", TEXT: "text"}
@@ -76,13 +88,14 @@ WITH exchange AS (
         title = CASE threads.title WHEN '' THEN excluded.title ELSE threads.title END
 ), used AS (
     INSERT INTO clew.usage (principal, exchange, at, backend, model, key_name, thread_id, agent_id, team_name,
-        {", ".join(_USAGE)})
+        client_name, {", ".join(_USAGE)})
     SELECT {{principal}}, {{id}}, {{ended}}, {{backend}}, {{model}}, {{key_name}}, {{thread}}, {{agent}}, {{team_name}},
-        {", ".join(_NUMBERS[name] for name in _USAGE)}
+        {{client}}, {", ".join(_NUMBERS[name] for name in _USAGE)}
     FROM exchange WHERE {{input}} IS NOT NULL
     ON CONFLICT (principal, exchange, at) DO UPDATE SET backend = excluded.backend, model = excluded.model,
         key_name = excluded.key_name, thread_id = excluded.thread_id, agent_id = excluded.agent_id,
-        team_name = excluded.team_name, {", ".join(f"{name} = excluded.{name}" for name in _USAGE)}
+        team_name = excluded.team_name, client_name = excluded.client_name,
+        {", ".join(f"{name} = excluded.{name}" for name in _USAGE)}
 ), charged AS (
     INSERT INTO clew.spent (scope, seconds, start, shard, micro_usd, tokens, requests)
     SELECT charge.scope, charge.seconds, charge.start, {{shard}}, charge.micro_usd, charge.tokens, charge.requests
@@ -126,7 +139,7 @@ def turn_values(turn: TurnRecord, process: str, shard: str, *, readable: bool, i
     texts = (
         *(exchange.principal, exchange.id, exchange.thread, exchange.asked_model, exchange.backend, exchange.model),
         *(exchange.session, exchange.agent, exchange.outcome, exchange.kind, exchange.stop_reason, exchange.request_id),
-        *(recording.id if recording else None, process, ",".join(exchange.betas), exchange.dialect),
+        *(recording.id if recording else None, process, ",".join(exchange.betas), exchange.dialect, exchange.client),
         *(turn.title, exchange.key, exchange.team, _charges(turn.charges), shard),
     )
     return encode_parameters(

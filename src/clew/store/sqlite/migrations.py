@@ -248,6 +248,13 @@ def m015_team_of_usage(connection: Database) -> None:
     connection.execute("ALTER TABLE usage ADD COLUMN team_name TEXT NOT NULL DEFAULT ''")
 
 
+def m016_program_of_a_client(connection: Database) -> None:
+    """An exchange said which API its client speaks, and many programs speak the same one. Usage gets the program too: it is
+    kept for longer than exchanges are. Of older exchanges it is not known."""
+    connection.execute("ALTER TABLE exchanges ADD COLUMN client TEXT NOT NULL DEFAULT ''")
+    connection.execute("ALTER TABLE usage ADD COLUMN client_name TEXT NOT NULL DEFAULT ''")
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m001_recordings_and_exchanges,
     m002_what_a_gateway_shows,
@@ -264,4 +271,5 @@ MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     m013_keys_and_limits,
     m014_dialect_of_a_client,
     m015_team_of_usage,
+    m016_program_of_a_client,
 )

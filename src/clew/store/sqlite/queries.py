@@ -104,7 +104,7 @@ _EXCHANGES = """
 SELECT exchanges.id AS id, exchanges.principal AS principal, thread, started, ended, asked_model,
     exchanges.backend AS backend, exchanges.model AS model, session, agent,
     outcome, status, first_byte, attempts, changes, kind, streamed, stop_reason, request_id, heals, kept, tries,
-    process, betas, dialect, input, output, cache_read, cache_written, estimated, thinking, micro_usd,
+    process, betas, dialect, client, input, output, cache_read, cache_written, estimated, thinking, micro_usd,
     coalesce(key_name, '') AS key, coalesce(team_name, '') AS team
 FROM exchanges LEFT JOIN usage ON usage.principal = exchanges.principal AND usage.exchange = exchanges.id
 WHERE {of_principal}
@@ -124,14 +124,15 @@ SELECT backend, model, count(*) AS calls, sum(input) AS input, sum(output) AS ou
 FROM usage WHERE principal = ? AND at >= ? GROUP BY backend, model ORDER BY backend, model
 """
 _THREAD_TOTALS = """
-SELECT done.thread, done.backend, done.model, done.dialect, coalesce(key_name, '') AS key, count(*) AS calls,
+SELECT done.thread, done.backend, done.model, done.dialect, done.client, coalesce(key_name, '') AS key, count(*) AS calls,
     sum(max(0.0, done.ended - done.started)) AS seconds,
     coalesce(sum(input), 0) AS input, coalesce(sum(output), 0) AS output, coalesce(sum(cache_read), 0) AS cache_read,
     coalesce(sum(cache_written), 0) AS cache_written, coalesce(max(estimated), 0) AS estimated, sum(thinking) AS thinking,
     sum(micro_usd) AS micro_usd
 FROM json_each(:threads) AS wanted JOIN exchanges AS done ON done.principal = :principal AND done.thread = wanted.value
     LEFT JOIN usage ON usage.principal = done.principal AND usage.exchange = done.id
-GROUP BY done.thread, done.backend, done.model, done.dialect, coalesce(key_name, '') ORDER BY done.thread, max(done.seq)
+GROUP BY done.thread, done.backend, done.model, done.dialect, done.client, coalesce(key_name, '')
+ORDER BY done.thread, max(done.seq)
 """
 _STATISTICS = """
 SELECT count(*), count(seen), coalesce(sum(backend = :backend), 0),

@@ -31,18 +31,18 @@ ON CONFLICT (scope, name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 
 """
 
 _EXCHANGE = f"""
-INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 29))}
-WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?29 AND at >= ?4)
-    AND (?30 = x'' OR NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?30 AND at >= ?4))
+INSERT INTO exchanges SELECT NULL, {", ".join(f"?{number}" for number in range(1, 30))}
+WHERE NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?30 AND at >= ?4)
+    AND (?31 = x'' OR NOT EXISTS (SELECT 1 FROM forgotten WHERE hash = ?31 AND at >= ?4))
 ON CONFLICT (principal, id) DO NOTHING
 """  # noqa: S608  (numbers alone)
-"""Inserts nothing if its thread or its session was deleted since it began. (`hash IN (?29, ?30)` would make a table.)"""
+"""Inserts nothing if its thread or its session was deleted since it began. (`hash IN (?30, ?31)` would make a table.)"""
 _THREAD = """
 INSERT INTO threads (principal, id, session, agent, title, created, used) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (principal, id) DO UPDATE SET
     used = max(used, excluded.used), title = CASE title WHEN '' THEN excluded.title ELSE title END
 """
-_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 """Usage outlives a deleted thread, and is there already when that thread is imported again."""
 _CHARGE = """
 INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, seconds, start, shard) DO UPDATE SET
@@ -94,7 +94,7 @@ def record(
     """
     exchange, recording, cursor = turn.exchange, turn.recording, connection.cursor()
     hashes = NO_HASHES if brought_back else deletion_hashes(exchange)
-    row = (*_columns(turn, readable), process, ",".join(exchange.betas), exchange.dialect, *hashes)
+    row = (*_columns(turn, readable), process, ",".join(exchange.betas), exchange.dialect, exchange.client, *hashes)
     cursor.execute(_EXCHANGE, row)
     if not connection.changes():
         if not brought_back and is_forgotten(connection, exchange):
@@ -124,7 +124,7 @@ def record(
 def _add_usage(cursor: Cursor, exchange: Exchange, usage: TokenUsage) -> None:
     made_by = (exchange.principal, exchange.id, exchange.ended, exchange.backend, exchange.model)
     counts = (usage.input, usage.output, usage.cache_read, usage.cache_written, int(usage.estimated))
-    asked_by = (exchange.key, exchange.thread, exchange.agent, exchange.team)
+    asked_by = (exchange.key, exchange.thread, exchange.agent, exchange.team, exchange.client)
     cursor.execute(_USAGE, (*made_by, *counts, usage.thinking, usage.micro_usd, *asked_by))
 
 
