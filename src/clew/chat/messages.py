@@ -207,8 +207,15 @@ def image(path: str | Path) -> JsonObject:
 
 
 def document(path: str | Path) -> JsonObject:
-    """A PDF or a text file as a block, with its name as the title. A text is valid UTF-8 without zero bytes, whatever its
-    name ends in. Raises RequestInvalid for another kind.
+    """A PDF or a text file as a block; of a text, its name is the title. A text is valid UTF-8 without zero bytes, whatever
+    its name ends in. Raises RequestInvalid for another kind.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     notes = Path(folder) / "notes.txt"
+    ...     _ = notes.write_text("Buy milk.")
+    ...     document(notes)["source"], document(notes)["title"]
+    ({'type': 'text', 'media_type': 'text/plain', 'data': 'Buy milk.'}, 'notes.txt')
     """
     kind, title = mimetypes.guess_type(str(path))[0], Path(path).name
     if kind == "application/pdf":
