@@ -82,7 +82,7 @@ def test_a_violation_has_rule_place_the_vendors_words_and_what_would_be_right(tm
         "1 violation for claude-opus-5-5",
         "  R33.empty-signature  messages.1.content.0",
         "    the API says  messages.1.content.0: Invalid `signature` in `thinking` block",
-        "    right         Leave the block out: without its signature nobody takes it.",
+        "    right         Leave the block out: no backend accepts it without its signature.",
     ]
 
 
@@ -178,7 +178,7 @@ def test_json_has_everything_and_says_whether_it_is_clean() -> None:
             "rule": "R33.empty-signature",
             "path": "messages.1.content.0",
             "words": "messages.1.content.0: Invalid `signature` in `thinking` block",
-            "right": "Leave the block out: without its signature nobody takes it.",
+            "right": "Leave the block out: no backend accepts it without its signature.",
         }
     ]
     assert json.loads(clew("-", "--json", stdin=GOOD).stdout)["clean"] is True

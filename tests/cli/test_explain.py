@@ -39,7 +39,7 @@ def test_a_rule_is_explained_by_its_id_or_number(home: Home) -> None:
         "R33.signature-missing",
         rules()["R33.signature-missing"].means,
         "The API says: {path}: Field required",
-        "Right:        Send the block as it came, with its signature; without one, leave the whole block out.",
+        "Right:        Send the block unchanged, with its signature. If it has no signature, leave the whole block out.",
         "Known by:     measured at the vendor's API (M5; anomalyco/opencode#25005)",
     ]
     ids = [each["id"] for each in home.json("explain", "r33", "--json")]

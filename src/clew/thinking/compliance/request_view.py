@@ -52,7 +52,7 @@ class Violation(Struct, frozen=True):
     >>> from clew import check
     >>> [violation] = check({"model": "claude-opus-5-5", "max_tokens": 100, "messages": []})
     >>> violation.rule, violation.path, violation.right
-    ('R18.no-messages', 'messages', 'At least one user message.')
+    ('R18.no-messages', 'messages', 'Send at least one user message.')
     """
 
     rule: str
