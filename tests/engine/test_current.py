@@ -292,4 +292,4 @@ def test_a_poll_that_goes_wrong_is_told_and_not_the_last(
             return await asyncio.to_thread(again.wait, 20)
 
     assert asyncio.run(run())
-    assert [record.message for record in caplog.records] == ["the change cannot be applied"]
+    assert [record.message for record in caplog.records] == ["the poll for changes of settings, pins and keys failed"]

@@ -127,7 +127,9 @@ class BrowserSessions:
                 self._until = self._valid(change(self._read_file(self._until)))
                 write_private(self._path, msgspec.json.encode(_SessionFile(until=dict(self._until))))
         except SettingsInvalid as error:
-            _log.warning("browsers have to log in again after the next start: %s", error)
+            _log.warning(
+                "the sessions of browsers cannot be saved, so browsers must log in again after the next start: %s", error
+            )
 
     def _valid(self, until: Mapping[str, float]) -> Mapping[str, float]:
         now = self._clock()
@@ -141,7 +143,7 @@ class BrowserSessions:
             return msgspec.json.decode(raw, type=_SessionFile).until if raw else otherwise
         except (SettingsInvalid, msgspec.MsgspecError) as error:
             _log.warning(
-                "the sessions of browsers from before the start cannot be read, so these browsers must log in again: %s",
+                "the saved sessions of browsers cannot be read, so these browsers must log in again: %s",
                 error,
             )
             return otherwise

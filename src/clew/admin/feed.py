@@ -103,7 +103,7 @@ class Feed:
             await asyncio.to_thread(skip_old)
             self._is_behind = False
         except StoreError as error:
-            _log.warning("the store cannot be followed: %s", error)
+            _log.warning("new entries cannot be read from the store: %s", error)
 
     @property
     def _reads(self) -> bool:
@@ -148,7 +148,7 @@ class Feed:
                     await self._catch_up(store)
                     self._generation = generation
         except StoreError as error:
-            _log.warning("the store cannot be followed: %s", error)
+            _log.warning("new entries cannot be read from the store: %s", error)
             await asyncio.sleep(AGAIN_SECONDS)
             self._changed.set()
 

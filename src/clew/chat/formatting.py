@@ -79,7 +79,7 @@ def format_messages(
     done = formatted(messages, target=target, cache=cache, strict=strict)
     for change in done.changes:
         if change.step == _STEP:
-            _log.warning("%s: %s; {} goes instead", change.path, change.why)
+            _log.warning("%s: %s; {} is sent instead", change.path, change.why)
     return done.messages
 
 

@@ -133,7 +133,7 @@ class Current:
             try:
                 self.look(whole=FILE_WRITTEN in heard)
             except Exception:  # the next one may fare better, and without any nothing would be followed
-                _log.exception("the change cannot be applied")
+                _log.exception("the poll for changes of settings, pins and keys failed")
 
     def look(self, *, whole: bool = False) -> None:
         """Poll, and let those look who look beside."""

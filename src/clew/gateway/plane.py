@@ -233,7 +233,7 @@ def _note_refusal(refusal: HttpRefusal, head: RequestHead) -> HttpRefusal:
     if refusal.status == 405 and head.joined.get("upgrade", "").lower() == "websocket":
         reason = f"{head.path} is served over HTTP alone: send a POST instead of opening a WebSocket."
         refusal = HttpRefusal(426, reason, (("upgrade", "HTTP/1.1"), *refusal.headers))
-    _log.info("refused with %d", refusal.status)
+    _log.info("request refused with status %d", refusal.status)
     return replace(refusal, path=head.path)
 
 

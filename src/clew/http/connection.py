@@ -302,7 +302,7 @@ class Connection(TransportWriter):
 
     def _check_ended(self, responder: Responder) -> None:
         if not responder.ended:
-            self._failed(responder, "was left without an end")
+            self._failed(responder, "was not answered completely")
 
     def _cancel(self) -> None:
         """The handler ends it, in a task if that takes a while.

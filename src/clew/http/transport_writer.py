@@ -69,7 +69,7 @@ class WriteBatch:
                 transport.write(data)
             except Exception:  # the code that wrote it has returned
                 if not transport.is_closing():
-                    _log.exception("a connection takes nothing more")
+                    _log.exception("writing to a connection failed; it is closed")
                     transport.abort()
 
 

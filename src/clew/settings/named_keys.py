@@ -147,7 +147,7 @@ class NamedKeys:
                 backup = _free_name(path.with_name(f"{path.name}.moved"))
                 path.rename(backup)
                 where = store.describe()
-                _log.warning("the keys of %s are in the store now (%s); the file is kept as %s", path, where, backup)
+                _log.warning("the keys in %s were moved to the store (%s); the file is kept as %s", path, where, backup)
 
 
 def known_keys(home: Home, where: str | None = None) -> tuple[NamedKey, ...]:

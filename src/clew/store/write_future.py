@@ -101,4 +101,4 @@ class WriteFuture(Future[T]):
         try:
             fn(self)
         except Exception:  # the writer has to go on
-            _log.exception("a callback of a write failed")
+            _log.exception("a callback after a write to the store failed")

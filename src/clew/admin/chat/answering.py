@@ -113,7 +113,7 @@ class ChatAnswer:
             await reader.wait_stored()
             await self._send_end(reader)
         except Exception as error:
-            _log.exception("an answer could not be sent")
+            _log.exception("a chat answer could not be sent")
             reader.leave()
             with suppress(ClewError):  # the store's health reports it
                 await reader.wait_stored()  # before another question is asked in this thread

@@ -102,7 +102,7 @@ class ToolAnswer:
                 self._run.send({"type": "abort", "reason": STOPPED})
                 self._run.send(self._finish_part("interrupted"))
         except Exception as error:
-            _log.info("an answer with tools failed: %s", error)
+            _log.info("a chat answer with tools failed: %s", error)
             self._run.send({"type": "error", "errorText": self._context.hide(error_text(error))})
         finally:
             self._run.end()

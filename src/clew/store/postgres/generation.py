@@ -77,7 +77,7 @@ class GenerationListener:
             try:
                 self._listen()
             except (psycopg.Error, StoreError) as error:
-                _log.debug("the database cannot be listened to: %s", error)
+                _log.debug("the connection for notifications of the database failed: %s", error)
                 self._note_silence()
                 self._ended.wait(POLL_SECONDS)
             finally:
