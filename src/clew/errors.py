@@ -64,7 +64,7 @@ __all__ = [
 
 
 class ClewError(Exception):
-    """The base: `except ClewError` catches all that clew raises on purpose, and nothing else.
+    """The base class of all errors that clew raises on purpose: `except ClewError` catches them, and no others.
 
     >>> from clew import image
     >>> try:

@@ -119,7 +119,7 @@ class ConversationKeywords(OpenOptions, total=False):
 
 
 class Conversation:
-    """A conversation that is stored and shown as it was said, and sent as each backend needs it.
+    """A conversation that is stored and shown unchanged, and sent in the form that each backend needs.
 
     `open` takes what `AsyncConversation.open` takes. Use it in a `with`, or `close` it when you are done.
 

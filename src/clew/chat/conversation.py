@@ -27,7 +27,7 @@ from clew.model.json import JsonObject
 
 
 class AsyncConversation:
-    """A conversation for programs with an event loop. `Conversation` is the same for all others.
+    """A conversation for programs with an event loop. Other programs use `Conversation`.
 
     >>> import asyncio
     >>> from clew import AsyncConversation

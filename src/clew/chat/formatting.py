@@ -47,7 +47,7 @@ _log = getLogger("clew.chat")
 
 
 class Formatted(Struct, frozen=True):
-    """Messages to send, and their changes.
+    """Messages that are ready to send, and the changes that were made to them.
 
     The path of a change of step `arguments` leads into the given messages; any other leads into the API's messages before
     their projection for the target.
@@ -63,7 +63,7 @@ class Formatted(Struct, frozen=True):
 def format_messages(
     messages: Sequence[Message], *, target: Target | None = None, cache: bool | CacheRules = False, strict: bool = False
 ) -> list[JsonObject]:
-    """The conversation as the Messages API takes it, for `messages=` of a request.
+    """Convert the conversation to the form of the Messages API, for `messages=` of a request.
 
     `raw_content` goes as it is; where there is none, text and calls do. `target` is who will get it: thinking of another
     realm is then left out or handed over, as the target says. `cache` marks the last two messages. Arguments of a call that
@@ -86,7 +86,7 @@ def format_messages(
 def formatted(
     messages: Sequence[Message], *, target: Target | None = None, cache: bool | CacheRules = False, strict: bool = False
 ) -> Formatted:
-    """As `format_messages`, with every change and its reason, and nothing logged.
+    """Like `format_messages`, but return every change with its reason, and log nothing.
 
     >>> from clew.chat.messages import ToolCall
     >>> broken = Message(role="assistant", tool_calls=(ToolCall(id="t1", name="look", arguments="{"),))
@@ -122,7 +122,7 @@ def formatted(
 
 
 def format_system(messages: Sequence[Message]) -> str:
-    """What the system messages at the beginning say, for `system=` of a request; "" if there are none.
+    """Return the text of the system messages at the beginning, for `system=` of a request, or "" if there are none.
 
     >>> format_system([Message(role="system", content="Be brief."), Message(role="user", content="Hello")])
     'Be brief.'
@@ -176,7 +176,7 @@ def _refuse_constant(word: str) -> JsonValue:
 
 
 def recovered(messages: Sequence[Message]) -> list[Message]:
-    """The conversation without calls that have no result, and without results that have no call.
+    """Return the conversation without calls that have no result, and without results that have no call.
 
     >>> from clew.chat.messages import ToolCall
     >>> broken = [
@@ -233,7 +233,8 @@ _NOT_BOTH: Final = "this model takes temperature or top_p, not both (R14)"
 
 
 class ThinkingParameters(Struct, frozen=True):
-    """Fields for the body of a request, values for its `anthropic-beta` header, and the changes to what was asked.
+    """The thinking parameters of a request: fields for its body, values for its `anthropic-beta` header, and the changes to
+    what was requested.
 
     >>> ThinkingParameters({"max_tokens": 9000}).betas
     ()
@@ -254,7 +255,7 @@ def asking_for(
     top_p: float | None = None,
     profile: ModelFacts | None = None,
 ) -> ThinkingParameters:
-    """The parameters with which this model takes a request for thinking of any form.
+    """Return the thinking parameters in the form that this model accepts, whatever form `thinking` has.
 
     With thinking, `temperature` is 1 or absent, and `top_p` is absent.
 

@@ -47,7 +47,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One message of a conversation, as it is kept and shown.
+    """One message of a conversation, in the form in which it is stored and shown.
 
     A `tool` message answers the call `tool_call_id`. `raw_content` is a list of blocks where text and calls do not say all;
     on a user's or a tool's message it may hold pictures and the like. `to_json` and `from_json` lose nothing.
@@ -117,7 +117,8 @@ def objects_from(values: object) -> list[JsonObject]:
 
 
 def format_response(response: ObjectLike | AnswerSoFar, *, target: Target | None = None) -> Message:
-    """The answer as a message to keep: its text, its tool calls, and its own blocks where they must go back as they came.
+    """Convert the answer to a message to keep: its text, its tool calls, and its own blocks where they must be sent back
+    unchanged.
 
     Takes the JSON of an answer, the `Message` of an Anthropic SDK, or an `Answer` of clew's. `target` is who gave it: with
     that noted, `format_messages` keeps thinking from those who cannot read it. Raises BackendBroken for what is no answer.
@@ -193,7 +194,7 @@ _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def image(path: str | Path) -> JsonObject:
-    """A picture in a file as a block: PNG, JPEG, GIF or WebP. Raises RequestInvalid for another kind.
+    """Read an image file as a block: PNG, JPEG, GIF or WebP. Raises RequestInvalid for other kinds of files.
 
     >>> image("chart.txt")
     Traceback (most recent call last):
@@ -207,8 +208,8 @@ def image(path: str | Path) -> JsonObject:
 
 
 def document(path: str | Path) -> JsonObject:
-    """A PDF or a text file as a block; of a text, its name is the title. A text is valid UTF-8 without zero bytes, whatever
-    its name ends in. Raises RequestInvalid for another kind.
+    """Read a PDF or a text file as a block. The name of a text file becomes the title. A text must be valid UTF-8 without
+    zero bytes; its file extension does not matter. Raises RequestInvalid for other kinds of files.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

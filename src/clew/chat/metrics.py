@@ -27,7 +27,7 @@ _HIDDEN: Final = "[reasoning hidden by the provider]"
 
 
 class Estimate(Struct, frozen=True):
-    """About this many tokens; the vendor did not report them.
+    """An estimated number of tokens, for a vendor that did not report it.
 
     >>> str(Estimate(1500))
     '≈1500'
@@ -40,7 +40,8 @@ class Estimate(Struct, frozen=True):
 
 
 def thinking_tokens(message: Message) -> int | Estimate | None:
-    """The thinking tokens of an answer: as reported, else an estimate; None if there is no thinking to estimate.
+    """Return the thinking tokens of an answer: the reported number, else an estimate. None if there is no thinking to
+    estimate.
 
     >>> usage = {"output_tokens": 40, "output_tokens_details": {"thinking_tokens": 25}}
     >>> thinking_tokens(Message(role="assistant", content="Yes.", usage=usage))
@@ -66,7 +67,7 @@ def _tokens(*texts: str) -> int:
 
 
 def cache_efficiency(usage: ObjectLike | None) -> float | None:
-    """The share of a prompt that came from the cache, from 0 to 100 %; None if the usage does not say.
+    """Return the share of a prompt that came from the cache, from 0 to 100 %, or None if the usage does not say.
 
     >>> cache_efficiency({"input_tokens": 50, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 50})
     90.0
@@ -122,7 +123,7 @@ class ThinkingBlock(TypedDict, total=False):
 
 
 def extract_thinking_blocks(raw_content: object) -> list[ThinkingBlock]:
-    """The thinking blocks among these blocks, in order. What is no list of blocks has none.
+    """Return the thinking blocks among these blocks, in order. Anything that is not a list of blocks has none.
 
     Takes `Message.raw_content`, the content of an answer, or the SDK's blocks. Redacted thinking has nothing to read; a
     block that its maker signed and left empty is `hidden`.
@@ -155,7 +156,7 @@ class Logger(Protocol):
 
 
 def thinking_report(tokens: int | Estimate | None, blocks: Sequence[Mapping[str, object]] | None) -> list[str]:
-    """The thinking of one answer as messages to show: the thoughts, if any can be shown, and the metrics.
+    """Return the thinking of one answer as messages to show: the thoughts, if any can be shown, and the metrics.
 
     `blocks` are what `extract_thinking_blocks` gives; without any there is nothing to report. `tokens` None is "not
     reported"; an `Estimate` (`clew.chat.thinking_tokens` makes one) is marked as such.
@@ -188,7 +189,7 @@ def thinking_report(tokens: int | Estimate | None, blocks: Sequence[Mapping[str,
 def log_thinking_metrics(
     logger: Logger | None, tokens: int | Estimate | None, blocks: Sequence[Mapping[str, object]] | None
 ) -> None:
-    """Log the messages of `thinking_report`, one by one. Without a logger nothing happens.
+    """Log the messages of `thinking_report`, one by one. Without a logger it does nothing.
 
     >>> from types import SimpleNamespace
     >>> log_thinking_metrics(SimpleNamespace(info=print), 1500, [{"type": "thinking", "content": "Two and two."}])

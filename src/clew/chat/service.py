@@ -44,7 +44,7 @@ class ThinkingDelta(Struct, frozen=True):
 
 
 class Ended(Struct, frozen=True):
-    """The answer is whole and stored: the last event.
+    """The answer is complete and stored. This is the last event.
 
     >>> from clew import Message
     >>> Ended(Message(role="assistant", content="Hello"), None).message.content

@@ -38,7 +38,7 @@ class AssembledBlock(Struct, frozen=True):
 
 
 class Assembler:
-    """`feed` it events; `message` is what they have told so far.
+    """Builds a message from the events of a stream. `feed` it events; `message` is the message so far.
 
     >>> from clew.wire.events import decode_event
     >>> from clew.wire.sse import SseEvent

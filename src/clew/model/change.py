@@ -24,7 +24,7 @@ MANY_REASONS: Final = "for so many reasons that they are not told apart"
 
 
 class Change(Struct, frozen=True, gc=False, omit_defaults=True, repr_omit_defaults=True):
-    """What a step did, where in the client's request, and why.
+    """One change of a step: what it did, where in the client's request, and why.
 
     `path` is a JSON path in the client's request (`messages.3.content.0`). A value that the client did not send is named by
     the place where it was put.

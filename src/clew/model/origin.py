@@ -13,7 +13,7 @@ ANTHROPIC = "anthropic"
 
 
 class Origin(Struct, frozen=True):
-    """The maker of a block: the realm that can read its proof, and which endpoint, model and account made it.
+    """The maker of a block: its realm (who can read its proof), its endpoint, model and account.
 
     >>> Origin("anthropic", "claude", "claude-opus-5-5").realm
     'anthropic'
@@ -41,7 +41,7 @@ Missing: TypeAlias = Literal["nothing", "empty", "space", "off"]
 
 
 class Target(Struct, frozen=True, kw_only=True):
-    """Backend, realm, model and account, with the facts about them that the steps read.
+    """The backend, realm, model and account of a request, with the facts about them that the steps need.
 
     >>> from clew.model.facts import profile_for
     >>> Target(backend="claude", model="claude-opus-5-5", profile=profile_for("claude-opus-5-5")).realm

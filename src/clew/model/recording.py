@@ -37,7 +37,7 @@ class Strand(Struct, frozen=True):
 
 
 class Recording(Struct, frozen=True, kw_only=True):
-    """One answer. `blocks` are the maker's own bytes, in the order in which they were generated.
+    """One recorded answer. `blocks` are the maker's own bytes, in the order in which they were generated.
 
     >>> recording = Recording(
     ...     id="1a",
@@ -84,8 +84,8 @@ class Recordings(Protocol):
 
 
 class Shelf:
-    """Recordings as plain values: what was gathered for a projection, and all that tests need. Nothing is looked up in it
-    that is not there. Of two with one key the one that was put there last is found.
+    """Recordings as plain values: those that were collected for a projection, and all that tests need. It finds only what
+    was put in. If two have the same key, it finds the one that was added last.
 
     >>> Shelf().by_id("1a") is None
     True

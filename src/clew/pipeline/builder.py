@@ -183,7 +183,7 @@ OFF = "cache marks are switched off"
 def mark_messages(
     messages: Sequence[JsonObject], rules: CacheRules | None = None, *, line: str = "", fixed: Sequence[JsonObject] = ()
 ) -> list[JsonObject]:
-    """Plain messages with cache marks on the last blocks of the last two, and nowhere else.
+    """Return plain messages with cache marks on the last blocks of the last two messages, and nowhere else.
 
     `line` is the model's (haiku, sonnet, opus), for rules that switch marks off for one. `fixed` are the marks in tools and
     system: there are four at most in a request. The messages given are not altered, and one that needs no other marks is

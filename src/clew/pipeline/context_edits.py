@@ -30,7 +30,7 @@ PRESERVE = "the config asks to keep all thinking"
 
 
 def context_management(*, preserve: bool, has_thinking: bool, others: Sequence[JsonObject] = ()) -> JsonObject | None:
-    """The `context_management` of a request that is built from plain values; None if there are no edits.
+    """Return the `context_management` of a request that is built from plain values, or None if there are no edits.
 
     `preserve` asks the server to keep all old thinking, where the request has thinking at all; this edit must be the first.
 

@@ -32,7 +32,7 @@ from clew.wire.requests import encode, parse
 
 
 class Projection(Struct, frozen=True, eq=False):
-    """The request that goes out, and each alteration with its reason.
+    """The request for the backend, and every change with its reason.
 
     >>> from clew import Target, profile_for
     >>> claude = Target(backend="claude", model="claude-opus-5-5", profile=profile_for("claude-opus-5-5"))
@@ -107,7 +107,8 @@ def project(
     *,
     steps: tuple[Step, ...] | None = None,
 ) -> Projection:
-    """The request as this target gets it. Raises RequestInvalid for what cannot be read, or not be edited safely.
+    """Convert the request to the form for this target. Raises RequestInvalid for a request that cannot be read or safely
+    edited.
 
     >>> from clew import Target, profile_for
     >>> thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}

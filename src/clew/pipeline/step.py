@@ -67,7 +67,7 @@ def _is_set(environ: Mapping[str, str], name: str) -> bool:
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """What the config asks of a projection, besides what its target needs.
+    """The options of the config for a projection, in addition to what its target needs.
 
     >>> Options().policy, Options(display="summarized").display
     ('origin', 'summarized')
@@ -96,7 +96,8 @@ _NOTHING = Shelf()
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What a projection may know besides the request and the target. No clock, no I/O, no hidden state.
+    """The facts that a projection may use, besides the request and the target. There is no clock, no I/O and no hidden
+    state.
 
     >>> from clew.pipeline.step import Options
     >>> Facts(options=Options(policy="strip")).options.policy

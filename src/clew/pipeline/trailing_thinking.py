@@ -40,7 +40,7 @@ class TrailingThinking(
 
 
 def is_thinking_block(block: JsonValue) -> bool:
-    """Whether a plain block is thinking, redacted or not. Any other value is not.
+    """Say whether a plain value is a thinking block, redacted or not.
 
     >>> is_thinking_block({"type": "redacted_thinking", "data": "x"}), is_thinking_block({"type": "text"})
     (True, False)
@@ -50,7 +50,7 @@ def is_thinking_block(block: JsonValue) -> bool:
 
 
 def normalise_messages(messages: Sequence[JsonObject]) -> tuple[list[JsonObject], TrailingThinking | None]:
-    """A copy that shares nothing with the history, without trailing thinking in its last message.
+    """Return a copy that shares no objects with the history, without trailing thinking in its last message.
 
     Raises RequestInvalid if the history is nested too deeply to be copied.
 
@@ -66,7 +66,7 @@ def normalise_messages(messages: Sequence[JsonObject]) -> tuple[list[JsonObject]
 
 
 def filter_trailing_thinking(messages: list[JsonObject]) -> tuple[list[JsonObject], TrailingThinking | None]:
-    """The messages without thinking at the end of the last one, if it is the assistant's, and what was removed.
+    """Return the messages without thinking at the end of the last one, if it is the assistant's, and what was removed.
 
     The very same list if there is nothing to remove. Every other field of the message is kept. Where nothing else was said,
     a constant text stands instead, since the API takes no empty message.

@@ -44,7 +44,7 @@ _NOT_ITS_OWN: Final = "its seal is of another backend, or cannot be opened"
 
 
 class Translator:
-    """One exchange with a backend that speaks Chat Completions, in the words of the Messages API.
+    """Translates one exchange between the Messages API and a backend that speaks Chat Completions.
 
     `backend` is a name of the table of backends; without one every field of reasoning is read. `served` is the backend's own
     name of the model, `model` the one that answers are to bear.

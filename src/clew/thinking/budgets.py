@@ -25,7 +25,7 @@ from clew.thinking.keys import is_reminder
 
 
 class ThinkingTokens(IntEnum):
-    """What a prompt is worth in tokens of thinking: with the keyword, and without it.
+    """The thinking tokens for a prompt: with the keyword, and without it.
 
     >>> int(ThinkingTokens.ULTRATHINK), int(ThinkingTokens.NONE)
     (31999, 0)
@@ -96,7 +96,7 @@ class BudgetRules(Struct, frozen=True, kw_only=True):
 
 
 class BudgetEvent(Struct, frozen=True, rename="camel"):
-    """The variable set the budget. Its JSON has the names of the fields that Claude Code logs.
+    """Says that the variable set the budget. Its JSON has the names of the fields that Claude Code logs.
 
     >>> event = budget_for([], BudgetRules(variable="50000")).event
     >>> event.name, event
@@ -146,7 +146,7 @@ _NOTHING = BudgetWish(NONE, "none")
 
 
 def is_budget_keyword(text: str) -> bool:
-    """Whether the whole text is one of the keywords, in any case.
+    """Say whether the whole text is one of the keywords, in any case.
 
     >>> is_budget_keyword("Think Ultra Hard"), is_budget_keyword("please ultrathink")
     (True, False)
@@ -155,7 +155,8 @@ def is_budget_keyword(text: str) -> bool:
 
 
 def parse_budget_wish(text: str, *, strict: bool = False) -> BudgetWish:
-    """The thinking that a text asks for with a keyword anywhere in it. `strict` knows the one word and no phrase.
+    """Find the thinking that a text asks for with a keyword, anywhere in the text. `strict` knows only the one word, and no
+    phrases.
 
     >>> parse_budget_wish("(ultrathink)").tokens, parse_budget_wish("ultrathinking").tokens
     (31999, 0)

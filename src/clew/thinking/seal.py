@@ -88,7 +88,8 @@ class Seal(Struct, frozen=True):
 
 
 class Sealer:
-    """Mints with the current key, opens with every key it has: to rotate, add a key, make it current, keep the old.
+    """Makes seals with the current key, and opens seals of every key that it has. To rotate: add a key, make it current,
+    keep the old one.
 
     >>> sealer = Sealer({"k1": b"a secret of thirty-two bytes, or more"}, current="k1")
     >>> token = sealer.mint(Seal("local", Origin("glm", "glm", "glm-5"), exchange="1a", index=0), "Hm.")

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Run(Generic[T]):
-    """One run of an agent. Iterate it, or ask for its `result`; nothing happens before that.
+    """One run of an agent. It starts when you iterate it or ask for its `result`.
 
     >>> from clew import Agent
     >>> from clew.testing import Simulator

@@ -38,7 +38,7 @@ answer; with an answer that did not fit `max_tokens` or the model's window."""
 
 
 class Result(Struct, Generic[T_co], frozen=True, kw_only=True):
-    """How a run ended, and its result.
+    """The result of a run, and how the run ended.
 
     `output` is the answer, as text or as the type that was asked for; None unless it `answered`. `pending` are calls that
     have no results; `resume` continues with them. `waiting` are calls that need a decision first, also those of sub-agents.
@@ -63,7 +63,7 @@ class Result(Struct, Generic[T_co], frozen=True, kw_only=True):
 
 
 class StepStarted(Struct, frozen=True):
-    """A model is asked. Steps count from 1.
+    """A request is sent to the model. Steps count from 1.
 
     >>> StepStarted(1, "claude", "claude-opus-5-5").backend
     'claude'
@@ -75,7 +75,7 @@ class StepStarted(Struct, frozen=True):
 
 
 class StepRetried(Struct, frozen=True):
-    """The answer failed, and is asked for again after so many seconds.
+    """The answer failed. It is requested again after this many seconds.
 
     >>> StepRetried(1, ClewError("no room"), 2.0).wait
     2.0
@@ -133,7 +133,7 @@ class CallDenied(Struct, frozen=True):
 
 
 class CallSuspended(Struct, frozen=True):
-    """The call waits for a decision. No call of its step runs before that.
+    """The call waits for a decision. Until then no call of its step runs.
 
     >>> CallSuspended(ToolCall(id="t1", name="delete")).call.name
     'delete'
@@ -143,7 +143,7 @@ class CallSuspended(Struct, frozen=True):
 
 
 class ToolStarted(Struct, frozen=True):
-    """The function of a call has begun.
+    """The function of a call has started.
 
     >>> ToolStarted(ToolCall(id="t1", name="weather")).call.name
     'weather'
@@ -166,7 +166,7 @@ class ToolFinished(Struct, frozen=True):
 
 
 class FromAgent(Struct, frozen=True):
-    """An event of a sub-agent, and the call that started the sub-agent.
+    """An event of a sub-agent, with the call that started the sub-agent.
 
     >>> call = ToolCall(id="t1", name="researcher")
     >>> FromAgent("researcher", call, TextDelta("Found it.")).agent
@@ -179,7 +179,7 @@ class FromAgent(Struct, frozen=True):
 
 
 class OutputRejected(Struct, frozen=True):
-    """An answer that is not of the type that was asked for. The model reads why, and is asked again.
+    """The answer does not have the requested type. The model reads the reason and is asked again.
 
     >>> OutputRejected(3, "Expected `int`, got `str` - at `$.degrees`").step
     3
@@ -190,7 +190,7 @@ class OutputRejected(Struct, frozen=True):
 
 
 class LimitReached(Struct, frozen=True):
-    """The run ends at a limit.
+    """The run ends because it reached a limit.
 
     >>> str(LimitReached(Reached("steps", 10, 10)).limit)
     'the limit of 10 steps is reached'

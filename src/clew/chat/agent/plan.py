@@ -32,7 +32,7 @@ Limit: TypeAlias = Literal["steps", "tokens", "usd", "seconds", "failures"]
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """How far a run may go; None is no limit.
+    """The limits of a run. None means no limit.
 
     >>> Limits(steps=10, usd=0.5).steps
     10

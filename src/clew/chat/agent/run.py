@@ -124,7 +124,7 @@ Work: TypeAlias = Callable[[AsyncConversation, Emit], Awaitable[Result[T]]]
 
 
 class AsyncRun(Stoppable, Generic[T]):
-    """One run of an agent. Nothing happens before it is iterated or awaited.
+    """One run of an agent. It starts when it is iterated or awaited.
 
     >>> import asyncio
     >>> from clew import AsyncAgent

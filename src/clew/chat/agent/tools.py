@@ -49,8 +49,8 @@ _MARK: Final = "__clew_tool__"
 
 
 class ToolFailed(Exception):
-    """Raise it in a tool to tell the model, in these words, that the call failed. Any other exception does that too, with
-    the name of its type before its words.
+    """Raise this in a tool to tell the model, with this text, that the call failed. Any other exception does the same, with
+    the name of its type before its text.
 
     >>> raise ToolFailed("there is no such city; ask for one in Italy")
     Traceback (most recent call last):
@@ -60,7 +60,7 @@ class ToolFailed(Exception):
 
 
 class Tool(Struct, frozen=True, kw_only=True, eq=False):
-    """A function as a model may call it. `tool` makes one of a function; `Agent` does so by itself.
+    """A function that a model can call. `tool` makes one from a function; `Agent` does that itself.
 
     >>> def weather(city: str, days: int = 1) -> str:
     ...     '''Tells the weather.'''
@@ -122,10 +122,10 @@ def tool(
     idempotent: bool = False,
 ) -> Callable[[F], F]: ...
 def tool(function: Any = None, /, **options: Any) -> Any:
-    """Say of a function what its signature cannot. It stays the function that it was.
+    """Describe a function as a tool, with what its signature cannot say. The function itself is not changed.
 
-    `name` and `description` are instead of the function's own. `approval`: a person approves each call first, or those for
-    which a function of the call says so. `timeout` in seconds. `retries`: how many times more a call that failed is tried.
+    `name` and `description` replace the function's own. `approval`: a person approves each call first, or only the calls for
+    which a function says so. `timeout` is in seconds. `retries`: how many times a failed call is tried again.
     `idempotent`: a call that a crash interrupted is run again; without it the model is told, and decides.
 
     >>> @tool(name="delete", approval=True, timeout=5)
@@ -223,7 +223,7 @@ class Denied(Struct, frozen=True):
 
 
 class Later(Struct, frozen=True):
-    """There is no decision yet: the run ends here, and can be resumed.
+    """Says that there is no decision yet: the run ends here and can be resumed.
 
     >>> bool(Later())
     False

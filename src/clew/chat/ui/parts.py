@@ -72,7 +72,7 @@ _ID_SEPARATOR: Final = " "
 
 
 def ui_headers() -> dict[str, str]:
-    """The headers of a stream: the one that the client looks for, and those that keep proxies from buffering.
+    """Return the headers of a stream: the one that the client checks, and those that stop proxies from buffering.
 
     >>> ui_headers()["x-vercel-ai-ui-message-stream"]
     'v1'

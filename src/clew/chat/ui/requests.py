@@ -37,7 +37,7 @@ _THREAD_ID: Final = re.compile(r"[0-9a-f]{22}")
 
 
 class UiAsked(Struct, frozen=True, kw_only=True):
-    """A request of `useChat`, as an agent can take it. Either there is `content`, or there are `decisions`.
+    """A request of `useChat`, in the form that an agent needs. It has either `content` or `decisions`.
 
     >>> UiAsked(thread="t1", decisions={"call_1": True}).decisions
     {'call_1': True}
@@ -54,10 +54,10 @@ class UiAsked(Struct, frozen=True, kw_only=True):
 
 
 def ui_asked(body: JsonValue) -> UiAsked:
-    """Read the JSON that `DefaultChatTransport` posts. Raises RequestInvalid.
+    """Read the JSON that `DefaultChatTransport` posts. Raises RequestInvalid if it is not valid.
 
-    The thread is what the front end says, and must be a whole id: the beginning of an id could be guessed. Whether the
-    thread belongs to this user is for the app to check.
+    The thread is the id that the front end sends. It must be a whole id, because the beginning of an id could be guessed.
+    The app must check that the thread belongs to this user.
 
     >>> said = {"role": "user", "parts": [{"type": "text", "text": "Hello"}]}
     >>> ui_asked({"id": "chat", "messages": [said], "trigger": "submit-message"}).content
@@ -85,8 +85,8 @@ def ui_asked(body: JsonValue) -> UiAsked:
 
 
 def api_messages(messages: Sequence[JsonObject], *, mode: Conversion = "signed") -> list[JsonObject]:
-    """UI messages as the Messages API takes them, without system messages: those of the AI SDK, and those with `tool-call`
-    and `tool-result` parts. Raises RequestInvalid for what no model takes.
+    """Convert UI messages to the form of the Messages API, without system messages. The messages are those of the AI SDK, or
+    have `tool-call` and `tool-result` parts. Raises RequestInvalid for messages that no model accepts.
 
     By default reasoning without its maker's signature is left out. With `mode="all"` it is a thinking block with an empty
     signature: to be stored, or for `project`, which decides who gets it.

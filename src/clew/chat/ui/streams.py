@@ -50,7 +50,8 @@ _FINISH_REASONS: Final = {"answered": "stop", "suspended": "tool-calls", "refuse
 async def ui_stream(
     events: AsyncIterable[ChatEvent], *, message: str = "", metadata: JsonObject | None = None
 ) -> AsyncGenerator[Part]:
-    """The parts of an answer, or of a run: the result of a conversation's `ask`, or of an agent's `stream` or `resume`.
+    """Return the parts of an answer or of a run, from the result of a conversation's `ask` or of an agent's `stream` or
+    `resume`.
 
     `message` is the id of the message that the answer continues, if it does; `metadata` is sent at its beginning. A consumer
     that stops iterating stops the answer.
@@ -79,7 +80,7 @@ async def ui_stream(
 
 
 async def ui_frames(parts: AsyncIterable[Part]) -> AsyncGenerator[bytes]:
-    """Parts as SSE events, with the end of the stream. A failure becomes an error part with a text for a person.
+    """Encode parts as SSE events, with the end of the stream. A failure becomes an error part with a readable text.
 
     >>> import asyncio
     >>> async def parts():

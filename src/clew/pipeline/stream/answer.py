@@ -70,7 +70,7 @@ def answer_of(assembler: Assembler, illegal: StreamIllegal | None = None) -> Ans
 
 
 class StreamAssembler:
-    """Puts the answer together that a stream of the Messages API tells. The bytes may be cut anywhere.
+    """Builds the answer from a stream of the Messages API. The bytes may be split anywhere.
 
     Thinking grows, its signature is assigned (a second one replaces the first), and a delta that does not fit its block is
     an error instead of a wrong answer.

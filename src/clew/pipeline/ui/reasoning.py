@@ -44,7 +44,8 @@ def proofs_in(part: JsonObject) -> tuple[str, str]:
 def convert_reasoning_to_thinking(
     messages: Sequence[JsonObject], *, mode: Conversion = "signed", accepts: Accepts = accepts_native
 ) -> list[JsonObject]:
-    """The messages with reasoning as thinking. One without reasoning is the same object, and so is every other part.
+    """Return the messages with reasoning parts as thinking. A message without reasoning is the same object, and so is every
+    other part.
 
     >>> part = {"type": "reasoning", "text": "Hm.", "providerMetadata": {"anthropic": {"signature": "c2ln"}}}
     >>> [message] = convert_reasoning_to_thinking([{"id": "1", "role": "assistant", "parts": [part]}])
@@ -89,7 +90,8 @@ def _thinking_of(part: JsonObject, accepts: Accepts, *, unsigned: bool) -> tuple
 def ensure_thinking_block_compliance(
     messages: Sequence[JsonObject], *, thinking_first: ThinkingFirst = "keep"
 ) -> list[JsonObject]:
-    """The messages with thinking where `thinking_first` wants it. No thinking is invented: see `lacks_leading_thinking`.
+    """Return the messages with thinking at the place that `thinking_first` asks for. No thinking is invented: see
+    `lacks_leading_thinking`.
 
     With `keep` nothing is moved. With `reorder` thinking comes first in a message that calls tools; but a message with a
     signed thinking part stays as it is.
@@ -113,8 +115,8 @@ def ensure_thinking_block_compliance(
 
 
 def lacks_leading_thinking(messages: Sequence[JsonObject]) -> list[int]:
-    """The indices of the assistant messages that call tools and do not begin with thinking: do not ask for thinking with a
-    budget then, since the API refuses it.
+    """Return the indices of the assistant messages that call tools and do not begin with thinking. If there are any, do not
+    request thinking with a budget: the API would refuse it.
 
     >>> lacks_leading_thinking([{"role": "assistant", "parts": [{"type": "tool-call", "toolCallId": "c1"}]}])
     [0]

@@ -78,7 +78,8 @@ def derived_id(*names: JsonValue) -> str:
 
 
 def ensure_uuid_ids(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """The messages with UUIDs as ids; every other field stays, and a message that has one is the same object.
+    """Return the messages with UUIDs as ids. All other fields stay, and a message that already has a UUID is the same
+    object.
 
     >>> [message] = ensure_uuid_ids([{"id": "msg_1", "role": "user", "createdAt": "then"}])
     >>> message["id"], message["createdAt"]
@@ -101,7 +102,7 @@ Defect: TypeAlias = Literal["both in one message", "missing result", "result wit
 
 
 class StructureError(Struct, frozen=True):
-    """What is wrong, in which message (index and id), and for which tool calls.
+    """One defect: what is wrong, in which message (index and id), and for which tool calls.
 
     >>> print(StructureError("missing result", 1, "m2", ("c1",)))
     message 1 (m2): missing result: c1
@@ -118,7 +119,7 @@ class StructureError(Struct, frozen=True):
 
 
 def ensure_tool_message_structure(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """The messages with every result in a user message of its own. A message without results is the same object.
+    """Return the messages with every result in its own user message. A message without results is the same object.
 
     >>> call, result = {"type": "tool-call", "toolCallId": "c1"}, {"type": "tool-result", "toolCallId": "c1"}
     >>> answer = {"id": "m1", "role": "assistant", "parts": [call, result, {"type": "text", "text": "Done."}]}
@@ -159,7 +160,7 @@ def _segments(parts: Sequence[JsonValue]) -> list[list[JsonValue]]:
 
 
 def validate_tool_message_structure(messages: Sequence[JsonObject]) -> list[StructureError]:
-    """The defects of calls and results that the API would refuse; none for a valid list.
+    """Return the defects of calls and results that the API would refuse, or none for a valid list.
 
     >>> answer = {"id": "m1", "role": "assistant", "parts": [{"type": "tool-call", "toolCallId": "c1"}]}
     >>> [str(error) for error in validate_tool_message_structure([answer])]

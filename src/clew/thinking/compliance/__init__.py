@@ -65,7 +65,7 @@ def check(
     counting: bool = False,
     thorough: bool = False,
 ) -> tuple[Violation, ...]:
-    """All that the first failing phase finds; nothing if the request breaks no static rule.
+    """Return all violations of the first phase that fails, or nothing if the request breaks no static rule.
 
     `headers`: the request's; None judges the body alone, with every beta. `profile`: the target's facts; by default those of
     the request's model. `stance`: answers to disputed questions, by conflict id, on top of the suggested ones.

@@ -58,8 +58,8 @@ def documented_key(block: JsonObject) -> bytes | None:
 
 
 def exact_block_key(block: JsonObject) -> bytes | None:
-    """SHA-256 over type, text and signature: the same words of another maker have another key. None for a block that nothing
-    names, and for anything but thinking.
+    """Return SHA-256 over type, text and signature. The same text from another maker has another key. None for a block
+    without anything that identifies it, and for anything but thinking.
 
     >>> mine = {"type": "thinking", "thinking": "Let me think.", "signature": "EqQB"}
     >>> exact_block_key(mine) == exact_block_key({**mine, "signature": "other"})

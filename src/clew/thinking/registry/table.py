@@ -39,7 +39,7 @@ CleanupRule: TypeAlias = Literal["old session", "confirmed unused", "orphaned"]
 
 
 class RegistryEntry(Struct, frozen=True):
-    """What the table holds of a block.
+    """What the registry knows about one block.
 
     >>> registry = ThinkingRegistry()
     >>> _ = registry.register_blocks([{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}], now=12.0)
@@ -99,7 +99,7 @@ class Filtered(Struct, frozen=True, kw_only=True):
 
 
 class CacheStats(Struct, frozen=True):
-    """How many blocks a registry holds. `total` is the sum of the next two, and of the last two.
+    """How many blocks a registry holds. `total` is `confirmed` + `unconfirmed`, and also `current_session` + `old_session`.
 
     >>> registry = ThinkingRegistry()
     >>> _ = registry.register_blocks([{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}], now=0.0)
@@ -115,7 +115,10 @@ class CacheStats(Struct, frozen=True):
 
 
 class ThinkingRegistry:
-    """`key_of` names a block: as documented, or `exact_block_key`, which also tells equal ends and two makers apart.
+    """Remembers thinking blocks by session, and removes those that are not from the current session from a request.
+
+    `key_of` names a block: as documented, or `exact_block_key`, which also distinguishes blocks with the same beginning and
+    end, and blocks of two makers.
 
     >>> registry = ThinkingRegistry()
     >>> registry.notify_backend("claude").new_session
@@ -146,12 +149,12 @@ class ThinkingRegistry:
 
     @property
     def session(self) -> int:
-        """Counts the switches. `Filtered.session` is the one that a request went out in, and its answer belongs to."""
+        """The number of switches. `Filtered.session` is the one in which a request was sent, for its answer too."""
         return self._session
 
     @property
     def backend(self) -> str:
-        """The one that was named last; "" before the first."""
+        """The backend that was named last; "" before the first."""
         return self._backend
 
     @property
@@ -161,12 +164,12 @@ class ThinkingRegistry:
             return self._entries.copy()
 
     def notify_backend(self, name: str) -> BackendSwitch | None:
-        """Before each request. Another name than last time begins a session, also one that was there before."""
+        """Call this before each request. A name other than the last one begins a session, also if it was used earlier."""
         with self._lock:
             return self._switch_to(name)
 
     def register_response(self, body: bytes, now: float, *, session: int | None = None) -> Registration:
-        """The blocks of an answer that came whole. `session` is the one its request went out in; the current one if None."""
+        """Register the blocks of an answer in one piece. `session` is that of its request; None means the current one."""
         try:
             answer: JsonValue = msgspec.json.decode(body)
         except (ValueError, RecursionError) as error:
@@ -179,13 +182,13 @@ class ThinkingRegistry:
     def register_blocks(
         self, blocks: Iterable[JsonObject], now: float, *, session: int | None = None, complete: bool = True
     ) -> Registration:
-        """Those of the blocks that are thinking and have a key. An incomplete one is known, and never sent on."""
+        """Register the blocks that are thinking and have a key. An incomplete block is remembered, and never sent on."""
         with self._lock:
             entry = RegistryEntry(self._session if session is None else session, now, complete=complete)
             return Registration(tuple(new for block in blocks if (new := self._register(block, entry))))
 
     def watch(self, session: int | None = None) -> AnswerWatch:
-        """Reads the events of one answer. `session` is the one its request went out in; the current one if None."""
+        """Return a reader for the events of one answer. `session` is that of its request; None means the current one."""
         return AnswerWatch(self, self._session if session is None else session)
 
     def filter_request(
