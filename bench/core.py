@@ -25,7 +25,7 @@ from clew.model.origin import Target
 from clew.pipeline.project import project
 from clew.pipeline.step import Facts
 from clew.pipeline.thinking.binding import is_whole
-from clew.thinking.history import answers_of
+from clew.thinking.history import answers_of, thoughts_of
 from clew.thinking.recognise import Context, recognise
 from clew.wire.requests import encode, parse
 from history import CLAUDE, SEALER, Talk
@@ -50,7 +50,7 @@ def history_cases(talk: Talk) -> Cases:
         "decode to raw": lambda: decoder.decode(talk.raw),
         "parse, project, encode": lambda: encode(project(parse(talk.raw), target, facts).request),
         "the same, nothing to alter": lambda: encode(project(parse(untouched), target, facts).request),
-        "is the copy whole": lambda: is_whole(native.messages, target, facts),
+        "is the copy whole": lambda: is_whole(native.messages, thoughts_of(native.messages), target, facts),
         "recognise, each answer": lambda: recognise(answers, talk.shelf, Context()),
     }
 
