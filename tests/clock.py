@@ -62,6 +62,10 @@ class Clock:
             self._move(due)
         self._move(end)
 
+    def is_due_in(self, seconds: float) -> bool:
+        """Whether a timer ends just then: a limit of so many seconds has begun."""
+        return any(abs(due - self._now - seconds) < 0.001 for due in self._timers())
+
     def _move(self, now: float) -> None:
         self._now = max(self._now, now)
         self._wake()
